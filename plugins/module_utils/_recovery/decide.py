@@ -2,15 +2,15 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Decide who is to lead a partition that has no leader, and decide again with what more is known before the election.
+"""Decide which replica is to lead an offline partition, and decide again right before its election.
 
-Pure; standard library only. A replica that was silent in the plan may answer later. Then the strategy and the limit of
-lost records, which the plan has, are applied to what it holds too.
+Pure; standard library only. A replica that was silent in the plan may answer later. Then the plan's strategy and limit
+of lost records are applied again, with what that replica holds.
 
-There is a warning of a leader that the controller is about to elect, and that would lose records: a replica that the
-controller trusts, a member of the ISR or the last known leader, can have come back with a new disk. It leads as soon as
-anything about the partition changes, a mere reorder included, and all others truncate to its empty log (tried on 3.9.2
-and 4.3.1). On 3.9.2 nothing may change for long: the partition waits without a leader.
+``warn_of_lossy_leader`` warns if the controller is about to elect a leader that loses records. A replica that the
+controller trusts, a member of the ISR or the last known leader, may have returned with a new disk. It becomes leader
+at the next change of the partition, even by a reorder, and all others truncate to its empty log (tried on 3.9.2 and
+4.3.1). On 3.9.2 the partition can stay offline for a long time, until such a change.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ def decide(
     policy: Policy,
     designated: int | None = None,
 ) -> PlannedElection | LeftAlone:
-    """Return what the policy allows for this partition: an ordinary election, one of the best candidate, or none.
+    """Return the election that the policy allows for this partition, or the partition as left alone, with the reason.
 
-    ``candidates`` come best first. A partition where the controller would elect another broker is left alone: that is
-    for a person to decide. ``designated`` is the leader that a person chose; the policy holds for it too.
+    The election is an ordinary one, or an unclean election of the best candidate. ``candidates`` are best first.
+    ``designated`` is the leader that a person chose instead; the policy applies to it too. If the controller would
+    elect another broker than the chosen one, the partition is left alone: a person has to decide.
     """
     forecasts = forecast_losses(state, candidates, [each.broker_id for each in silent])
     losses = describe_losses(forecasts)
     case = _Case(state, tuple(candidates), tuple(silent), forecasts, losses, acceptable_replicas(state), policy)
-    given_up = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]
-    ruling = apply_strategy(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], given_up)
+    lost = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]
+    ruling = apply_strategy(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], lost)
     if ruling.step is Step.UNCLEAN_RECOVERY:
         return case.unclean_election(designated)
     if ruling.step is Step.ORDINARY_ELECTION:
@@ -54,15 +55,16 @@ def decide(
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """One partition with all that is known of its replicas."""
+    """One partition, with what is known of its replicas."""
 
     state: PartitionState
     candidates: tuple[Candidate, ...]
     silent: tuple[SilentReplica, ...]
     forecasts: tuple[Forecast, ...]
     losses: ExpectedLosses
-    """Of the same candidates, with words."""
+    """The forecasts with their explanations."""
     acceptable: frozenset[int]
+    """Replicas that the controller would elect."""
     policy: Policy
 
     def unclean_election(self, designated: int | None) -> PlannedElection | LeftAlone:
@@ -85,8 +87,8 @@ class _Case:
         return self.left_alone(Status.REFUSED, obstacles) if obstacles else election
 
     def ordinary_election(self, reason: str, designated: int | None) -> PlannedElection | LeftAlone:
-        """Of a member of the ELR. A silent one has no forecast, and passes any limit: KIP-966 keeps a broker in the ELR
-        only while it holds every committed record.
+        """Elect a member of the ELR. A silent member has no forecast and meets every limit: KIP-966 keeps a broker in
+        the ELR only while it holds all committed records.
         """
         leader = predict(self.state, self.state.replicas, self.acceptable, unclean=False).leader_id
         obstacles = [*self.warnings(), *self._above_limit(leader)]
@@ -105,11 +107,11 @@ class _Case:
         )
 
     def best(self) -> list[str]:
-        """Who would be elected if a person decided to, and what that would cost."""
+        """Describe the best replica and the loss of its election, for a person to decide."""
         return [f"best surviving replica: broker {each.broker_id}; {each.explanation}" for each in self.losses[:1]]
 
     def warnings(self) -> list[str]:
-        """Return a warning of what the controller is about to lose by itself, if anything."""
+        """Return the warning of ``warn_of_lossy_leader``, if there is one."""
         pending = warn_of_lossy_leader(self.state, self.acceptable, self.forecasts)
         return [pending] if pending else []
 
@@ -174,10 +176,10 @@ class _Case:
 def warn_of_lossy_leader(
     state: PartitionState, acceptable: Collection[int], forecasts: Sequence[Forecast]
 ) -> str | None:
-    """Say what will be lost if nobody acts, and what to do about it. None when nothing is known to be lost.
+    """Return a warning if the controller is about to elect a leader that loses records; otherwise None.
 
-    ``acceptable`` are the replicas that the controller would elect, ``forecasts`` those of all that answered, best
-    first. There is no warning of the best one: to stop it, and to elect another one, would lose what was written last.
+    ``acceptable`` are the replicas that the controller would elect. ``forecasts`` are those of all replicas that
+    answered, best first. There is no warning of the best one: to elect another one would lose the newest records.
     """
     leader = predict(state, state.replicas, acceptable, unclean=False).leader_id
     lossy = next((each for each in forecasts[1:] if each.broker_id == leader and each.lost), None)
@@ -190,20 +192,22 @@ def warn_of_lossy_leader(
     )
 
 
-def decide_again(election: PlannedElection, world: PartitionObservation) -> tuple[PlannedElection, str]:
-    """Return the election with all that is known now, and what is against it; empty for nothing.
+def decide_again(election: PlannedElection, observation: PartitionObservation) -> tuple[PlannedElection, str]:
+    """Return the election with what is known now, and the reason against it; empty if there is none.
 
-    Judged are elections of a plan that has a strategy. Bare designations were never compared with anything.
+    An election without a strategy comes from a bare designation, and is returned as it is: no replica was compared.
     """
-    state = world.state
+    state = observation.state
     if state is None or election.strategy is None:
         return election, ""
-    if mute := [each for each in _find_came_online(election, state) if not _has_answered(world.logs.get(each))]:
+    if unanswered := [
+        each for each in _find_came_online(election, state) if not _has_answered(observation.logs.get(each))
+    ]:
         return election, (
-            f"{name_brokers(mute)} came online since the plan was made, and did not answer what it holds: "
+            f"{name_brokers(unanswered)} came online since the plan was made, and did not answer what it holds: "
             "make a new plan"
         )
-    returned = [log for each in election.silent if (log := world.logs.get(each.broker_id)) and log.answered]
+    returned = [log for each in election.silent if (log := observation.logs.get(each.broker_id)) and log.answered]
     if not returned:
         return election, ""
     known = {each.broker_id for each in returned}
@@ -222,7 +226,7 @@ def decide_again(election: PlannedElection, world: PartitionObservation) -> tupl
 
 
 def _find_came_online(election: PlannedElection, state: PartitionState) -> list[int]:
-    """Return replicas that were silent and could not lead in the plan, and that could lead now, unless given up."""
+    """Return replicas that can lead now, and in the plan were silent and could not lead. Lost brokers do not count."""
     acceptable = acceptable_replicas(state)
     silent = {each.broker_id for each in election.silent if each.cause is not Cause.GIVEN_UP}
     return [each for each in election.offline_replicas if each in silent and each in acceptable]
@@ -233,7 +237,7 @@ def _has_answered(log: ReplicaLog | None) -> bool:
 
 
 def _unranked_candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Candidate:
-    """Return a replica that answered, not ranked yet."""
+    """Return a replica that answered as a candidate with a provisional rank and no explanation."""
     is_fenced = log.broker_id not in acceptable_replicas(state)
     conditions = ((Flag.FUTURE_REPLICA, log.is_future), (Flag.FENCED, is_fenced), (Flag.LOCAL_ONLY, is_tiered))
     flags = [flag for flag, holds in conditions if holds]

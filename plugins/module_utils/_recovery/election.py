@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries a plan out, batch by batch (KAFKA-20098). Ordinary elections come first: they lose nothing."""
+"""Carry out a plan, batch by batch (KAFKA-20098). Ordinary elections come first: they lose no committed record."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .outcome import Outcome, end_election, outcome_of_left_alone
 from .plan import ElectionType, Plan, PlannedElection, SaveTails, Status, losers_tails
 from .preconditions import PartitionObservation, judge_election
 
-_DISTURBED = "the run stopped before this election: on another partition a leader came up that was not designated"
+_UNPLANNED_LEADER = "the run stopped before this election: another partition got a leader that was not designated"
 
 
 class WrongClusterError(KafkaOpsError):
@@ -45,28 +45,27 @@ class WrongClusterError(KafkaOpsError):
 
 
 class ElectionOptionsError(KafkaOpsError):
-    """A plan cannot be carried out in such a way."""
+    """An option of the elections is not valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class ElectionReport:
-    """How every partition of the plan ended, and what was restored of an earlier run."""
+    """The outcome of every partition of the plan, and what was undone for earlier runs."""
 
     outcomes: tuple[Outcome, ...]
     leftovers: tuple[OrderLeftover, ...]
     notes: tuple[str, ...] = ()
-    """What the person on call should know of the journal."""
+    """Remarks on the journal for the operator."""
     others: tuple[AnyLeftover, ...] = ()
-    """What a run of another module had left, such as a setting or a dropped replica."""
-
+    """Changes that a run of another module had left, such as a setting or a dropped replica."""
     written: frozenset[TopicPartition] = frozenset()
-    """Partitions that this run requested an election of, or whose order it could not restore."""
+    """Partitions for which this run requested an election, or whose order it could not restore."""
 
     @property
     def is_changed(self) -> bool:
-        """True when a leader or an order is another one than before by this run, or, in check mode, would be.
+        """True if this run changed a leader or an order, or would change it in check mode.
 
-        Never because somebody else elected a leader, or set an order.
+        Changes by another party do not count.
         """
         return has_restored((*self.leftovers, *self.others)) or any(
             each.status is Status.WOULD_RECOVER or (each.topic_partition in self.written and _differs(each))
@@ -81,21 +80,21 @@ def _differs(outcome: Outcome) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionOptions:
-    """How to carry a plan out.
+    """How to carry out a plan.
 
-    Raises ElectionOptionsError.
+    Raises ElectionOptionsError for a value that is not valid.
     """
 
     journal: JournalOptions
     attempts: int
-    """For each write that fails in a way that may pass (KIP: --recovery-election-attempts)."""
+    """Attempts for each write that fails with a transient error (KIP: --recovery-election-attempts)."""
     verify_timeout_ms: int
-    """How long a change may take to be seen before it counts as not done."""
+    """How long to wait until the metadata shows a change, before it counts as failed."""
     check_mode: bool
     timeout_ms: int = 600_000
-    """How long all elections may take together. What was not begun by then is not requested."""
+    """Time limit for all elections together. No election is requested after it."""
     save_tails: SaveTails | None = None
-    """Called before the first election that makes a live replica delete records. Others do not wait for it."""
+    """Called before the first election that makes a live replica delete records. Other elections come before it."""
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
@@ -112,14 +111,14 @@ def run_elections(  # noqa: PLR0917
     stop: threading.Event,
     brokers: Collection[Broker] = (),
 ) -> ElectionReport:
-    """Restore what an earlier run left, then elect. Each partition ends with one outcome, whatever happens to others.
+    """Restore the orders that earlier runs left, then elect. Each partition of the plan gets one outcome.
 
-    Setting ``stop`` ends the run after the request in flight: orders are restored, and the rest is reported as stopped.
-    In check mode no write request is sent and no journal is opened for writing. ``brokers``, as they were just seen,
-    keep writes away from one that is hung: it might execute them when it thaws, after the order is restored.
+    Setting ``stop`` ends the run after the current request: orders are restored, and the other partitions are reported
+    as stopped. In check mode no write request is sent, and the journal is only read. ``brokers`` are the brokers as
+    they were just seen: no write is sent to a hung one, because it could execute the write after the order is restored.
 
-    Raises WrongClusterError, JournalError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError, all of them
-    before the first write. The same trouble between two batches ends the run, and is the reason that the rest gets.
+    Raises WrongClusterError, JournalError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError, before the
+    first write. A later error ends the run, and is the reason in the outcomes of all partitions that remain.
     """
     cluster = kafka.describe_cluster()
     if plan.cluster_id != cluster.cluster_id:
@@ -141,10 +140,10 @@ def run_elections(  # noqa: PLR0917
     pending = home.read()
     orders = [each for each in pending.changes if isinstance(each, OrderChange)]
     notes: Sequence[str] = pending.notes
-    # What an earlier run left may stand on a partition that has a leader.
+    # An order that an earlier run left may be on a partition that has a leader.
     settled = {} if pending.changes else _find_settled(plan.elections, sight)
     elections = [each for each in plan.elections if each.topic_partition not in settled]
-    # A run that finds nothing to do creates no topic.
+    # A run that has nothing to do must not create the journal's topic.
     writes = not options.check_mode and bool(pending.changes or pending.notes or elections)
     with ExitStack() as stack:
         others: tuple[AnyLeftover, ...] = ()
@@ -165,7 +164,7 @@ def run_elections(  # noqa: PLR0917
         with collector_paused():
             outcomes = {**alone, **settled, **run.elect(adopt_restored_orders(elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
-            # After the elections: they do not wait for what may come late of an earlier run.
+            # After the elections, so that they do not wait for late requests of an earlier run.
             late = kept.settle(rollback, journal, run.begun)
             leftovers += tuple(each for each in late if isinstance(each.change, OrderChange))
             others += tuple(each for each in late if not isinstance(each.change, OrderChange))
@@ -178,10 +177,7 @@ def run_elections(  # noqa: PLR0917
 
 
 def _find_settled(elections: Iterable[PlannedElection], sight: Sight) -> dict[TopicPartition, Outcome]:
-    """How elections end that need no second look: the partition has a leader, or is known not to exist.
-
-    Whatever else is found is compared with the plan under the lock.
-    """
+    """Return the outcomes of partitions that have a leader, or do not exist. All others are judged under the lock."""
     outcomes = {}
     for each in elections:
         state = sight.states.get(each.topic_partition)
@@ -205,16 +201,16 @@ class _Run:
     kept: KeptOrders
     save_tails: SaveTails | None
     begun: set[TopicPartition] = field(default_factory=set)
-    """Partitions that may be elected, and whose orders are this run's to restore."""
+    """Partitions whose elections this run has begun: it restores their orders."""
     written: set[TopicPartition] = field(default_factory=set)
-    """Partitions that an election was requested of, or whose order stays changed."""
+    """Partitions for which an election was requested, or whose order stays changed."""
 
     def elect(
         self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]
     ) -> dict[TopicPartition, Outcome]:
         unsettled = {each.change.topic_partition for each in leftovers if each.undoing is Undoing.FAILED}
         if self.journal is not None:
-            # A replica that an earlier run dropped, and that is not in sync again.
+            # Partitions of which an earlier run dropped a replica that is not in sync again.
             unsettled |= {each.topic_partition for each in self.journal.pending if isinstance(each, ReplicaChange)}
         outcomes = {
             each.topic_partition: end_election(
@@ -227,7 +223,7 @@ class _Run:
         has_begun = any(each.undoing is Undoing.RESTORED for each in leftovers)
         settled = [each for each in elections if each.topic_partition not in unsettled]
         for batch in self._batches(settled, outcomes):
-            halt = halt or self.limits.why_over()
+            halt = halt or self.limits.why_ended()
             if not halt:
                 self.progress.step("looking at the partitions again", len(outcomes), len(elections))
                 try:
@@ -239,7 +235,7 @@ class _Run:
                 else:
                     has_begun = True
                     outcomes |= current.outcomes
-                    halt = _DISTURBED if current.is_disturbed else ""
+                    halt = _UNPLANNED_LEADER if current.has_unplanned_leader else ""
                     continue
             outcomes |= {each.topic_partition: end_election(each, Status.FAILED, halt) for each in batch}
         return outcomes
@@ -247,12 +243,15 @@ class _Run:
     def _batches(
         self, elections: Sequence[PlannedElection], outcomes: dict[TopicPartition, Outcome]
     ) -> Iterator[Sequence[PlannedElection]]:
-        """Yield the batches. Before the first one that makes live replicas delete records, these are saved."""
+        """Yield the batches. Before the first one that makes live replicas delete records, save these records.
+
+        Partitions whose records cannot be saved are refused in ``outcomes``.
+        """
         tails = {each.topic_partition: losers_tails(each) for each in elections} if self.save_tails else {}
         at_once = [each for each in elections if not tails.get(each.topic_partition)]
         yield from (one for kind in ElectionType for one in in_batches(_of_type(at_once, kind)))
         waiting = [each for each in elections if tails.get(each.topic_partition)]
-        if self.save_tails and waiting and self.journal is not None and not self.limits.why_over():
+        if self.save_tails and waiting and self.journal is not None and not self.limits.why_ended():
             refused = self.save_tails([one for each in waiting for one in tails[each.topic_partition]])
             outcomes |= {
                 each.topic_partition: end_election(each, Status.REFUSED, refused[each.topic_partition])
@@ -263,45 +262,45 @@ class _Run:
         yield from (one for kind in ElectionType for one in in_batches(_of_type(waiting, kind)))
 
     def _batch(self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]) -> ElectionBatch:
-        # Brokers may have been registered since the plan was made, or since the last batch: these are asked too.
-        worlds = observe_partitions(
+        # The cluster is read again, to also ask brokers that were registered since the plan or the last batch.
+        observations = observe_partitions(
             self.writer.kafka,
             self.writer.kafka.describe_cluster(),
             elections,
             asks_controller=self.journal is None,
         )
         if self.journal is None:
-            worlds = simulate_restore(worlds, leftovers)
-        # Asked again for each batch: a broker may have been replaced by an older one in between.
+            observations = simulate_restore(observations, leftovers)
+        # Checked for each batch: a broker may have been replaced by one of an older version.
         asked = {each for attempt in range(self.writer.attempts) for each in self.writer.addresses_of_attempt(attempt)}
         by_designation = self.writer.kafka.offers_designated_election(asked)
         batch = ElectionBatch(
             {
                 each.topic_partition: adopt_current_order(
-                    each, worlds[each.topic_partition].state, self.kept.changes.get(each.topic_partition)
+                    each, observations[each.topic_partition].state, self.kept.changes.get(each.topic_partition)
                 )
                 for each in elections
             },
-            worlds,
+            observations,
             by_designation,
             kept=self.kept,
             begun=self.begun,
             written=self.written,
         )
         if self.journal is None:
-            batch.forecast()
+            batch.preview()
         else:
             batch.carry_out(self.writer, self.journal, self.progress, self.limits)
         return batch
 
 
 def _of_type(elections: Iterable[PlannedElection], election_type: ElectionType) -> list[PlannedElection]:
-    """Return the elections of one type: a request can ask for one type only."""
+    """Return the elections of one type. A request has only one type."""
     return [each for each in elections if each.election_type is election_type]
 
 
 def _update_left_alone(outcome: Outcome, sight: Sight) -> Outcome:
-    """How a partition ends that the plan leaves alone, by the leader that it has now: the plan may be hours old."""
+    """Return the outcome of a partition that the plan leaves alone, with the leader that it has now."""
     state = sight.states.get(outcome.topic_partition)
     was_online = outcome.status is Status.ALREADY_ONLINE
     if state is None:

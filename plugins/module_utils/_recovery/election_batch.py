@@ -2,13 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One batch of designated elections: reorder, elect UNCLEAN, verify, restore the order, verify.
+"""Carry out one batch of designated elections: reorder, elect UNCLEAN, verify, restore the order, verify.
 
-Released brokers have no designated election (KAFKA-20098), but an UNCLEAN one takes the first unfenced replica in
-order. So the same replica set is put with the designated leader first, the election is requested, and the order is
-restored. Where the order elects the designated leader as it is, it is not touched. Brokers that offer designated
-elections are asked for them, and no order is touched. An ordinary election, of a member of the ISR or ELR, is PREFERRED
-and leaves the order as it is.
+Released brokers have no designated election (KAFKA-20098), but an UNCLEAN election takes the first unfenced replica in
+the replica order. So the designated leader is put first in the order, the election is requested, and the order is
+restored. The order is not changed if it elects the designated leader anyway, if the brokers offer designated elections,
+or for an ordinary election (PREFERRED), which takes a member of the ISR or ELR.
 """
 
 from __future__ import annotations
@@ -39,21 +38,21 @@ STOPPED = "the run was asked to stop before this election; run it again"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What ends the elections before all are done."""
+    """The limits that end a run before all its elections are requested."""
 
     stop: threading.Event
     timeout_s: float
     deadline: float
-    """By the clock."""
+    """In seconds of ``clock.monotonic()``."""
     clock: Clock
 
     @property
     def left_s(self) -> float:
-        """Seconds until the deadline; 0 when the run was asked to stop."""
+        """Seconds until the deadline; 0 if the run was asked to stop."""
         return 0.0 if self.stop.is_set() else max(0.0, self.deadline - self.clock.monotonic())
 
-    def why_over(self) -> str:
-        """Return why nothing more is requested; empty when that is not so."""
+    def why_ended(self) -> str:
+        """Return why no more elections are requested; empty if they may be."""
         if self.stop.is_set():
             return STOPPED
         if not self.left_s:
@@ -66,33 +65,36 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class _RequestResult:
-    """What an election request brought."""
+    """The result of one election request."""
 
     errors: Mapping[TopicPartition, str] = field(default_factory=dict)
-    """Partitions that were certainly not elected by it, and why."""
+    """Partitions for which the request certainly elected no leader, with the error."""
     may_retry: bool = True
     was_sent: bool = True
-    doubt: str = ""
-    """Why nothing is known of the outcome, where that is so: then only the metadata shows it."""
+    lost_response: str = ""
+    """The error if the response was lost: then only the metadata shows the outcome. Empty if it was received."""
 
 
 @dataclass
 class ElectionBatch(ElectionOutcomes):
-    """Carries the elections out. ``outcomes`` has every partition once ``carry_out`` or ``forecast`` returned."""
+    """Carries out the elections of one batch, or previews them.
+
+    ``outcomes`` has every partition once ``carry_out`` or ``preview`` has returned.
+    """
 
     kept: KeptOrders = field(default_factory=KeptOrders)
     begun: set[TopicPartition] = field(default_factory=set)
-    """Partitions that may be elected, and whose orders are this run's to restore."""
-    _asked: dict[TopicPartition, _RequestResult] = field(default_factory=dict)
-    """What the last request brought, of every partition that an election was requested for."""
-    _in_doubt: dict[TopicPartition, float] = field(default_factory=dict)
-    """By the clock, until when a request whose response was lost may still be executed."""
-    _held: dict[TopicPartition, str] = field(default_factory=dict)
-    """Why an order is not restored by this run."""
+    """Partitions whose elections this run has begun: it restores their orders."""
+    _requested: dict[TopicPartition, _RequestResult] = field(default_factory=dict)
+    """The result of the last election request for each partition."""
+    _executable_until: dict[TopicPartition, float] = field(default_factory=dict)
+    """When an election whose response was lost can no longer be executed, in seconds of the clock."""
+    _unrestored: dict[TopicPartition, str] = field(default_factory=dict)
+    """Partitions whose order this run leaves changed, and why."""
 
-    def forecast(self) -> None:
-        """Check mode: say what would be requested. Send nothing."""
-        for partition in self.judge():
+    def preview(self) -> None:
+        """Report in ``outcomes`` what would be requested, for check mode. Sends no request."""
+        for partition in self.select_allowed():
             how, dropped = "", self.dropped(partition)
             if self.needs_reorder(partition):
                 order = [each for each in self.order(partition) if each not in dropped]
@@ -100,38 +102,39 @@ class ElectionBatch(ElectionOutcomes):
             self.end(
                 partition,
                 Status.WOULD_RECOVER,
-                f"would elect broker {self.leader(partition)}{how}: {self.why(partition)}",
+                f"would elect broker {self.designated_leader(partition)}{how}: {self.planned_reason(partition)}",
             )
 
     def carry_out(self, writer: Writer, journal: Journal, progress: Progress, limits: Limits) -> None:
-        """Request the elections. Every order that was changed is restored, whatever fails in between.
+        """Request the elections, then restore every changed order, even after an error.
 
-        So is one that a dead run left, and that the election is requested in.
+        Orders that a dead run left on these partitions are restored too.
 
-        There is one exception: while an election whose response was lost may still be executed, the order stays, and
-        the journal has it. Restored, it would elect the first replica of the original order.
+        An order is not restored while an election whose response was lost may still be executed: it would elect the
+        first live replica of the original order. Such an order stays in the journal.
 
-        Raises JournalError, before anything was changed.
+        Raises JournalError before the first change.
         """
-        going = self.judge()
-        if not going:
+        allowed = self.select_allowed()
+        if not allowed:
             return
-        self.begun.update(going)
-        mine = {*going}
-        inherited = [each for each in journal.orders if each.topic_partition in mine]
-        begun = journal.begin([self._order_change(each) for each in going if self.needs_reorder(each)])
-        changes = {each.topic_partition: each for each in (*inherited, *begun)}
+        self.begun.update(allowed)
+        partitions = {*allowed}
+        earlier = [each for each in journal.orders if each.topic_partition in partitions]
+        begun = journal.begin([self._order_change(each) for each in allowed if self.needs_reorder(each)])
+        changes = {each.topic_partition: each for each in (*earlier, *begun)}
         try:
-            progress.step("putting designated leaders first", 0, len(going))
+            progress.step("putting designated leaders first", 0, len(allowed))
             self._reorder(writer, journal, changes, begun)
-            self._elect_carefully(writer, [each for each in going if each not in self.outcomes], progress, limits)
+            to_elect = [each for each in allowed if each not in self.outcomes]
+            self._elect_one_of_each_leader_first(writer, to_elect, progress, limits)
         finally:
             progress.step("restoring replica orders", 0, len(changes))
-            self._restore(writer, journal, [change for each, change in changes.items() if each not in self._held])
-            for partition, reason in self._held.items():
-                self.ordered_without[partition] = changes[partition].dropped
-                self.order_stays_changed(partition, reason)
-        self.see_the_end(read_with_retries(writer, going))
+            self._restore(writer, journal, [change for each, change in changes.items() if each not in self._unrestored])
+            for partition, reason in self._unrestored.items():
+                self.dropped_replicas[partition] = changes[partition].dropped
+                self.fail_unrestored_order(partition, reason)
+        self.record_final_states(read_with_retries(writer, allowed))
 
     def _reorder(
         self,
@@ -140,10 +143,11 @@ class ElectionBatch(ElectionOutcomes):
         changes: dict[TopicPartition, OrderChange],
         begun: Sequence[OrderChange],
     ) -> None:
-        """Set the orders, and end the partitions where that fails. ``changes`` are kept as the journal has them.
+        """Set the orders of ``begun``, and end the partitions for which that fails.
 
-        Where the controller refuses an order because a broker in it is not registered, the present order is kept if an
-        election of it takes the designated leader. Otherwise the order goes without that broker, if the plan says so.
+        If the controller refuses an order because a broker in it is not registered, the present order is kept if its
+        election takes the designated leader. Otherwise the order is set without that broker if the plan allows it.
+        ``changes`` is updated to what the journal has.
         """
         while begun:
             errors = set_orders(
@@ -154,7 +158,7 @@ class ElectionBatch(ElectionOutcomes):
             )
             again = []
             for partition, error in errors.items():
-                status, reason = self._refused(partition, error)
+                status, reason = self._judge_refused_order(partition, error)
                 if status is not None:
                     self.end(partition, status, f"its replicas were not reordered: {reason}")
                 elif self.needs_reorder(partition):
@@ -169,119 +173,128 @@ class ElectionBatch(ElectionOutcomes):
     def _orders_before(
         self, journal: Journal, begun: Sequence[OrderChange]
     ) -> dict[TopicPartition, set[tuple[int, ...]]]:
-        """Return the orders in which each may be seen until its own is set: also those of earlier runs."""
-        states = {each.topic_partition: self.worlds[each.topic_partition].state for each in begun}
+        """Return the orders that each partition may show until its new order is set, those of earlier runs included."""
+        states = {each.topic_partition: self.observations[each.topic_partition].state for each in begun}
         orders = {partition: {state.replicas} if state else set() for partition, state in states.items()}
         for change in journal.orders:
             if change.topic_partition in orders:
                 orders[change.topic_partition].update(change.possible_orders)
         return orders
 
-    def _refused(self, partition: TopicPartition, error: str) -> tuple[Status | None, str]:
-        """Return how a partition ends whose order was not set; None where it can be elected all the same."""
-        broker_id, world = unregistered_in(error), self.worlds[partition]
-        if broker_id is None or broker_id in world.unregistered:
+    def _judge_refused_order(self, partition: TopicPartition, error: str) -> tuple[Status | None, str]:
+        """Return the status and reason for a refused order. The status is None if the election is possible anyway."""
+        broker_id, observation = unregistered_in(error), self.observations[partition]
+        if broker_id is None or broker_id in observation.unregistered:
             return Status.FAILED, error
-        self.worlds[partition] = world = replace(world, unregistered=world.unregistered | {broker_id})
-        reasons = [*find_registration_obstacles(self.elections[partition], world)]
+        observation = replace(observation, unregistered=observation.unregistered | {broker_id})
+        self.observations[partition] = observation
+        reasons = [*find_registration_obstacles(self.elections[partition], observation)]
         return (Status.REFUSED, "; ".join(reasons)) if reasons else (None, "")
 
-    def _elect_carefully(
+    def _elect_one_of_each_leader_first(
         self, writer: Writer, partitions: Sequence[TopicPartition], progress: Progress, limits: Limits
     ) -> None:
-        """Elect one partition of each designated leader first, and the others once these are verified.
+        """Elect one partition of each designated leader, verify it, then elect the other partitions.
 
-        A broker in controlled shutdown looks alive in the metadata, but the controller does not elect it. An ordinary
-        election can be asked for at once: it loses no committed record, whoever is elected.
+        A broker in controlled shutdown looks alive in the metadata, but the controller does not elect it. Ordinary
+        elections are all requested at once: they lose no committed record, whichever replica is elected.
         """
-        first = {self.leader(each): each for each in reversed(partitions)}.values()
+        first = {self.designated_leader(each): each for each in reversed(partitions)}.values()
         if self.election_type is ElectionType.UNCLEAN:
             self._elect(writer, sorted(first), progress, limits)
-        if self.is_disturbed:
-            # It may be shutting down: each further election of it would go to the second best.
-            not_asked = [each for each in partitions if each not in self._asked]
+        if self.has_unplanned_leader:
+            # The designated broker may be shutting down: each further election would take the second best replica.
+            not_asked = [each for each in partitions if each not in self._requested]
             self.end_all(not_asked, Status.FAILED, "not requested: another broker than the designated one was elected")
         self._elect(writer, [each for each in partitions if each not in self.outcomes], progress, limits)
-        self._wait_out_doubt(writer, progress, limits)
+        self._wait_for_lost_responses(writer, progress, limits)
         self._end_unelected(writer)
 
     def _elect(self, writer: Writer, partitions: Sequence[TopicPartition], progress: Progress, limits: Limits) -> None:
-        """Request the elections until all are seen or the attempts are used up. What is left is in ``_asked``."""
-        waiting = [each for each in partitions if each not in self._asked]
+        """Request the elections until all leaders are seen or all attempts are used. ``_requested`` has the results."""
+        waiting = [each for each in partitions if each not in self._requested]
         for attempt in range(writer.attempts):
-            waiting = self.still_right(waiting, read_with_retries(writer, waiting))
-            if over := limits.why_over():
-                self.end_all([each for each in waiting if each not in self._in_doubt], Status.FAILED, over)
+            waiting = self.end_changed(waiting, read_with_retries(writer, waiting))
+            if over := limits.why_ended():
+                self.end_all([each for each in waiting if each not in self._executable_until], Status.FAILED, over)
                 return
             if not waiting:
                 return
             progress.step(
                 f"electing{f', attempt {attempt + 1}' if attempt else ''}", len(self.outcomes), len(self.elections)
             )
-            asked = self._ask(writer, waiting, attempt)
-            self._asked |= dict.fromkeys(waiting, asked)
-            self.written.update(each for each in waiting if asked.was_sent)
-            if asked.doubt:
-                self._in_doubt |= dict.fromkeys(waiting, limits.clock.monotonic() + forwarded_for_s(writer.kafka))
-            waiting = self._watch(writer, waiting, min(writer.verify_timeout_s, limits.left_s), asked.errors)
-            if not waiting or not asked.may_retry:
+            result = self._request(writer, waiting, attempt)
+            self._requested |= dict.fromkeys(waiting, result)
+            self.written.update(each for each in waiting if result.was_sent)
+            if result.lost_response:
+                until = limits.clock.monotonic() + forwarded_for_s(writer.kafka)
+                self._executable_until |= dict.fromkeys(waiting, until)
+            waiting = self._wait_for_leaders(
+                writer, waiting, min(writer.verify_timeout_s, limits.left_s), result.errors
+            )
+            if not waiting or not result.may_retry:
                 return
             limits.clock.sleep(_PAUSE_S)
 
-    def _watch(
+    def _wait_for_leaders(
         self, writer: Writer, waiting: Sequence[TopicPartition], seconds: float, errors: Mapping[TopicPartition, str]
     ) -> list[TopicPartition]:
-        """Settle what gets a leader within the time, and return the others.
+        """Wait for leaders, end the partitions that get one, and return the other partitions.
 
-        One with an error is not waited for, but looked at with the others: it may have a leader all the same.
+        A partition with an error is read too, because it may have a leader anyway, but is not waited for.
         """
         patient = replace(writer, verify_timeout_s=seconds)
-        self.settle(
+        self.end_led(
             wait_for_states(patient, waiting, lambda state: not state.is_offline or state.topic_partition in errors)
         )
         return [each for each in waiting if each not in self.outcomes]
 
-    def _wait_out_doubt(self, writer: Writer, progress: Progress, limits: Limits) -> None:
-        """Wait until every request whose response was lost has taken effect, or can take effect no more."""
-        doubtful = {each: until for each, until in self._in_doubt.items() if not self.has_leader(each)}
-        if not doubtful:
+    def _wait_for_lost_responses(self, writer: Writer, progress: Progress, limits: Limits) -> None:
+        """Wait until every election whose response was lost has been executed, or can no longer be executed.
+
+        If the time limit ends first, the orders of these partitions stay changed.
+        """
+        unknown = {each: until for each, until in self._executable_until.items() if not self.has_leader(each)}
+        if not unknown:
             return
-        until = max(doubtful.values())
-        if waiting := [each for each in doubtful if each not in self.outcomes]:
+        until = max(unknown.values())
+        if waiting := [each for each in unknown if each not in self.outcomes]:
             progress.step("waiting for elections whose response was lost", len(self.outcomes), len(self.elections))
-            self._watch(writer, waiting, min(until - limits.clock.monotonic(), limits.left_s), {})
+            self._wait_for_leaders(writer, waiting, min(until - limits.clock.monotonic(), limits.left_s), {})
         remaining = until - limits.clock.monotonic()
         if remaining > 0:
-            states = read_with_retries(writer, doubtful)
-            self.settle(states)
+            states = read_with_retries(writer, unknown)
+            self.end_led(states)
             reason = (
                 f"an election whose response was lost may still be executed for {remaining:.0f} s, and would elect the "
                 "first live replica of the order"
             )
-            self._held |= {each: reason for each in doubtful if self.is_offline_in_our_order(each, states.get(each))}
+            self._unrestored |= {
+                each: reason for each in unknown if self.may_be_offline_in_our_order(each, states.get(each))
+            }
 
     def _end_unelected(self, writer: Writer) -> None:
-        """End what was requested, and has no leader after all that time."""
-        left = [each for each in self._asked if each not in self.outcomes]
+        """End the partitions for which an election was requested, and that still have no leader."""
+        left = [each for each in self._requested if each not in self.outcomes]
         states = read_with_retries(writer, left)
-        self.settle(states)
+        self.end_led(states)
         for partition in left:
             if partition not in self.outcomes:
-                asked = self._asked[partition]
-                reason = asked.errors.get(partition) or self._nobody(writer, partition, asked)
+                result = self._requested[partition]
+                reason = result.errors.get(partition) or self._explain_no_leader(writer, partition, result)
                 self.end(partition, Status.FAILED if partition in states else Status.UNKNOWN, reason)
 
-    def _ask(self, writer: Writer, waiting: list[TopicPartition], attempt: int) -> _RequestResult:
+    def _request(self, writer: Writer, waiting: list[TopicPartition], attempt: int) -> _RequestResult:
         if forbidden := writer.why_forbidden():
             return _RequestResult(dict.fromkeys(waiting, forbidden), may_retry=False, was_sent=False)
         try:
-            answers = self._answers(writer, waiting, attempt)
+            answers = self._send(writer, waiting, attempt)
         except RequestRefusedError as error:
             if error.is_outcome_unknown:
-                return _RequestResult(doubt=str(error))
+                return _RequestResult(lost_response=str(error))
             return _RequestResult(dict.fromkeys(waiting, str(error)), may_retry=error.is_transient)
         except BrokerCallError as error:
-            return _RequestResult(doubt=str(error))
+            return _RequestResult(lost_response=str(error))
         return _RequestResult(
             {
                 partition: str(answers[partition])
@@ -290,55 +303,55 @@ class ElectionBatch(ElectionOutcomes):
             }
         )
 
-    def _answers(
+    def _send(
         self, writer: Writer, waiting: list[TopicPartition], attempt: int
     ) -> Mapping[TopicPartition, ElectionAnswer]:
         if self.by_designation and self.election_type is ElectionType.UNCLEAN:
-            leaders = {each: self.leader(each) for each in waiting}
+            leaders = {each: self.designated_leader(each) for each in waiting}
             return writer.send(attempt, lambda address: writer.kafka.elect_designated(address, leaders))
         code = _CODES[self.election_type]
         return writer.send(attempt, lambda address: writer.kafka.elect(address, code, waiting))
 
     def _restore(self, writer: Writer, journal: Journal, changes: Sequence[OrderChange]) -> None:
         ended = restore_orders_with_retries(writer, changes)
-        self._note_dropped(ended)
+        self._report_dropped(ended)
         not_ours = {each.change.topic_partition: each.reason for each in ended if each.undoing in LEFT_AS_IS}
         for partition in self.outcomes.keys() & not_ours.keys():
-            self.add(partition, f"its replica order is not restored: {not_ours[partition]}")
+            self.add_to_reason(partition, f"its replica order is not restored: {not_ours[partition]}")
         try:
-            end_in_journal(journal, self.kept.keep_watching(journal, ended))
+            end_in_journal(journal, self.kept.keep_unseen(journal, ended))
         except JournalError as error:
-            # The next run finds them as they were, and strikes them out. What was done here is reported all the same.
+            # The next run finds the orders restored and ends them in the journal. This run reports what it did.
             settled = {each.change.topic_partition for each in ended if each.undoing is not Undoing.FAILED}
             for partition in self.outcomes.keys() & settled:
                 found = "that is so" if partition in not_ours else "its replica order is back"
-                self.add(partition, f"{found}, but the journal does not know it: {error}")
+                self.add_to_reason(partition, f"{found}, but the journal does not know it: {error}")
         failed = [each for each in ended if each.undoing is Undoing.FAILED]
         is_journal_lost = bool(failed) and journal.is_lost
         for each in failed:
-            self.order_stays_changed(each.change.topic_partition, each.reason, is_journal_lost=is_journal_lost)
+            self.fail_unrestored_order(each.change.topic_partition, each.reason, is_journal_lost=is_journal_lost)
 
-    def _note_dropped(self, ended: Iterable[OrderLeftover]) -> None:
-        """Say of each partition whose replica set is smaller now what was dropped, and that it stays so."""
+    def _report_dropped(self, ended: Iterable[OrderLeftover]) -> None:
+        """Add to the reason of each partition which unregistered brokers were dropped for good."""
         for each in ended:
             partition, dropped = each.change.topic_partition, each.change.dropped
             if partition not in self.outcomes or each.undoing in LEFT_AS_IS:
                 continue
             if kept := [one for one in self.dropped(partition) if one not in dropped]:
-                self.add(partition, f"{name_brokers(kept)} was not dropped, or was registered again and kept")
+                self.add_to_reason(partition, f"{name_brokers(kept)} was not dropped, or was registered again and kept")
             if dropped:
-                self.ordered_without[partition] = dropped
-                self.add(
+                self.dropped_replicas[partition] = dropped
+                self.add_to_reason(
                     partition,
                     f"{name_brokers(dropped)} was dropped from its replicas and is not put back, because it is not "
                     "registered: add a replica on another broker (kafka-reassign-partitions.sh)",
                 )
 
-    def _nobody(self, writer: Writer, partition: TopicPartition, asked: _RequestResult) -> str:
-        doubt = f"; the outcome of the last one is unknown: {asked.doubt}" if asked.doubt else ""
+    def _explain_no_leader(self, writer: Writer, partition: TopicPartition, result: _RequestResult) -> str:
+        lost = f"; the outcome of the last one is unknown: {result.lost_response}" if result.lost_response else ""
         return (
-            f"no leader was seen within {writer.verify_timeout_s:g} s of each of {writer.attempts} attempts{doubt}; "
-            f"look at broker {self.leader(partition)} and at the controller"
+            f"no leader was seen within {writer.verify_timeout_s:g} s of each of {writer.attempts} attempts{lost}; "
+            f"look at broker {self.designated_leader(partition)} and at the controller"
         )
 
     def _order_change(self, partition: TopicPartition) -> OrderChange:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the elections of one batch end, by what is seen of the partitions. No I/O; standard library only."""
+"""Decide how the elections of one batch end, by the states of their partitions. No I/O; standard library only."""
 
 from __future__ import annotations
 
@@ -25,49 +25,50 @@ from .preconditions import (
 
 @dataclass
 class ElectionOutcomes:
-    """At most PARTITIONS_PER_REQUEST elections, all of one type, that succeed or fail each by itself.
+    """At most PARTITIONS_PER_REQUEST elections of one type, each with an outcome of its own.
 
-    ``outcomes`` has a partition once it has ended. ``is_disturbed`` says that another leader than the designated one
-    came up: somebody else acts on this cluster, or a broker shuts down, and the run must not go on.
+    ``outcomes`` has a partition once it has ended.
     """
 
     elections: Mapping[TopicPartition, PlannedElection]
-    worlds: dict[TopicPartition, PartitionObservation]
+    observations: dict[TopicPartition, PartitionObservation]
     by_designation: bool = False
-    """The brokers offer ElectLeaders with designated leaders: no order has to be changed."""
+    """True if the brokers offer ElectLeaders with designated leaders: then no order is changed."""
     outcomes: dict[TopicPartition, Outcome] = field(default_factory=dict)
-    is_disturbed: bool = False
-    ordered_without: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
-    """What was dropped from the replica sets of partitions, and is not put back."""
+    has_unplanned_leader: bool = False
+    """True if a partition got another leader than the designated one. Then the run must stop: a broker is shutting
+    down, or another party changes the cluster."""
+    dropped_replicas: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    """Brokers that were dropped from the replica set of a partition for good."""
     _orders: dict[TopicPartition, tuple[PlannedElection, PartitionObservation, tuple[int, ...]]] = field(
         default_factory=dict
     )
-    """By partition, with what they follow from."""
+    """The order that each partition is elected in, with the election and observation that it was computed from."""
     written: set[TopicPartition] = field(default_factory=set)
-    """Partitions that an election was requested of, or whose order stays changed."""
+    """Partitions for which an election was requested, or whose order stays changed."""
 
-    def judge(self) -> list[TopicPartition]:
-        """Compare the cluster with the plan, end what must not be elected, and return the others."""
-        going = []
+    def select_allowed(self) -> list[TopicPartition]:
+        """Compare the observations with the plan, end partitions that must not be elected, and return the others."""
+        allowed = []
         judged = dict(self.elections)
         for partition, election in self.elections.items():
-            verdict = judge_election(election, self.worlds[partition], by_designation=self.by_designation)
+            verdict = judge_election(election, self.observations[partition], by_designation=self.by_designation)
             status, reason = verdict.status, verdict.reason
             if status is None:
-                judged[partition], reason = decide_again(election, self.worlds[partition])
+                judged[partition], reason = decide_again(election, self.observations[partition])
                 status = Status.REFUSED if reason else None
             if status is None:
-                going.append(partition)
+                allowed.append(partition)
             else:
-                self.end(partition, status, reason, self.worlds[partition].state)
+                self.end(partition, status, reason, self.observations[partition].state)
         self.elections = judged
-        return going
+        return allowed
 
-    def still_right(
+    def end_changed(
         self, waiting: Iterable[TopicPartition], states: Mapping[TopicPartition, PartitionState]
     ) -> list[TopicPartition]:
-        """End what must not be elected any more, by the states read just before the election; return the others."""
-        self.settle(states)
+        """End partitions that must no longer be elected, by states read just before the request; return the others."""
+        self.end_led(states)
         for partition in waiting:
             state = states.get(partition)
             if partition in self.outcomes:
@@ -85,8 +86,8 @@ class ElectionOutcomes:
                 self.end(partition, Status.REFUSED, "; ".join(reasons), state)
         return [each for each in waiting if each not in self.outcomes]
 
-    def settle(self, states: Mapping[TopicPartition, PartitionState]) -> None:
-        """End every partition that has a leader, the designated one or another, or that is of another topic now."""
+    def end_led(self, states: Mapping[TopicPartition, PartitionState]) -> None:
+        """End every partition that has a leader now, or whose topic was re-created."""
         for partition, state in states.items():
             if partition in self.outcomes:
                 continue
@@ -94,21 +95,21 @@ class ElectionOutcomes:
                 self.end(partition, Status.REFUSED, f"the topic was re-created: its id is {state.topic_id}", state)
             elif state.is_offline:
                 continue
-            elif self._is_wanted(partition, state.leader_id):
-                self.end(partition, Status.RECOVERED, self.why(partition), state)
+            elif self._is_planned_leader(partition, state.leader_id):
+                self.end(partition, Status.RECOVERED, self.planned_reason(partition), state)
             else:
-                self.is_disturbed = True
+                self.has_unplanned_leader = True
+                designated = self.designated_leader(partition)
                 self.end(
                     partition,
                     Status.FAILED,
-                    f"broker {state.leader_id} leads it, not the designated {self.leader(partition)}: somebody else, "
-                    f"or the controller by itself, elected it, or broker {self.leader(partition)} is shutting down; "
-                    "the run stops here",
+                    f"broker {state.leader_id} leads it, not the designated {designated}: somebody else, or the "
+                    f"controller by itself, elected it, or broker {designated} is shutting down; the run stops here",
                     state,
                 )
 
-    def see_the_end(self, states: Mapping[TopicPartition, PartitionState]) -> None:
-        """Note the end state of all that was touched: a leader that died at once, and the order after the restore."""
+    def record_final_states(self, states: Mapping[TopicPartition, PartitionState]) -> None:
+        """Set the final leader and replica order in the outcomes, and fail partitions that lost their leader again."""
         for partition, state in states.items():
             if not self._is_same_topic(partition, state):
                 continue
@@ -124,32 +125,32 @@ class ElectionOutcomes:
                 leader_after=state.leader_id,
                 leader_epoch_after=state.leader_epoch,
                 replicas_after=state.replicas,
-                dropped=self.ordered_without.get(partition, ()),
+                dropped=self.dropped_replicas.get(partition, ()),
             )
 
     def end(self, partition: TopicPartition, status: Status, reason: str, after: PartitionState | None = None) -> None:
-        """End one partition. ``after`` is how it was seen last; without it, as it was seen first."""
-        before = self.worlds[partition].state
+        """End one partition. ``after`` is its last known state; the default is the observed one."""
+        before = self.observations[partition].state
         outcome = end_election(self.elections[partition], status, reason, before=before, after=after or before)
         if status is Status.WOULD_RECOVER:
             outcome = replace(outcome, dropped=self.dropped(partition))
         self.outcomes[partition] = outcome
 
     def end_all(self, partitions: Iterable[TopicPartition], status: Status, reason: str) -> None:
-        """End partitions that have not ended yet."""
+        """End those of the partitions that have not ended."""
         for partition in partitions:
             if partition not in self.outcomes:
                 self.end(partition, status, reason)
 
-    def add(self, partition: TopicPartition, what: str) -> None:
-        """Add to the reason of a partition that has ended."""
+    def add_to_reason(self, partition: TopicPartition, what: str) -> None:
+        """Add a clause to the reason of a partition that has ended."""
         outcome = self.outcomes[partition]
         self.outcomes[partition] = replace(outcome, reason=f"{outcome.reason}; {what}")
 
-    def order_stays_changed(self, partition: TopicPartition, error: str, *, is_journal_lost: bool = False) -> None:
-        """Fail a partition whose order is not restored. What happens where the journal is lost: ``LostJournal``."""
+    def fail_unrestored_order(self, partition: TopicPartition, error: str, *, is_journal_lost: bool = False) -> None:
+        """Fail a partition whose order is not restored. ``LostJournal`` handles a lost journal."""
         outcome = self.outcomes.get(partition)
-        if outcome is None:  # an interrupt is on its way, and there will be no report
+        if outcome is None:  # the run is interrupted, so that there is no report
             return
         self.written.add(partition)
         remedy = "it stays in the journal, and the next run restores it"
@@ -160,60 +161,60 @@ class ElectionOutcomes:
 
     def order(self, partition: TopicPartition) -> tuple[int, ...]:
         """Return the replica order in which the election is requested."""
-        election, world = self.elections[partition], self.worlds[partition]
+        election, observation = self.elections[partition], self.observations[partition]
         known = self._orders.get(partition)
-        # Asked for several times in each batch, while neither changes.
-        if known is None or known[0] is not election or known[1] is not world:
-            known = self._orders[partition] = (election, world, self._order(partition))
+        # Cached: a batch needs each order several times.
+        if known is None or known[0] is not election or known[1] is not observation:
+            known = self._orders[partition] = (election, observation, self._order(partition))
         return known[2]
 
     def _order(self, partition: TopicPartition) -> tuple[int, ...]:
-        election, world = self.elections[partition], self.worlds[partition]
-        if self.by_designation or world.state is None:
+        election, observation = self.elections[partition], self.observations[partition]
+        if self.by_designation or observation.state is None:
             return election.replicas
-        order = find_election_order(election, world.state, world.unregistered)
+        order = find_election_order(election, observation.state, observation.unregistered)
         dropped = self.dropped(partition)
-        # The controller lists what it removes behind the others.
+        # The controller lists replicas that it removes after the others.
         return (*(each for each in order if each not in dropped), *dropped)
 
     def dropped(self, partition: TopicPartition) -> tuple[int, ...]:
-        """Return the unregistered brokers that are not in the replica set any more after the election."""
-        return () if self.by_designation else find_dropped(self.elections[partition], self.worlds[partition])
+        """Return the unregistered brokers that the election drops from the replica set."""
+        return () if self.by_designation else find_dropped(self.elections[partition], self.observations[partition])
 
     def needs_reorder(self, partition: TopicPartition) -> bool:
-        """Return whether another order than the original one is needed."""
+        """Return whether the election needs another order than the original one."""
         return self.order(partition) != self.elections[partition].replicas
 
     def has_leader(self, partition: TopicPartition) -> bool:
-        """Return whether the partition was seen with a leader when it ended."""
+        """Return whether the partition had a leader when it ended."""
         outcome = self.outcomes.get(partition)
         return outcome is not None and outcome.leader_after not in (None, NO_LEADER)
 
-    def is_offline_in_our_order(self, partition: TopicPartition, state: PartitionState | None) -> bool:
-        """Return whether an order of this run stands on a partition without a leader, or may do so, for all we know."""
+    def may_be_offline_in_our_order(self, partition: TopicPartition, state: PartitionState | None) -> bool:
+        """Return whether the partition may be offline in the order of this run. ``state`` is None if it is unknown."""
         if not self.needs_reorder(partition):
             return False
         if state is None:
             return True
         return self._is_same_topic(partition, state) and state.is_offline and state.replicas == self.order(partition)
 
-    def leader(self, partition: TopicPartition) -> int:
+    def designated_leader(self, partition: TopicPartition) -> int:
         """Return the designated leader."""
         return self.elections[partition].designated_leader
 
-    def why(self, partition: TopicPartition) -> str:
-        """Return the plan's reason."""
+    def planned_reason(self, partition: TopicPartition) -> str:
+        """Return the reason in the plan."""
         return self.elections[partition].reason
 
     @property
     def election_type(self) -> ElectionType:
-        """The type of all these elections."""
+        """The type of all elections of the batch."""
         return next(iter(self.elections.values())).election_type
 
     def _is_same_topic(self, partition: TopicPartition, state: PartitionState) -> bool:
         return state.topic_id == self.elections[partition].topic_id
 
-    def _is_wanted(self, partition: TopicPartition, leader_id: int) -> bool:
+    def _is_planned_leader(self, partition: TopicPartition, leader_id: int) -> bool:
         election = self.elections[partition]
         if election.election_type is ElectionType.PREFERRED:
             return leader_id in {*election.isr, *(election.elr or ())}

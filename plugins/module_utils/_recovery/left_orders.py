@@ -2,13 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replica orders that one run leaves to another: those of an earlier run, and its own once its journal is lost.
+"""Handle replica orders that an earlier run left, and orders of this run after it has lost its journal.
 
-An election that an earlier run requested may still be executed. So some of its orders stay until this run has elected.
+An election that an earlier run requested may still be executed. So its orders stay on offline partitions until this run
+has elected their leaders.
 
-A run loses its journal when somebody deletes it, or another run takes its lock. A run without the lock writes nothing.
-Where nobody holds the lock, it takes it again, journals what it had changed, and restores that. An order that another
-run or a person has set meanwhile stays as it is.
+A run loses its journal if somebody deletes it, or if another run takes its lock. A run without the lock writes nothing.
+If no run holds the lock, this run takes it again, writes its changes to the journal, and restores the orders. An order
+that another party has set meanwhile is left as it is.
 """
 
 from __future__ import annotations
@@ -38,27 +39,27 @@ class KeptOrders:
 
     changes: Mapping[TopicPartition, OrderChange] = field(default_factory=dict)
     unseen: Mapping[TopicPartition, OrderChange] = field(default_factory=dict)
-    """Those that are not seen to be set. The earlier run may have requested them, and they may still be set."""
+    """Those that the metadata does not show. The earlier run may have requested them, and they may still be set."""
     restored: set[TopicPartition] = field(default_factory=set)
-    """Those of ``unseen`` whose original order is back after their elections. The journal still has them."""
+    """Partitions of ``unseen`` whose original order was restored after the election. They stay in the journal."""
 
-    def keep_watching(self, journal: Journal, ended: Iterable[OrderLeftover]) -> list[OrderLeftover]:
-        """Keep what may still be set in the journal, as the earlier run requested it, and return the others.
+    def keep_unseen(self, journal: Journal, ended: Iterable[OrderLeftover]) -> list[OrderLeftover]:
+        """Keep the ``unseen`` orders in the journal, as the earlier run requested them, and return the other leftovers.
 
         Raises JournalError.
         """
-        again = {each.change.topic_partition for each in ended if each.undoing is not Undoing.FAILED}
-        again &= self.unseen.keys()
-        journal.begin([self.unseen[each] for each in sorted(again)])
-        self.restored.update(again)
-        return [each for each in ended if each.change.topic_partition not in again]
+        unseen = {each.change.topic_partition for each in ended if each.undoing is not Undoing.FAILED}
+        unseen &= self.unseen.keys()
+        journal.begin([self.unseen[each] for each in sorted(unseen)])
+        self.restored.update(unseen)
+        return [each for each in ended if each.change.topic_partition not in unseen]
 
     def settle(
         self, rollback: Rollback, journal: Journal, begun: Collection[TopicPartition]
     ) -> tuple[AnyLeftover, ...]:
-        """Restore the orders of partitions that this run did not elect, watch for what comes late, and say how all end.
+        """Restore the orders of partitions that this run did not elect, wait for late requests, and return the results.
 
-        Whatever else the rollback watches for is settled as well. What this run left in the journal itself stays there.
+        The other changes that the rollback watches are settled too. Changes that this run left in the journal stay.
         """
         for partition, change in self.changes.items():
             if partition not in begun or partition in self.restored:
@@ -79,8 +80,8 @@ class KeptOrders:
 def find_kept_orders(kafka: Kafka, journal: Journal, elections: Iterable[PlannedElection]) -> KeptOrders:
     """Return the orders of an earlier run that stay until this run has elected.
 
-    An election that the earlier run requested may still be executed. In its order, or in the one that this run sets, it
-    elects a leader that was designated; in the original order it would elect the first live replica.
+    An election that the earlier run requested may still be executed. With its order, or the order of this run, it
+    elects a designated leader. With the original order, it would elect the first live replica.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -102,7 +103,7 @@ def find_kept_orders(kafka: Kafka, journal: Journal, elections: Iterable[Planned
 def adopt_current_order(
     election: PlannedElection, state: PartitionState | None, kept: OrderChange | None
 ) -> PlannedElection:
-    """Return the election in the order in which the partition is, where that is the original one or a kept one."""
+    """Return the election with the partition's current order, if that is the original or the kept one."""
     if state is None or kept is None or kept.topic_id != election.topic_id:
         return election
     known = (kept.original, kept.changed)
@@ -112,7 +113,7 @@ def adopt_current_order(
 def adopt_restored_orders(
     elections: Iterable[PlannedElection], leftovers: Iterable[OrderLeftover]
 ) -> list[PlannedElection]:
-    """Return the elections with the original orders, where the plan took an earlier run's order for it."""
+    """Return the elections with the restored orders, if the plan has an order that an earlier run had set."""
     restored = {each.change.topic_partition: each.change for each in leftovers if each.undoing in RESTORING}
     found = []
     for election in elections:
@@ -124,23 +125,21 @@ def adopt_restored_orders(
 
 
 def simulate_restore(
-    worlds: Mapping[TopicPartition, PartitionObservation], leftovers: Iterable[OrderLeftover]
+    observations: Mapping[TopicPartition, PartitionObservation], leftovers: Iterable[OrderLeftover]
 ) -> dict[TopicPartition, PartitionObservation]:
-    """Return the partitions as a run would find them after it restored the orders. For check mode."""
+    """Return the observations as they would be after earlier orders are restored. For check mode."""
     orders = {
         each.change.topic_partition: each.change.restored_order for each in leftovers if each.undoing in RESTORING
     }
     return {
-        partition: replace(world, state=world.state._replace(replicas=orders[partition]))
-        if world.state and partition in orders
-        else world
-        for partition, world in worlds.items()
+        partition: replace(observation, state=observation.state._replace(replicas=orders[partition]))
+        if observation.state and partition in orders
+        else observation
+        for partition, observation in observations.items()
     }
 
 
-_BY_HAND = (
-    "the run that holds the lock now restores it; where no run does, restore it with kafka-reassign-partitions.sh"
-)
+_BY_HAND = "the run that holds the lock now restores it; if no run does, restore it with kafka-reassign-partitions.sh"
 _RESTORED = "the journal was deleted while this run had the lock: it took the lock again and restored the order"
 
 
@@ -150,16 +149,16 @@ class LostJournal:
 
     home: JournalHome
     journal: Journal
-    """The run's own, which may be lost."""
+    """The journal of this run, which may be lost."""
     writer: Writer
     living: Mapping[int, Address]
     progress: Progress
     stop: threading.Event
 
     def restore(self, outcomes: Mapping[TopicPartition, Outcome]) -> dict[TopicPartition, Outcome]:
-        """Restore what can be restored, and return the outcomes of the partitions whose orders this run left changed.
+        """Restore the orders that this run left changed, and return the new outcomes of their partitions.
 
-        Nothing is returned, or read, where the journal is not lost.
+        If the journal is not lost, nothing is read or returned.
         """
         mine = [each for each in self.journal.orders if each.topic_partition in outcomes]
         if not mine or not self.journal.is_lost:
@@ -203,7 +202,7 @@ def _has_our_order(change: OrderChange, states: States) -> bool:
 
 
 def _explain_found_order(change: OrderChange, state: PartitionState | None) -> str:
-    """Say which order stands where it is not the one that this run set."""
+    """Say which order the partition has, if it is not the order of this run."""
     if state is None:
         return f"its order could not be read: {_BY_HAND}"
     if state.topic_id != change.topic_id:

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read what planned elections depend on: which brokers are registered, and partitions and logs right before the writes.
+"""Read what planned elections depend on: registered brokers, and partitions and logs right before the writes.
 
-The controller refuses every new order that names a broker that is not registered. Since Kafka 4.0 DescribeCluster lists
-every registered broker. Before, a broker that it does not list is fenced or not registered: the controller is asked to
-check the creation of a topic on it, and creates nothing (CreateTopics, validate_only).
+The controller refuses every new order that names an unregistered broker. Since Kafka 4.0, DescribeCluster lists every
+registered broker. In older versions, a broker that it does not list is fenced or unregistered: to find out, the
+controller is asked to validate the creation of a topic on it, which creates nothing (CreateTopics, validate_only).
 
 One batch of elections is small, so this needs no Spark.
 """
@@ -37,17 +37,17 @@ from .strategy import name_brokers
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """What is known of the brokers that replica lists name."""
+    """Which brokers of replica lists are not registered."""
 
     unregistered: frozenset[int] = frozenset()
     unknown: Mapping[int, str] = field(default_factory=dict)
-    """Brokers of which nobody says whether they are registered, and why."""
+    """Brokers of which this could not be found out, with the reason."""
 
 
 def find_unregistered(kafka: Kafka, cluster: Cluster, mentioned: Collection[int], topic: str = RUN_TOPIC) -> Registry:
-    """Find out which of these brokers are not registered. Sends no request where the cluster lists all brokers.
+    """Find out which of the mentioned brokers are not registered. Sends no request if the cluster lists all brokers.
 
-    ``topic`` is the name for which our principal may have CREATE.
+    ``topic`` is the name in the validated CreateTopics request. Our principal needs CREATE on it.
     """
     missing = {*mentioned} - {each.broker_id for each in cluster.registrations}
     if cluster.lists_fenced or not missing:
@@ -72,9 +72,10 @@ def find_unregistered(kafka: Kafka, cluster: Cluster, mentioned: Collection[int]
 
 
 def plan_drops(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
-    """Return the plan with what its new orders leave out; without ``may_drop``, such partitions are left alone.
+    """Return the plan with the unregistered brokers that its new orders drop.
 
-    Where a plain unclean election elects the designated leader, nothing is left out.
+    A partition that needs no new order drops nothing. Without ``may_drop``, partitions that would drop a broker are
+    left alone.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -113,20 +114,22 @@ def _plan_drop(
     may_drop: bool,
 ) -> PlannedElection | LeftAlone:
     state = election.state
-    world = PartitionObservation(
+    observation = PartitionObservation(
         state,
         {},
         is_reassigning=False,
         unregistered=registry.unregistered,
         removing=running.dropping if running else (),
     )
-    willing = replace(election, dropped=tuple(sorted({*registry.unregistered, *world.removing} & {*state.replicas})))
-    dropped = find_dropped(willing, world)
+    willing = replace(
+        election, dropped=tuple(sorted({*registry.unregistered, *observation.removing} & {*state.replicas}))
+    )
+    dropped = find_dropped(willing, observation)
     unknown = [each for each in state.replicas if each in registry.unknown]
     if not dropped and find_election_order(election, state, registry.unregistered) == state.replicas:
         return election
     if dropped and not may_drop:
-        alone = leave_alone(state, Status.REFUSED, "; ".join(find_registration_obstacles(election, world)))
+        alone = leave_alone(state, Status.REFUSED, "; ".join(find_registration_obstacles(election, observation)))
         return replace(alone, candidates=election.candidates, silent=election.silent, losses=election.losses)
     notes = [election.reason]
     if dropped:
@@ -147,15 +150,18 @@ _PARTITIONS_PER_LIMIT = 250
 def observe_partitions(
     kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection], *, asks_controller: bool = False
 ) -> dict[TopicPartition, PartitionObservation]:
-    """Return the metadata, the running reassignments and every registered replica's log, as they are now.
+    """Return the current metadata, running reassignments and replica logs of the elections' partitions.
 
-    ``asks_controller`` has it asked which brokers are registered, where the cluster does not list them. A run does
-    not need that: its first order is refused.
+    If the cluster does not list all brokers, ``asks_controller`` asks the controller which ones are registered. A run
+    that elects does not need this: the controller refuses its first order.
 
-    Brokers are asked at once. Each has one request_timeout_ms, and as much again for every 250 partitions of the batch.
-    Only what the judgement compares is asked: of a replica whose lineage the plan has, whether its log still ends with
-    the same epoch at the same offset; of a designated one that was compared with nothing, the newest epoch; of one that
-    was silent, all that a gather asks; of others, nothing.
+    All brokers are asked at the same time. Each gets one request_timeout_ms, plus one for every 250 partitions of the
+    batch. Only values that ``judge_election`` compares are asked:
+
+    - of a candidate in the plan, whether its log still ends with the same epoch at the same offset,
+    - of a designated leader that was not compared, the newest epoch,
+    - of a replica that was silent in the plan, everything that a gather asks,
+    - of other replicas, nothing.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Decides, just before a write, whether a planned election may still be asked for. Standard library only."""
+"""Decide, right before a write, whether a planned election may still be requested. Standard library only."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _NO_EPOCH = -1
 
 @dataclass(frozen=True, slots=True)
 class PartitionObservation:
-    """One partition, read again just before the write."""
+    """What was read of one partition right before the write."""
 
     state: PartitionState | None
-    """None when the partition does not exist any more, or is hidden from us."""
+    """None if the partition no longer exists, or our principal may not describe it."""
     logs: Mapping[int, ReplicaLog]
-    """By broker id, for every replica that was asked."""
+    """The answers of all replicas that were asked, by broker id."""
     is_reassigning: bool
     unregistered: frozenset[int] = frozenset()
-    """Replicas whose broker is known not to be registered: the controller refuses every new order that names one."""
+    """Brokers that are known to be unregistered: the controller refuses every new order that names one."""
     removing: tuple[int, ...] = ()
-    """What a running reassignment removes, where it adds nothing."""
+    """Replicas that a running reassignment removes, if it adds none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether to go on. ``status`` is None for "go", and all reasons against are in ``reason``."""
+    """Whether the election may be requested. If not, ``reason`` has all reasons."""
 
     status: Status | None
+    """None if the election may be requested."""
     reason: str
 
 
 def order_for_designated(election: PlannedElection) -> tuple[int, ...]:
-    """Return the same replica set with the designated leader first, then the others by rank, then the silent ones.
+    """Return the replica set with the designated leader first, then the others by rank, then the silent ones.
 
-    If the designated broker is fenced at the last moment, the controller elects the second best, and not whichever
-    replica comes next.
+    If the designated broker is fenced at the last moment, the controller elects the second best replica.
     """
     ranked = [each.broker_id for each in sorted(election.candidates, key=lambda each: each.rank)]
     order = dict.fromkeys([election.designated_leader, *ranked, *election.replicas])
@@ -55,27 +55,27 @@ def order_for_designated(election: PlannedElection) -> tuple[int, ...]:
 def find_election_order(
     election: PlannedElection, state: PartitionState, unregistered: Collection[int] = ()
 ) -> tuple[int, ...]:
-    """Return the order of the replicas in which the election is requested.
+    """Return the replica order in which the election is requested.
 
-    It is the present one where an unclean election of that order elects the designated leader: then nothing has to be
-    changed and undone. It is changed all the same where the controller would fall back on replicas in another order
-    than by rank, unless the controller would refuse that because a replica is unregistered. An ordinary election
-    leaves the order as it is: any member of the ISR or ELR will do.
+    It is the present order if that already has the live replicas in the wanted order, or for an ordinary election,
+    which may elect any member of the ISR or ELR. It is also the present order if the controller would refuse a new one,
+    because a replica is unregistered, and an election of the present order elects the designated leader. Otherwise it
+    is the order of ``order_for_designated``.
     """
     if election.election_type is ElectionType.PREFERRED:
         return state.replicas
     wanted, acceptable = order_for_designated(election), acceptable_replicas(state)
     if [each for each in state.replicas if each in acceptable] == [each for each in wanted if each in acceptable]:
         return state.replicas
-    is_plain_enough = predict(state, state.replicas, acceptable, unclean=True).leader_id == election.designated_leader
-    return state.replicas if is_plain_enough and set(unregistered) & set(state.replicas) else wanted
+    elects_designated = predict(state, state.replicas, acceptable, unclean=True).leader_id == election.designated_leader
+    return state.replicas if elects_designated and set(unregistered) & set(state.replicas) else wanted
 
 
 def judge_election(
-    election: PlannedElection, world: PartitionObservation, *, by_designation: bool = False
+    election: PlannedElection, observation: PartitionObservation, *, by_designation: bool = False
 ) -> Judgement:
-    """Compare the cluster with the plan. Everything that stands against the election is named, not only the first."""
-    state = world.state
+    """Compare the observation with the plan. The judgement has all reasons against the election."""
+    state = observation.state
     if state is None:
         return Judgement(
             Status.UNKNOWN, "the partition does not exist any more, or our principal needs DESCRIBE on the topic"
@@ -83,34 +83,36 @@ def judge_election(
     if state.topic_id == election.topic_id and not state.is_offline:
         return Judgement(Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it: no unclean election is needed")
     order = (
-        order_for_designated(election) if by_designation else find_election_order(election, state, world.unregistered)
+        order_for_designated(election)
+        if by_designation
+        else find_election_order(election, state, observation.unregistered)
     )
-    reasons = [*_find_changes(election, state, world), *find_obstacles(election, state, order)]
+    reasons = [*_find_changes(election, state, observation), *find_obstacles(election, state, order)]
     if not by_designation:
-        reasons += find_registration_obstacles(election, world)
+        reasons += find_registration_obstacles(election, observation)
     if reasons:
         return Judgement(Status.REFUSED, "; ".join(reasons))
     return Judgement(None, election.reason)
 
 
-def _find_changes(election: PlannedElection, state: PartitionState, world: PartitionObservation) -> Iterator[str]:
+def _find_changes(election: PlannedElection, state: PartitionState, observation: PartitionObservation) -> Iterator[str]:
     if state.topic_id != election.topic_id:
         yield f"the topic was re-created: its id is {state.topic_id}, and the plan is for {election.topic_id}"
     if state.replicas != election.replicas:
         yield f"its replicas are {list(state.replicas)} now, and were {list(election.replicas)} in the plan"
     if state.leader_epoch != election.leader_epoch:
         yield f"its leader epoch is {state.leader_epoch} now, and was {election.leader_epoch} in the plan"
-    is_drop = world.removing and {*world.removing} <= {*election.dropped, *world.unregistered}
-    if world.is_reassigning and not is_drop:
+    is_drop = observation.removing and {*observation.removing} <= {*election.dropped, *observation.unregistered}
+    if observation.is_reassigning and not is_drop:
         yield _explain_reassignment(election, state)
-    yield from _find_log_changes(election, world.logs)
+    yield from _find_log_changes(election, observation.logs)
 
 
 def _explain_reassignment(election: PlannedElection, state: PartitionState) -> str:
-    """Say what an election by Kafka's own tool does.
+    """Return the obstacle of a running reassignment, and what an election by Kafka's own tool does.
 
-    Their other tool puts nobody first while a replica is down. To cancel deletes added replicas, and fails where the
-    ISR is empty (KIP-966).
+    No better advice exists: kafka-reassign-partitions.sh cannot put the leader first while a replica is down, and
+    canceling the reassignment deletes added replicas, and fails if the ISR is empty (KIP-966).
     """
     kind = election.election_type
     plain = predict(state, state.replicas, acceptable_replicas(state), unclean=kind is ElectionType.UNCLEAN).leader_id
@@ -153,42 +155,44 @@ def _find_log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog])
             )
 
 
-def find_dropped(election: PlannedElection, world: PartitionObservation) -> tuple[int, ...]:
-    """Return the replicas that are not in the set any more after the election, by id: as the controller lists them.
+def find_dropped(election: PlannedElection, observation: PartitionObservation) -> tuple[int, ...]:
+    """Return the replicas that the election drops from the replica set, by id, as the controller lists them.
 
-    These are the unregistered ones that the plan may drop, where another order is needed, and those that an earlier
-    run's order drops.
+    These are the unregistered replicas that the plan may drop, if a new order is needed, and the replicas that an
+    earlier run's order is dropping.
     """
-    state = world.state
+    state = observation.state
     if state is None or not election.dropped or election.election_type is ElectionType.PREFERRED:
         return ()
-    needs_order = find_election_order(election, state, world.unregistered) != state.replicas
-    gone = {*world.unregistered, *world.removing} if needs_order else {*world.removing}
+    needs_order = find_election_order(election, state, observation.unregistered) != state.replicas
+    gone = {*observation.unregistered, *observation.removing} if needs_order else {*observation.removing}
     return tuple(sorted(gone & {*state.replicas} & {*election.dropped}))
 
 
 def explain_drop(broker_ids: Sequence[int]) -> str:
-    """Say what a new order leaves out, and why."""
+    """Return the note in a plan on replicas that a new order drops."""
     return (
         f"{name_brokers(broker_ids)} of its replicas is not registered, so that the controller refuses every order "
         "with it: the new order drops it, and it is not put back"
     )
 
 
-def find_registration_obstacles(election: PlannedElection, world: PartitionObservation) -> Iterator[str]:
-    """Yield what stands against the election because the controller refuses to be given the order that it needs."""
-    state = world.state
+def find_registration_obstacles(election: PlannedElection, observation: PartitionObservation) -> Iterator[str]:
+    """Yield the obstacles of unregistered brokers: the controller refuses the order that the election needs."""
+    state = observation.state
     if state is None or election.election_type is ElectionType.PREFERRED:
         return
     allow = "set unclean_recovery_allow_dropping_unregistered (allow_dropping_unregistered) and make a new plan"
-    in_progress = [each for each in world.removing if each in world.unregistered and each not in election.dropped]
+    in_progress = [
+        each for each in observation.removing if each in observation.unregistered and each not in election.dropped
+    ]
     if in_progress:
         yield (
             f"an order that drops {name_brokers(in_progress)}, which is not registered, is in progress, and ends with "
             f"the election: {allow}"
         )
-    gone = [each for each in state.replicas if each in world.unregistered and each not in election.dropped]
-    if gone and not in_progress and find_election_order(election, state, world.unregistered) != state.replicas:
+    gone = [each for each in state.replicas if each in observation.unregistered and each not in election.dropped]
+    if gone and not in_progress and find_election_order(election, state, observation.unregistered) != state.replicas:
         plain = predict(state, state.replicas, acceptable_replicas(state), unclean=True)
         yield (
             f"{name_brokers(gone)} of its replica list is not registered: the controller refuses to put broker "
@@ -199,7 +203,7 @@ def find_registration_obstacles(election: PlannedElection, world: PartitionObser
 
 
 def find_obstacles(election: PlannedElection, state: PartitionState, order: Sequence[int]) -> Iterator[str]:
-    """Yield what would keep the controller from electing the designated leader, with the replicas in ``order``."""
+    """Yield why the controller would not elect the designated leader, with the replicas in ``order``."""
     designated, acceptable = election.designated_leader, acceptable_replicas(state)
     if designated not in state.replicas:
         yield f"broker {designated} is not in its replica set {list(state.replicas)}"
@@ -219,7 +223,7 @@ def find_obstacles(election: PlannedElection, state: PartitionState, order: Sequ
         elif prediction.leader_id != designated:
             yield _explain_other_leader(prediction, designated)
         return
-    # What any other change of the partition elects, an UNCLEAN election elects as well.
+    # If any change of the partition would elect a broker, an UNCLEAN election elects the same one.
     prediction = predict(state, order, acceptable, unclean=True)
     if prediction.leader_id != designated:
         yield _explain_other_leader(prediction, designated)

@@ -249,7 +249,7 @@ def find_awaited(
         elif ruling.step is Step.WAIT:
             wanted.update(away.intersection(ruling.awaited))
             needed.update(away.intersection(ruling.awaited))
-        coming += ruling.step is Step.LEAVE
+        coming += ruling.step is Step.LEAVE_TO_CONTROLLER
     order = {each.broker_id: place for place, each in enumerate(find_start_order(states, known.values()))}
     return AwaitedBrokers(
         tuple(

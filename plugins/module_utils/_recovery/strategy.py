@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How much an operator accepts to get a partition back (KIP-966). Pure; standard library only."""
+"""Decide by the recovery strategy what to do about an offline partition (KIP-966). Pure; standard library only."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Strategy(StrEnum):
     """KIP-966's unclean.recovery.strategy."""
 
     NONE = "none"
-    """Never loses anything: only replicas that hold all committed records may lead."""
+    """Never loses a committed record: only replicas that hold all of them may lead."""
     BALANCED = "balanced"
-    """Recovers when every replica that may hold the most is there to be compared. The KIP's default."""
+    """Recovers once every replica that may hold the most records has answered. The KIP's default."""
     AGGRESSIVE = "aggressive"
-    """Recovers with whoever answers."""
+    """Recovers with the replicas that answer."""
 
     @classmethod
     def from_config(cls, topic: bool | None, broker: bool | None) -> Strategy:
-        """Return what unclean.leader.election.enable stands for (KIP-966): the topic's value, else the broker's.
+        """Return the strategy for unclean.leader.election.enable (KIP-966): the topic's value, or else the broker's.
 
-        None is "not set"; where neither is, Kafka's default, false, holds.
+        None means "not set". If neither is set, Kafka's default applies, which is false.
         """
         enabled = broker if topic is None else topic
         return cls.AGGRESSIVE if enabled else cls.BALANCED
@@ -37,11 +37,11 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How much may be lost to get a partition back."""
+    """The strategy for a partition, and how many records its election may lose."""
 
     strategy: Strategy
     max_lost_records: int | None = None
-    """The most that an election may be known to lose, in records; None for no limit."""
+    """The greatest number of records that an election may be known to lose; None for no limit."""
 
 
 class KipRule(StrEnum):
@@ -57,30 +57,30 @@ class KipRule(StrEnum):
 
 
 class Step(StrEnum):
-    """What to do about a partition that has no leader."""
+    """What to do about an offline partition."""
 
-    LEAVE = "leave"
-    """It comes back by itself. Nothing is written: even a mere reorder would hasten the election."""
+    LEAVE_TO_CONTROLLER = "leave"
+    """Write nothing: the controller elects a leader by itself. Even a reorder would trigger that election."""
     ORDINARY_ELECTION = "ordinary_election"
-    """Ask for a PREFERRED election. The controller takes one of the ISR or ELR for it, the first in order, or the last
-    known leader where a plain change would, and never another one: not even if the world changes meanwhile."""
+    """Request a PREFERRED election. The controller elects the first live member of the ISR or ELR, or the last known
+    leader if any change would elect it. It never elects another replica, even if the cluster changes meanwhile."""
     UNCLEAN_RECOVERY = "unclean_recovery"
-    """Elect the best ranked candidate, accepting the forecast loss."""
+    """Elect the best candidate, and accept the forecast loss."""
     WAIT = "wait"
-    """Until the brokers that are named are there."""
+    """Wait for the named brokers."""
     NEVER = "never"
-    """A person must decide otherwise."""
+    """The strategy allows no election: a person must decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What the strategy says of one partition, and why."""
+    """What the strategy decides for one partition, and why."""
 
     step: Step
     rule: KipRule
     reason: str
     awaited: tuple[int, ...] = ()
-    """The brokers that a WAIT waits for."""
+    """The brokers to wait for, if the step is WAIT."""
 
 
 def apply_strategy(
@@ -88,34 +88,37 @@ def apply_strategy(
     state: PartitionState,
     acceptable: Collection[int],
     answered: Collection[int],
-    given_up: Collection[int] = (),
+    lost: Collection[int] = (),
 ) -> Ruling:
-    """Read KIP-966's list, from the top, for a partition that has no leader.
+    """Apply KIP-966's list of rules to an offline partition, from the top.
 
-    ``acceptable`` are the replicas that the controller would take: unfenced, with their log dir online. All others
-    count as fenced. ``answered`` are those that said what they hold. ``given_up`` are those that the operator named as
-    gone for good: nothing waits for them.
+    - ``acceptable`` are the replicas that the controller would elect: unfenced, with their log dir online. All others
+      count as fenced.
+    - ``answered`` are the replicas that reported what they hold.
+    - ``lost`` are the brokers that the operator named as lost for good (lost_brokers). They are not waited for.
 
-    Where ELR is off or unknown, the controller never empties the ISR: the last member stays in it, dead or not. This
-    last ISR stands in for the ELR: it holds all committed records, and is elected as soon as it is back. With ELR on,
-    the ISR of a partition without a leader is empty, so that both read as one set.
+    With ELR off or unknown, the controller never empties the ISR: its last member stays in it, alive or dead. This ISR
+    is used like the ELR, because its member holds all committed records and is elected as soon as it returns. With ELR
+    on, the ISR of an offline partition is empty. So both can be treated as one set.
 
-    Silent replicas hold back only ``balanced``, and only those among the last known ELR. Where nothing is known of the
-    last known ELR, any replica may have been in it, so that all of them stand in for it: missing data is no consent.
+    Silent replicas stop only ``balanced``, and only if they are in the last known ELR. If the last known ELR is
+    unknown, every replica may have been in it, so that every silent replica stops ``balanced``.
     """
     eligible = tuple(dict.fromkeys((*state.isr, *(state.elr or ()))))
     in_isr = [each for each in state.isr if each in acceptable]
     if in_isr:
         by_itself = "the controller elects it by itself, at the latest when anything about the partition changes"
-        return Ruling(Step.LEAVE, KipRule.ISR_MEMBER, f"{name_brokers(in_isr)} of the ISR can lead: {by_itself}")
+        return Ruling(
+            Step.LEAVE_TO_CONTROLLER, KipRule.ISR_MEMBER, f"{name_brokers(in_isr)} of the ISR can lead: {by_itself}"
+        )
     in_elr = [each for each in eligible if each in acceptable]
     if in_elr:
         reason = f"{name_brokers(in_elr)} of the ELR can lead: an ordinary election loses no committed record"
         return Ruling(Step.ORDINARY_ELECTION, KipRule.UNFENCED_ELR, reason)
-    awaited = tuple(each for each in eligible if each not in given_up)
+    awaited = tuple(each for each in eligible if each not in lost)
     if eligible and (awaited or strategy is Strategy.AGGRESSIVE):
         return _rule_on_fenced_elr(strategy, awaited or eligible, "last ISR" if state.isr else "ELR")
-    return _rule_without_elr(strategy, state, acceptable, answered, given_up)
+    return _rule_without_elr(strategy, state, acceptable, answered, lost)
 
 
 def _rule_on_fenced_elr(strategy: Strategy, eligible: tuple[int, ...], name: str) -> Ruling:
@@ -132,16 +135,16 @@ def _rule_without_elr(
     state: PartitionState,
     acceptable: Collection[int],
     answered: Collection[int],
-    given_up: Collection[int],
+    lost: Collection[int],
 ) -> Ruling:
-    gone = [each for each in state.replicas if each in given_up]
-    left = f"no replica that is left (given up: {name_brokers(gone)})" if gone else "no replica"
-    unknown = f"{left} is known to hold all committed records"
+    lost_replicas = [each for each in state.replicas if each in lost]
+    none = f"no replica that is left (given up: {name_brokers(lost_replicas)})" if lost_replicas else "no replica"
+    unknown = f"{none} is known to hold all committed records"
     if strategy is Strategy.AGGRESSIVE:
         return Ruling(Step.UNCLEAN_RECOVERY, KipRule.NO_ELR_AGGRESSIVE, f"{unknown}: aggressive recovers")
     if strategy is Strategy.NONE:
         return Ruling(Step.NEVER, KipRule.NO_ELR_NONE, f"{unknown}, and strategy none never risks a loss")
-    wanted, name = _find_replicas_to_compare(state, given_up)
+    wanted, name = _find_replicas_to_compare(state, lost)
     if not wanted:
         return Ruling(Step.NEVER, KipRule.NO_ELR_BALANCED, f"{unknown}, and all replicas are given up")
     fenced = tuple(each for each in wanted if each not in acceptable)
@@ -158,12 +161,12 @@ def _rule_without_elr(
     return Ruling(Step.WAIT, KipRule.NO_ELR_BALANCED, reason, (*fenced, *silent))
 
 
-def _find_replicas_to_compare(state: PartitionState, given_up: Collection[int]) -> tuple[tuple[int, ...], str]:
-    """Return whom ``balanced`` compares, and what they are."""
-    last_known = tuple(each for each in state.last_known_elr or () if each not in given_up)
+def _find_replicas_to_compare(state: PartitionState, lost: Collection[int]) -> tuple[tuple[int, ...], str]:
+    """Return the replicas that ``balanced`` compares, and what to call them."""
+    last_known = tuple(each for each in state.last_known_elr or () if each not in lost)
     if last_known:
         return last_known, "the last known ELR"
-    others = tuple(each for each in state.replicas if each not in given_up)
+    others = tuple(each for each in state.replicas if each not in lost)
     if len(others) < len(state.replicas):
         return others, "all replicas that are not given up"
     return others, "all replicas, since the last known ELR is not known"

@@ -43,7 +43,7 @@ def test_another_leader_stops_the_run_and_later_batches_are_untouched(wreck: Wre
     assert "broker 1 leads it, not the designated 3" in report.outcomes[0].reason
     assert report.outcomes[0].leader_after == 1
     assert {each.reason for each in report.outcomes[1:]} == {
-        "the run stopped before this election: on another partition a leader came up that was not designated"
+        "the run stopped before this election: another partition got a leader that was not designated"
     }
     assert {each.replicas_after for each in report.outcomes[1:]} == {None}
     assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}

@@ -77,7 +77,7 @@ STATE = PartitionState("t", 0, TOPIC_ID, NO_LEADER, 7, (1, 2, 3, 4), (1,), (), (
 LOGS = {1: silent(1, Cause.UNREACHABLE), 2: a_log(2, 5, 200), 3: a_log(3, 6, 100), 4: silent(4)}
 
 
-def world(
+def observation(
     logs: Mapping[int, ReplicaLog | None] | None = None, *, is_reassigning: bool = False, **state: Any
 ) -> PartitionObservation:
     """Return the planned state with these differences; None removes a log."""
@@ -86,12 +86,12 @@ def world(
 
 
 def test_in_the_planned_world_the_election_goes_on() -> None:
-    assert judge_election(ELECTION, world()) == Judgement(None, "the longest log of the newest epoch")
+    assert judge_election(ELECTION, observation()) == Judgement(None, "the longest log of the newest epoch")
 
 
 @pytest.mark.parametrize("leader_id", [1, 3])
 def test_a_partition_that_has_a_leader_is_already_online(leader_id: int) -> None:
-    verdict = judge_election(ELECTION, world(leader_id=leader_id, leader_epoch=8, is_reassigning=True))
+    verdict = judge_election(ELECTION, observation(leader_id=leader_id, leader_epoch=8, is_reassigning=True))
     assert verdict == Judgement(Status.ALREADY_ONLINE, f"broker {leader_id} leads it: no unclean election is needed")
 
 
@@ -115,78 +115,78 @@ def test_a_partition_that_is_gone_or_hidden_is_unknown() -> None:
 def test_what_kafka_s_own_election_does_while_a_reassignment_runs(
     election: PlannedElection, state: dict[str, Any], said: str
 ) -> None:
-    reason = judge_election(election, world(is_reassigning=True, **state)).reason
+    reason = judge_election(election, observation(is_reassigning=True, **state)).reason
     advice = f"completes only with a leader: kafka-leader-election.sh --election-type {said}"
     assert any(each.endswith(advice) for each in reason.split("; ")), reason
 
 
 def test_no_election_is_advised_where_nobody_can_lead() -> None:
-    nobody = world({2: silent(2), 3: silent(3)}, is_reassigning=True, offline_replicas=(1, 2, 3, 4))
+    nobody = observation({2: silent(2), 3: silent(3)}, is_reassigning=True, offline_replicas=(1, 2, 3, 4))
     assert "completes only with a leader: no broker can lead it now" in judge_election(ELECTION, nobody).reason
 
 
 CHANGES: dict[str, tuple[PartitionObservation, str]] = {
-    "topic recreated": (world(topic_id=OTHER_ID), f"the topic was re-created: its id is {OTHER_ID}"),
-    "topic recreated, with a leader": (world(topic_id=OTHER_ID, leader_id=1), "the topic was re-created"),
-    "replica order": (world(replicas=(2, 1, 3, 4)), "its replicas are [2, 1, 3, 4] now, and were [1, 2, 3, 4]"),
-    "replica set": (world(replicas=(1, 2, 3)), "its replicas are [1, 2, 3] now, and were [1, 2, 3, 4]"),
+    "topic recreated": (observation(topic_id=OTHER_ID), f"the topic was re-created: its id is {OTHER_ID}"),
+    "topic recreated, with a leader": (observation(topic_id=OTHER_ID, leader_id=1), "the topic was re-created"),
+    "replica order": (observation(replicas=(2, 1, 3, 4)), "its replicas are [2, 1, 3, 4] now, and were [1, 2, 3, 4]"),
+    "replica set": (observation(replicas=(1, 2, 3)), "its replicas are [1, 2, 3] now, and were [1, 2, 3, 4]"),
     "designated no replica any more": (
-        world(replicas=(1, 2, 4)),
+        observation(replicas=(1, 2, 4)),
         "broker 3 is not in its replica set [1, 2, 4]",
     ),
-    "leader epoch": (world(leader_epoch=8), "its leader epoch is 8 now, and was 7 in the plan"),
+    "leader epoch": (observation(leader_epoch=8), "its leader epoch is 8 now, and was 7 in the plan"),
     "reassignment running": (
-        world(is_reassigning=True),
+        observation(is_reassigning=True),
         "a reassignment of it is running, and completes only with a leader: kafka-leader-election.sh --election-type "
         "unclean elects broker 2, not the designated 3: first try to start the broker that led it last",
     ),
     "ISR member back": (
-        world(offline_replicas=()),
+        observation(offline_replicas=()),
         "the controller would elect broker 1, not the designated 3: it is in the ISR or the ELR and back",
     ),
     "ELR member back": (
-        world(isr=(), elr=(2,)),
+        observation(isr=(), elr=(2,)),
         "the controller would elect broker 2, not the designated 3: it is in the ISR or the ELR and back",
     ),
     "last known leader back": (
-        world(isr=(), last_known_elr=(4,)),
+        observation(isr=(), last_known_elr=(4,)),
         "the controller would elect broker 4, not the designated 3: it is the last known leader and back",
     ),
     "designated fenced or its log dir offline": (
-        world(offline_replicas=(1, 3)),
+        observation(offline_replicas=(1, 3)),
         "broker 3 cannot be elected: the controller fences it, or the replica's log dir is offline",
     ),
     "designated epoch": (
-        world({3: a_log(3, 5, 100)}),
+        observation({3: a_log(3, 5, 100)}),
         "replica 3 ends at (epoch, offset) (5, 100) now, and at (6, 100) in the plan",
     ),
     "designated end": (
-        world({3: a_log(3, 6, 99)}),
+        observation({3: a_log(3, 6, 99)}),
         "replica 3 ends at (epoch, offset) (6, 99) now, and at (6, 100) in the plan",
     ),
     "designated wiped": (
-        world({3: a_log(3, None, 0)}),
+        observation({3: a_log(3, None, 0)}),
         "replica 3 ends at (epoch, offset) (none, 0) now, and at (6, 100) in the plan",
     ),
     "another candidate grown": (
-        world({2: a_log(2, 7, 300)}),
+        observation({2: a_log(2, 7, 300)}),
         "replica 2 ends at (epoch, offset) (7, 300) now, and at (5, 200) in the plan",
     ),
     "designated silent": (
-        world({3: silent(3)}),
+        observation({3: silent(3)}),
         "the designated replica 3 is silent now: hung as of now",
     ),
     "designated restarted meanwhile": (
-        world({3: silent(3, Cause.RESTARTED)}),
+        observation({3: silent(3, Cause.RESTARTED)}),
         "the designated replica 3 is silent now: restarted as of now",
     ),
-    "designated unregistered": (world({3: None}), "broker 3 was not asked again"),
+    "designated unregistered": (observation({3: None}), "broker 3 was not asked again"),
     "revived replica of a newer epoch": (
-        world({4: a_log(4, 7, 10)}),
+        observation({4: a_log(4, 7, 10)}),
         "replica 4, silent in the plan, answers now and holds more, up to (epoch, offset) (7, 10)",
     ),
     "revived replica of the same epoch, longer": (
-        world({4: a_log(4, 6, 101)}),
+        observation({4: a_log(4, 6, 101)}),
         "replica 4, silent in the plan, answers now and holds more, up to (epoch, offset) (6, 101)",
     ),
 }
@@ -203,16 +203,16 @@ def test_a_changed_world_refuses_the_election_and_says_how(change: str) -> None:
 @pytest.mark.parametrize(
     "observed",
     [
-        pytest.param(world({2: silent(2)}), id="another candidate fell silent"),
-        pytest.param(world({2: None}), id="another candidate's broker is not registered any more"),
-        pytest.param(world({4: a_log(4, 6, 100)}), id="a revived replica holds as much"),
-        pytest.param(world({4: a_log(4, 5, 900)}), id="a revived replica holds more, of an older epoch"),
-        pytest.param(world({4: a_log(4, None, 0)}), id="a revived replica is empty"),
-        pytest.param(world(offline_replicas=(1, 2, 4)), id="every other replica is fenced"),
-        pytest.param(world(isr=(3,), offline_replicas=(1,)), id="the designated one is in the ISR"),
-        pytest.param(world(isr=(), last_known_elr=(3,)), id="the designated one is the last known leader"),
-        pytest.param(world(isr=(), last_known_elr=(1,)), id="the last known leader is still dead"),
-        pytest.param(world(elr=None, last_known_elr=None), id="the broker reports no ELR"),
+        pytest.param(observation({2: silent(2)}), id="another candidate fell silent"),
+        pytest.param(observation({2: None}), id="another candidate's broker is not registered any more"),
+        pytest.param(observation({4: a_log(4, 6, 100)}), id="a revived replica holds as much"),
+        pytest.param(observation({4: a_log(4, 5, 900)}), id="a revived replica holds more, of an older epoch"),
+        pytest.param(observation({4: a_log(4, None, 0)}), id="a revived replica is empty"),
+        pytest.param(observation(offline_replicas=(1, 2, 4)), id="every other replica is fenced"),
+        pytest.param(observation(isr=(3,), offline_replicas=(1,)), id="the designated one is in the ISR"),
+        pytest.param(observation(isr=(), last_known_elr=(3,)), id="the designated one is the last known leader"),
+        pytest.param(observation(isr=(), last_known_elr=(1,)), id="the last known leader is still dead"),
+        pytest.param(observation(elr=None, last_known_elr=None), id="the broker reports no ELR"),
     ],
 )
 def test_a_change_that_does_not_matter_stops_nothing(observed: PartitionObservation) -> None:
@@ -220,7 +220,7 @@ def test_a_change_that_does_not_matter_stops_nothing(observed: PartitionObservat
 
 
 def test_all_reasons_are_reported_at_once() -> None:
-    observed = world(
+    observed = observation(
         {2: a_log(2, 5, 201), 3: a_log(3, 6, 99), 4: a_log(4, 8, 1)},
         is_reassigning=True,
         topic_id=OTHER_ID,
@@ -245,8 +245,8 @@ def test_all_reasons_are_reported_at_once() -> None:
 
 def test_an_inline_designation_compares_no_candidate() -> None:
     inline = replace(ELECTION, candidates=(), silent=())
-    assert judge_election(inline, world({2: a_log(2, 9, 900), 4: a_log(4, 9, 900)})).status is None
-    assert judge_election(inline, world({3: silent(3)})).status is Status.REFUSED
+    assert judge_election(inline, observation({2: a_log(2, 9, 900), 4: a_log(4, 9, 900)})).status is None
+    assert judge_election(inline, observation({3: silent(3)})).status is Status.REFUSED
 
 
 @given(st.permutations(range(1, 6)), st.integers(1, 5))
@@ -279,22 +279,22 @@ def test_the_order_is_changed_only_where_that_matters(
 
 
 def test_an_order_that_names_an_unregistered_broker_is_refused_only_where_a_new_one_is_needed() -> None:
-    verdict = judge_election(ELECTION, replace(world(), unregistered=frozenset({1})))
+    verdict = judge_election(ELECTION, replace(observation(), unregistered=frozenset({1})))
     assert verdict.status is Status.REFUSED
     assert "broker 1 of its replica list is not registered" in verdict.reason
     assert "without that an election takes broker 2" in verdict.reason
-    plain = replace(world(replicas=(1, 3, 2, 4)), unregistered=frozenset({1}))
+    plain = replace(observation(replicas=(1, 3, 2, 4)), unregistered=frozenset({1}))
     assert judge_election(replace(ELECTION, replicas=(1, 3, 2, 4)), plain).status is None
 
 
 def test_every_unregistered_replica_is_named_and_the_first_one_is_to_be_started() -> None:
-    verdict = judge_election(ELECTION, replace(world(), unregistered=frozenset({1, 4})))
+    verdict = judge_election(ELECTION, replace(observation(), unregistered=frozenset({1, 4})))
     assert "brokers 1 and 4 of its replica list" in verdict.reason or "brokers 1, 4 of its" in verdict.reason
     assert "start broker 1 with its own disk" in verdict.reason
 
 
 def test_an_ordinary_election_needs_no_order_so_that_nothing_is_left_out_or_refused() -> None:
-    observed = replace(world(isr=(), elr=(2, 4)), unregistered=frozenset({1}), removing=(1,))
+    observed = replace(observation(isr=(), elr=(2, 4)), unregistered=frozenset({1}), removing=(1,))
     assert find_dropped(replace(ORDINARY, dropped=(1,)), observed) == ()
     assert [*find_registration_obstacles(ORDINARY, observed)] == []
     hidden = PartitionObservation(None, {}, is_reassigning=False, unregistered=frozenset({1}))
@@ -321,25 +321,25 @@ def test_a_revived_replica_is_compared_with_logs_without_epochs(
     planned: tuple[int | None, int], revived: tuple[int | None, int]
 ) -> None:
     election = replace(ELECTION, candidates=(a_candidate(3, 1, *planned), ELECTION.candidates[1]))
-    verdict = judge_election(election, world({3: a_log(3, *planned), 4: a_log(4, *revived)}))
+    verdict = judge_election(election, observation({3: a_log(3, *planned), 4: a_log(4, *revived)}))
     assert verdict.status is Status.REFUSED
     assert "replica 4, silent in the plan, answers now and holds more" in verdict.reason
 
 
 def test_a_designated_replica_that_was_fenced_itself_is_not_better_than_itself() -> None:
     fenced = replace(ELECTION.candidates[0], flags=(Flag.FENCED,))
-    assert judge_election(replace(ELECTION, candidates=(fenced, ELECTION.candidates[1])), world()).status is None
+    assert judge_election(replace(ELECTION, candidates=(fenced, ELECTION.candidates[1])), observation()).status is None
 
 
 def test_a_better_replica_that_was_fenced_in_the_plan_and_is_not_now_calls_for_a_new_plan() -> None:
     fenced = replace(ELECTION.candidates[0], flags=(Flag.FENCED,))
     second = replace(ELECTION, designated_leader=2, candidates=(fenced, ELECTION.candidates[1]))
-    assert judge_election(second, world(offline_replicas=(1, 3))).status is None
-    verdict = judge_election(second, world())
+    assert judge_election(second, observation(offline_replicas=(1, 3))).status is None
+    verdict = judge_election(second, observation())
     assert verdict.status is Status.REFUSED
     assert "broker 3 of a better rank was fenced in the plan and can be elected now: make a new plan" in verdict.reason
     by_hand = replace(second, candidates=ELECTION.candidates)
-    assert judge_election(by_hand, world()).status is None, "a person may designate another one than the best"
+    assert judge_election(by_hand, observation()).status is None, "a person may designate another one than the best"
 
 
 ORDINARY = replace(ELECTION, election_type=ElectionType.PREFERRED, designated_leader=2, isr=(), elr=(2, 4))
@@ -358,7 +358,7 @@ ORDINARY = replace(ELECTION, election_type=ElectionType.PREFERRED, designated_le
 def test_an_ordinary_election_goes_on_only_where_the_designated_member_will_be_elected(
     changes: dict[str, Any], reason: str | None
 ) -> None:
-    verdict = judge_election(ORDINARY, world(**{"isr": (), **changes}))
+    verdict = judge_election(ORDINARY, observation(**{"isr": (), **changes}))
     assert verdict.status is (None if reason is None else Status.REFUSED)
     assert (reason or "") in verdict.reason
 

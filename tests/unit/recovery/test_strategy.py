@@ -46,8 +46,8 @@ class Row(NamedTuple):
 
 
 TABLE = [
-    Row("another ISR member is there", Strategy, {"isr": (1, 2)}, {2, 3}, {3}, Step.LEAVE, "1"),
-    Row("the last ISR member is back", Strategy, WITHOUT_ELR, {1, 2, 3}, {3}, Step.LEAVE, "1"),
+    Row("another ISR member is there", Strategy, {"isr": (1, 2)}, {2, 3}, {3}, Step.LEAVE_TO_CONTROLLER, "1"),
+    Row("the last ISR member is back", Strategy, WITHOUT_ELR, {1, 2, 3}, {3}, Step.LEAVE_TO_CONTROLLER, "1"),
     Row("an unfenced ELR member", Strategy, {"elr": (1, 2)}, {2, 3}, {3}, Step.ORDINARY_ELECTION, "2"),
     Row("fenced ELR, aggressive", [AGGRESSIVE], WITH_ELR, {2, 3}, {2, 3}, Step.UNCLEAN_RECOVERY, "3.1"),
     Row("fenced ELR", [BALANCED, NONE], WITH_ELR, {2, 3}, {2, 3}, Step.WAIT, "3.2", (1,)),
@@ -139,7 +139,7 @@ def test_there_is_one_ruling_for_every_partition_without_a_leader(
     members_back = acceptable & {*partition.isr, *(partition.elr or ())}
     assert ruling.reason
     assert (ruling.step is Step.WAIT) == bool(ruling.awaited)
-    assert (ruling.step in (Step.LEAVE, Step.ORDINARY_ELECTION)) == bool(members_back)
+    assert (ruling.step in (Step.LEAVE_TO_CONTROLLER, Step.ORDINARY_ELECTION)) == bool(members_back)
     if ruling.step is Step.UNCLEAN_RECOVERY:
         last_known = set(partition.last_known_elr or partition.replicas)
         assert strategy is AGGRESSIVE or (strategy is BALANCED and acceptable & answered >= last_known)
