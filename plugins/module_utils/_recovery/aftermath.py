@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at what elections left behind, for a person to act on. Reads only: nothing is aborted or reset."""
+"""Find what elections leave behind, for a person to act on. Only reads: nothing is aborted or reset."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_URGENT = (
 
 @collector_paused()
 def find_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[AftermathFinding, ...]:
-    """Return what is left behind on the recovered partitions. What cannot be read is a finding, never an error."""
+    """Return the findings on the recovered partitions. What cannot be read is a finding too, not an error."""
     recovered = [each for each in outcomes if each.status is Status.RECOVERED]
     if not recovered:
         return ()
@@ -73,9 +73,9 @@ def find_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Aftermath
 
 
 def find_truncations(outcome: Outcome) -> Iterator[AftermathFinding]:
-    """Yield the replicas that hold, or may hold, what the new leader does not.
+    """Yield the replicas that hold, or may hold, records that the new leader does not hold.
 
-    A dropped one follows nobody: its broker renames the log directory when it starts (LogManager.loadLog).
+    A dropped replica does not truncate: its broker renames the log directory when it starts (LogManager.loadLog).
     """
     for broker_id in outcome.dropped:
         text = (
@@ -115,7 +115,7 @@ def _find_open_transactions(
     limit_ms = int(limit.value) if limit and limit.value else None
     for partition, transactions in found.items():
         for each in transactions:
-            # -1 means that the broker does not know it, and not a time in 1969.
+            # -1 means that the broker does not know the time.
             age_ms = time.time() * 1000 - each.last_timestamp_ms if each.last_timestamp_ms >= 0 else None
             verdict = (
                 f"older than {_TRANSACTION_LIMIT}, so it hangs: see kafka-transactions.sh find-hanging"
@@ -150,7 +150,7 @@ def _find_groups_without_coordinator(kafka: Kafka) -> Iterator[AftermathFinding]
     except KafkaOpsError as error:
         yield unknown_finding("whether every group has a coordinator", error)
         return
-    # In a cluster without any group the topic does not exist.
+    # The topic does not exist in a cluster that never had a group.
     for refusal in description.refused:
         if not refusal.is_unknown:
             yield unknown_finding("whether every group has a coordinator", f"topic {_GROUPS_TOPIC}: {refusal}")
@@ -195,19 +195,19 @@ def unknown_finding(what: str, why: object) -> AftermathFinding:
 
 
 def count_and_name(names: Sequence[object], what: str) -> str:
-    """How many there are of ``what``, in the singular, and the first of them."""
+    """Return the number of names and the first of them as text. ``what`` is the noun in the singular."""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     plural = "" if len(names) == 1 else "s"
     return f"{len(names)} {what}{plural} ({', '.join(map(str, names[:_MOST_NAMED]))}{more})"
 
 
 def sort_by_urgency(findings: Iterable[AftermathFinding]) -> tuple[AftermathFinding, ...]:
-    """Sort the findings: what applications suffer from already comes first, replicas that truncate last."""
+    """Sort the findings: first those that affect applications now, last replicas that will truncate."""
     return tuple(sorted(findings, key=lambda each: _MOST_URGENT.index(each.kind)))
 
 
 def limit_findings(findings: Sequence[AftermathFinding], most: int) -> tuple[AftermathFinding, ...]:
-    """Return at most so many, and where there are more, one that says how many."""
+    """Return the first findings; if there are more than ``most``, add a finding with the number of the others."""
     rest = findings[most:]
     if not rest:
         return tuple(findings)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be elected: a plan file, a plan, or bare pairs of a partition and its leader, of which a plan is made.
+"""Read which leaders to elect: from a plan file, a plan, or bare designations, for which a plan is made.
 
-The doc fragment ``election_plan`` describes the options.
+A bare designation is a partition and its designated leader. The doc fragment ``election_plan`` describes the options.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DESIGNATIONS = Arguments(
 
 
 def read_given_designations(params: Mapping[str, Any]) -> Plan | Designations:
-    """Return the plan, or the bare pairs. Opens no connection.
+    """Return the plan, or the bare designations. Opens no connection.
 
     Raises DocumentError with every problem.
     """
@@ -55,7 +55,7 @@ def read_given_designations(params: Mapping[str, Any]) -> Plan | Designations:
 def plan_from_designations(
     kafka: Kafka, designations: Mapping[TopicPartition, int], *, include_internal: bool = False
 ) -> Plan:
-    """Return a plan of bare (partition, leader) pairs, with the cluster as it is now and without candidates.
+    """Return a plan for bare designations, with the present state of the partitions and without candidates.
 
     Offline partitions of Kafka's internal topics are left alone unless ``include_internal``.
 

@@ -2,10 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Evidence: what a gather heard, kept as Parquet so that it can be ranked later, and looked at by anyone.
+"""Write and read evidence: the answers of a gather, stored as Parquet to be ranked or examined later.
 
-A directory with two Parquet files, both stamped with the cluster and the time (key ``kafkaops.recovery`` of the file's
-metadata, JSON). It holds no secret. Written by the driver alone, so Spark's executors need no shared file system.
+Evidence is a directory with two Parquet files. The metadata of both has a stamp with the cluster and the time (key
+``kafkaops.recovery``, JSON). Evidence holds no secret. Only the driver writes it, so that Spark's executors need no
+shared file system.
 """
 
 from __future__ import annotations
@@ -52,16 +53,16 @@ _FORMAT = 1
 
 
 class EvidenceError(KafkaOpsError):
-    """Evidence that cannot be written, or cannot be trusted."""
+    """Evidence cannot be written or read, or belongs to another cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was gathered, of which cluster, and when."""
+    """The answers of a gather, with the cluster and the time."""
 
     cluster_id: str
     gathered_at: str
-    """UTC, ISO 8601, seconds. For a person: never compared."""
+    """UTC, ISO 8601, seconds. Only for people: never compared."""
     collection_version: str
     replica_logs: pa.Table
     """Rows of ``rows.REPLICA_LOG_SCHEMA``."""
@@ -70,7 +71,7 @@ class Evidence:
 
 
 def write_evidence(evidence: Evidence, path: str | Path) -> None:
-    """Write evidence to a new directory. Raises EvidenceError where it exists, or cannot be written."""
+    """Write evidence to a new directory. Raises EvidenceError if the directory exists or cannot be written."""
     directory = Path(path)
     try:
         directory.mkdir()
@@ -87,7 +88,7 @@ def write_evidence(evidence: Evidence, path: str | Path) -> None:
 
 
 def read_evidence(path: str | Path, cluster_id: str | None = None) -> Evidence:
-    """Read evidence back. Raises EvidenceError where it is missing, damaged, or of another format or cluster."""
+    """Read evidence. Raises EvidenceError if it is missing, damaged, or of another format or cluster."""
     directory = Path(path)
     replica_logs = _read(directory / REPLICA_LOGS_FILE, REPLICA_LOG_SCHEMA)
     partitions = _read(directory / PARTITIONS_FILE, _PARTITION_SCHEMA)

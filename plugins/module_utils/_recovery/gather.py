@@ -2,12 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gather what every replica of the offline partitions holds, or why it did not answer, by one of two engines.
+"""Ask every replica of the offline partitions what it holds, by one of two engines.
 
-Replicas are asked and ranked in this process, or by Spark's tasks (on_spark.py). Both do the same work with the same
-code, and return the same rows. Spark takes seconds to start, and then uses every core, or a cluster. Up to
-``MOST_IN_PROCESS`` replicas, this process takes half of Spark's CPU time and memory, and on two cores less time, so it
-is used unless the operator chose a Spark.
+Replicas are asked and ranked in this process, or by Spark's tasks (on_spark.py). Both engines run the same code and
+return the same rows. Spark takes seconds to start, and then uses all cores, or a cluster. Up to ``MOST_IN_PROCESS``
+replicas, this process takes half of Spark's CPU time and memory, and less time on two cores. So it is used, unless the
+operator chose Spark.
 
 The doc fragment ``gathering`` describes the options.
 """
@@ -58,20 +58,21 @@ GATHERING = (
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """How replicas are asked: for how long, by which RPC, and from where."""
+    """The options of a gather."""
 
     duration_ms: int
     evidence_dir: str | None
-    """Where to keep what they answered."""
+    """The directory to store the evidence in; None to store nothing."""
     native: NativeSource | None
+    """The operator's RPC for log ends; None for Kafka's public RPCs."""
     spark: SparkOptions | None
-    """Where Spark runs, if the operator chose it."""
+    """Where Spark runs; None if the operator did not choose Spark."""
     settings_reference: str | None
-    """Path of the connection settings on the hosts with executors; None where this host's own file will do."""
+    """Path of the connection settings on the executors' hosts; None if the tasks run on this host."""
 
 
 def gathering_options(params: Mapping[str, Any]) -> Gathering:
-    """Check all sources before anything is started. Raises KafkaOpsError with every problem."""
+    """Read and check the options of a gather. Opens no connection. Raises KafkaOpsError with every problem."""
     evidence_dir = params["evidence_dir"]
     native, spark, _checked = all_of(
         lambda: _native_source(params),
@@ -109,17 +110,17 @@ def _spark_options(params: Mapping[str, Any]) -> SparkOptions | None:
 
 
 class Engine(Protocol):
-    """Asks replicas, and ranks what they answered."""
+    """Asks replicas and ranks their answers."""
 
     def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
         """Return one row of ``REPLICA_LOG_SCHEMA`` for every replica in ``work``, which is not empty."""
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:
-        """Rows of ``REPLICA_LOG_SCHEMA``, of whole partitions, to as many of ``RANKED_SCHEMA``, in any order."""
+        """Return the rows of ``REPLICA_LOG_SCHEMA`` as ``RANKED_SCHEMA``, in any order. Partitions must be complete."""
 
 
 class InProcess:
-    """One thread for each broker, and no Spark."""
+    """The engine without Spark: one thread for each broker."""
 
     def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
         return pa.Table.from_batches(ask_brokers(work))
@@ -133,10 +134,10 @@ MOST_IN_PROCESS = 1_000_000
 
 
 class Engines:
-    """Chooses the engine by the number of replicas. Use it in a ``with`` block, at whose end Spark ends, if it runs."""
+    """Chooses the engine by the number of replicas. Use it in a ``with`` block: its end stops Spark, if it runs."""
 
     def __init__(self, options: SparkOptions | None) -> None:
-        """``options`` are the operator's own choice of Spark, which is used then for any number of replicas."""
+        """``options`` are the operator's choice of Spark, which is then used for any number of replicas."""
         self._is_chosen = options is not None
         self._ahead = OpenedAhead(lambda: _open_session(options or SparkOptions()), "spark-start")
 
@@ -150,16 +151,16 @@ class Engines:
         return self._ahead.__exit__(kind, error, trace)
 
     def expect(self, replicas: int) -> None:
-        """Start Spark in the background, if so many replicas need it. Does not wait for it."""
+        """Start Spark in the background if this number of replicas needs it. Does not wait for it."""
         if self.need_spark(replicas):
             self._ahead.begin()
 
     def need_spark(self, replicas: int) -> bool:
-        """Return whether so many replicas are asked by Spark. What has begun to start is used."""
+        """Return whether Spark asks this number of replicas. It does if it was started already."""
         return self._is_chosen or self._ahead.has_begun or replicas > MOST_IN_PROCESS
 
     def engine_for(self, replicas: int) -> Engine:
-        """Return the engine, once it is there.
+        """Return the engine for this number of replicas. Waits for Spark to start, if it is needed.
 
         Raises SparkUnavailableError.
         """
@@ -180,7 +181,8 @@ def _open_session(options: SparkOptions) -> AbstractContextManager[SparkSession]
 _PUBLIC_RPCS = AskReplicas()
 _LEAST_SECONDS = 1.0
 _LEAST_SHARE = 1 / 3
-"""Of the duration. A bastion that is busy with Spark must not call brokers hung that it hardly asked."""
+"""The least part of the duration that is left to ask brokers. Otherwise, while Spark's start keeps the bastion busy,
+brokers would be reported as hung that were hardly asked."""
 
 
 def gather(
@@ -192,11 +194,11 @@ def gather(
     *,
     ask: AskBroker = _PUBLIC_RPCS,
 ) -> pa.Table:
-    """One row of ``REPLICA_LOG_SCHEMA`` for every replica in the partitions' replica lists: a silent one is named too.
+    """Return a row of ``REPLICA_LOG_SCHEMA`` for every replica of the partitions, also for silent ones.
 
-    ``settings_reference`` is the path of the file with the connection settings; it is read where a broker is asked.
-    ``duration_ms`` counts from this call; Spark's planning is paid from it, but for the last third. Brokers that cannot
-    be asked (no address, unreachable, not authorized) are not; their rows name their state and cause.
+    ``settings_reference`` is the path of the file with the connection settings, on the host that asks the brokers.
+    ``duration_ms`` counts from this call and includes Spark's planning, which leaves at least a third of it. Brokers
+    without an address, unreachable, unauthorized or lost ones are not asked; their rows have the cause.
     """
     deadline = Deadline.after_ms(duration_ms)
     work = divide_by_broker(brokers, partitions)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Outcomes grouped by what they share, so that 3,000 partitions of one outage fit on one screen.
+"""Group outcomes that are alike, so that 3,000 partitions of one outage fit on one screen.
 
 Pure; standard library only.
 """
@@ -21,7 +21,7 @@ from .plan import Status
 from .verdict import LossTotal, count_records
 
 MAX_GROUPS = 8
-"""Above this, outcomes that differ less are put together."""
+"""If there are more groups, outcomes are grouped with fewer distinctions."""
 _ELECTED = frozenset({Status.RECOVERED, Status.WOULD_RECOVER})
 _WORST_FIRST = (
     Status.FAILED,
@@ -36,7 +36,7 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class LeaderShare:
-    """How many partitions of a group one broker leads, or would lead."""
+    """The number of partitions of a group that one broker leads, or would lead."""
 
     broker_id: int
     partitions: int
@@ -44,24 +44,24 @@ class LeaderShare:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Outcomes with the same status, for the same reason."""
+    """Outcomes with the same status and the same reason."""
 
     status: Status
     partitions: int
-    """How many."""
+    """The number of partitions."""
     topics: NamedTopics
     leaders: tuple[LeaderShare, ...]
-    """Who was or would be elected, most partitions first. Empty where nobody was."""
+    """The brokers that were or would be elected, most partitions first. Empty if there was no election."""
     reason: str
-    """What the outcomes share of their reasons; numbers that differ are given from the lowest to the highest."""
+    """The common parts of the reasons. Numbers that differ are given from the lowest to the highest."""
     loss: str
-    """What the election of the leader, or of the best surviving replica, loses. Empty where nothing was compared."""
+    """What the election of the leader, or of the best replica, loses. Empty if nothing was compared."""
     total: LossTotal
 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """A group with its outcomes, in their order."""
+    """A group with its outcomes."""
 
     group: Group
     outcomes: tuple[Outcome, ...]
@@ -69,7 +69,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What one outcome may share with others."""
+    """The values of one outcome by which outcomes are grouped."""
 
     outcome: Outcome
     leader: int | None
@@ -79,16 +79,16 @@ class _Facts:
     losing: tuple[int, ...]
     """Brokers that answered and hold records that are lost."""
     nothing: tuple[int, ...]
-    """Brokers that answered and hold nothing that is lost."""
+    """Brokers that answered and hold no record that is lost."""
     unknown: tuple[int, ...]
-    """Brokers that may hold more, and nobody knows how much."""
+    """Brokers that may hold further records that are lost."""
 
 
 def group_outcomes(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
-    """Group outcomes, worst first, then those with the most partitions.
+    """Group outcomes by status, leader, reason and loss. The worst group comes first, then the largest.
 
-    Outcomes share a status, a leader, a reason and what is lost. Where that makes more than ``MAX_GROUPS`` groups,
-    the brokers may differ; where it still does, the reasons too.
+    If that makes more than ``MAX_GROUPS`` groups, the brokers in a group may differ. If there are still more, the
+    reasons may differ too.
     """
     facts = [_find_facts(each) for each in outcomes]
     levels: tuple[Callable[[_Facts], Hashable], ...] = (_same_brokers, _same_reason, _same_kind_of_loss)
@@ -103,7 +103,7 @@ def group_outcomes(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
 
 
 def total_loss(outcomes: Iterable[Outcome]) -> LossTotal:
-    """Return what the elections lose together. Outcomes without an election count nothing."""
+    """Return the total loss of all elections. Outcomes without an election do not count."""
     elected = [each for each in outcomes if each.status in _ELECTED]
     return _sum_losses([_find_loss(each, each.designated_leader) for each in elected])
 
@@ -144,17 +144,17 @@ def _same_kind_of_loss(facts: _Facts) -> Hashable:
 
 
 def _shared_reason(outcome: Outcome) -> str:
-    """Return the reason without the words on rank and loss, which are said once for the group."""
+    """Return the reason without the explanations of rank and loss, which the group states once."""
     text = outcome.reason
     for explanation in (*(each.explanation for each in outcome.candidates), *(e.explanation for e in outcome.losses)):
         text = text.replace(explanation, "")
     leader = outcome.designated_leader
-    said_elsewhere = {
+    stated_by_group = {
         "",
         f"broker {leader},",
         *(f"best surviving replica: broker {b.broker_id}" for b in outcome.losses),
     }
-    return "; ".join(clause.strip() for clause in text.split("; ") if clause.strip() not in said_elsewhere)
+    return "; ".join(clause.strip() for clause in text.split("; ") if clause.strip() not in stated_by_group)
 
 
 def _rank_in_words(candidates: Sequence[Candidate], leader: int) -> str:

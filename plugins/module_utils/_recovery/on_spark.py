@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask and rank replicas by Spark's tasks: for many replicas, and wherever the operator's own Spark runs.
+"""Ask and rank replicas by Spark's tasks: for many replicas, or on the operator's own Spark.
 
-A rehearsal runs all of it on one made-up partition, so that a class archive knows every class that it needs.
+A rehearsal does the same with one invented partition, so that the class archive gets every class that is needed.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
     from .rows import RANKED_SCHEMA, REPLICA_LOG_SCHEMA, rank_table, read_ranked_partitions
 
-    # PySpark imports it with the first task. Here the JVM starts meanwhile.
+    # PySpark imports it with the first task. Importing it here takes place while the JVM starts.
     import_module("pandas")
 
 
 class OnSpark:
-    """The engine of a Spark session, on this host or elsewhere."""
+    """The engine that uses a Spark session."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
     def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
-        """Ask the brokers by as many tasks as Spark runs at once.
+        """Ask the brokers by as many tasks as Spark runs at the same time.
 
-        The rows are an Arrow table and not a DataFrame, because each action on a DataFrame, and each retry of a lost
-        task behind it, would ask the brokers again and hear something else.
+        The result is an Arrow table, not a DataFrame: each action on a DataFrame, and each retry of a lost task, would
+        ask the brokers again and could get other answers.
         """
         hands = deal(work, len, slots(self._spark))
         rows = task_for_each(self._spark, hands, ask_brokers, from_arrow_schema(REPLICA_LOG_SCHEMA))
@@ -51,7 +51,7 @@ class OnSpark:
 
 
 def rank_dataframe(replica_logs: DataFrame) -> DataFrame:
-    """Rows of ``REPLICA_LOG_SCHEMA`` to as many of ``RANKED_SCHEMA``, the same for any partitioning of the rows."""
+    """Return the rows of ``REPLICA_LOG_SCHEMA`` as ``RANKED_SCHEMA``, independent of how the rows are partitioned."""
 
     def rank_partitions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         table = pa.Table.from_batches(batches, REPLICA_LOG_SCHEMA)
@@ -65,7 +65,7 @@ _LEAST_SECONDS = 1.0
 
 
 def make_class_archive() -> None:
-    """Write the class archive now, for an installation or the build of an image; a complete one is kept.
+    """Write the class archive, for an installation or the build of an image. A complete one is kept.
 
     Raises SparkUnavailableError.
     """
@@ -74,7 +74,7 @@ def make_class_archive() -> None:
 
 
 def rehearse(spark: SparkSession) -> None:
-    """Gather, rank and collect, without a broker."""
+    """Gather, rank and read one invented partition, without a broker."""
     broker = Broker(0, "rehearsal.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
     partition = PartitionState("rehearsal", 0, "", -1, 0, (0,), (), None, None, ())
     engine = OnSpark(spark)

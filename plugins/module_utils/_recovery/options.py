@@ -2,14 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which partitions are meant, the leaders that a person chose, how much is returned, and the report file.
+"""Read options that several modules share: wanted partitions, chosen leaders, limits of results, the report file.
 
 The doc fragments ``selection.designations``, ``gathering.max_rows``, ``report`` and ``elections`` describe the options.
-Every module of recovery imports this, and Ansible packs all that a module imports: what only some need has files of
-its own.
+Every module of recovery imports this file, and Ansible packs everything that a module imports. So options that only
+some modules need are in other files.
 
-Leaders are chosen in the file of the KIP's elect tool (KAFKA-20098), or in the same list given inline. An entry is
-``{"topic": "foo", "partition": 0, "designatedLeader": 2}``. docs/schemas/designations-file.schema.json.
+A person chooses leaders in a file of the KIP's elect tool (KAFKA-20098), or in the same list as an option. An entry is
+``{"topic": "foo", "partition": 0, "designatedLeader": 2}``. Schema: docs/schemas/designations-file.schema.json.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ELECTIONS = Arguments(
 
 
 def refuse_existing_output(path: str | None) -> None:
-    """Raise DocumentError when something is there already, or cannot be made."""
+    """Raise DocumentError if the path exists, or cannot be created."""
     if path is not None:
         refuse_existing(os.path.normpath(path))
 
@@ -79,15 +79,15 @@ Designations: TypeAlias = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which partitions were asked for, and the leaders that a person chose for some of them."""
+    """The partitions to recover, and the leaders that a person chose for some of them."""
 
     partitions: tuple[TopicPartition, ...] | None
-    """None for all offline ones."""
+    """None for all offline partitions."""
     leaders: Designations
 
 
 def read_wanted(params: Mapping[str, Any]) -> Wanted:
-    """Return what was asked for. Opens no connection.
+    """Read the wanted partitions and chosen leaders. Opens no connection.
 
     Raises DocumentError with every problem.
     """
@@ -127,15 +127,15 @@ _is_valid_entry = screen(_FILE.schema["properties"]["partitions"]["items"])
 def read_designations(path: str) -> Designations:
     """Read the leaders that a file designates.
 
-    Raises DocumentError with every problem that is in the file; one is that others may write it.
+    Raises DocumentError with every problem of the file, such as permissions that let others write it.
     """
     return _by_partition(read_json(path, _find_problems, is_order=True))
 
 
 def check_designations(entries: Sequence[Mapping[str, Any]], place: str = "designations") -> Designations:
-    """Check designations that a module's option has (topic, partition, designated_leader).
+    """Return the designations of a module's option (topic, partition, designated_leader).
 
-    Raises DocumentError with every problem, under the name ``place``.
+    Raises DocumentError with every problem. ``place`` names the option in it.
     """
     value = {
         "partitions": [

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a run ended for each requested partition, and the file that says so. It holds no secret. Standard library only.
+"""The outcome of each requested partition, and the report file. It holds no secret. Standard library only.
 
-A plan that is not carried out ends as well: with what it foresees. Schema: docs/schemas/report-file.schema.json. The
-doc fragment ``report`` describes the option.
+A plan that is not carried out has outcomes too: those that it foresees. Schema: docs/schemas/report-file.schema.json.
+The doc fragment ``report`` describes the option.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ from .plan import (
 )
 
 DONE = frozenset({Status.RECOVERED, Status.ALREADY_ONLINE})
-"""A run that asked for recovery succeeds when every partition ended in one of these."""
+"""A run succeeds if every partition ended in one of these statuses."""
 
 DONE_OR_FORESEEN = DONE | {Status.WOULD_RECOVER}
-"""In check mode, and in a plan, this is as good."""
+"""The same in check mode, and in a plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one partition ended. What was not found out is None; a leader of -1 is known to be none."""
+    """How one partition ended. Unknown values are None. A leader of -1 means that the partition has no leader."""
 
     topic: TopicName
     partition: PartitionIndex
     status: Status
     reason: str
-    """What a person can act on."""
+    """An explanation that a person can act on."""
     topic_id: TopicId | None = None
     designated_leader: BrokerId | None = None
-    """None where no election was planned."""
+    """None if no election was planned."""
     leader_before: LeaderId | None = None
     leader_after: LeaderId | None = None
     leader_epoch_before: LeaderEpoch | None = None
@@ -75,13 +75,13 @@ class Outcome:
     candidates: tuple[Candidate, ...] = ()
     silent: SilentReplicas = ()
     losses: ExpectedLosses = ()
-    """What electing each candidate was expected to lose, in their order."""
+    """The expected loss of each candidate, in the same order."""
     isr: Isr | None = None
-    """The ISR before the run, and so on."""
+    """The ISR before the run, like the ELR and the last known ELR."""
     elr: Elr | None = None
     last_known_elr: LastKnownElr | None = None
     dropped: Dropped = ()
-    """Unregistered brokers that the new order left out, or would: they are not put back."""
+    """Unregistered brokers that the new order dropped for good, or would drop."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -89,7 +89,7 @@ class Outcome:
 
 
 def outcomes_of_plan(plan: Plan) -> tuple[Outcome, ...]:
-    """One outcome for each partition of a plan that is not carried out, in order of topic, then partition."""
+    """Return the outcomes that a plan foresees, in order of topic, then partition."""
     outcomes = [*map(_foresee_outcome, plan.elections), *map(outcome_of_left_alone, plan.left_alone)]
     return tuple(sorted(outcomes, key=lambda outcome: outcome.topic_partition))
 
@@ -102,7 +102,7 @@ def end_election(
     before: PartitionState | None = None,
     after: PartitionState | None = None,
 ) -> Outcome:
-    """Return how a planned election ended. ``before`` and ``after`` are the partition as it was seen, if it was."""
+    """Return the outcome of a planned election. ``before`` and ``after`` are the partition's states, if known."""
     return Outcome(
         topic=election.topic,
         partition=election.partition,
@@ -154,27 +154,27 @@ def outcome_of_left_alone(partition: LeftAlone) -> Outcome:
 
 
 class AftermathKind(StrEnum):
-    """What an application or operator has to look at after an election."""
+    """What the owner of an application or an operator must check after an election."""
 
     COMMITTED_BEYOND_END = "committed_beyond_end"
-    """A group committed an offset that lies beyond the new log end: it read records that are lost."""
+    """A group committed an offset beyond the new log end: it read records that are lost."""
     OPEN_TRANSACTION = "open_transaction"
-    """The new leader's log holds records of a transaction, and no marker that ends it."""
+    """The new leader's log holds records of a transaction, but no marker that ends it."""
     WILL_TRUNCATE = "will_truncate"
     """A replica deletes records when it follows the new leader."""
     DROPPED = "dropped"
-    """A replica was dropped. Its broker keeps the copy, and Kafka does not read it any more."""
+    """A replica was dropped. Its broker keeps the copy, but Kafka no longer reads it."""
     NOT_KNOWN = "not_known"
-    """A question that nobody answered."""
+    """Something could not be found out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AftermathFinding:
-    """One thing that an election left behind, or that could not be found out."""
+    """One finding on what an election left behind, or what could not be found out."""
 
     kind: Annotated[AftermathKind, Meta("a kind of finding")]
     topic: TopicName | None = None
-    """None where it is not about one partition."""
+    """None if the finding is not about one partition."""
     partition: PartitionIndex | None = None
     explanation: str
 
@@ -184,7 +184,7 @@ _Partitions: TypeAlias = Annotated[int, Meta("a number of partitions", minimum=0
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One run, in order of topic, then partition."""
+    """The report of one run. Outcomes are in order of topic, then partition."""
 
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
@@ -207,7 +207,7 @@ class Report:
 
     @property
     def is_success(self) -> bool:
-        """True when every requested partition ended recovered or already online."""
+        """True if every requested partition is recovered or was already online."""
         return all(outcome.status in DONE for outcome in self.outcomes)
 
 
@@ -216,7 +216,7 @@ REPORT_FILE = document("report-file", "How every requested partition ended", _CO
 
 
 def report_document(report: Report) -> dict[str, Any]:
-    """Return the report as it stands in a file."""
+    """Return the content of the report file."""
     document: dict[str, Any] = _CODEC.encode(report)
     return document
 
@@ -229,7 +229,7 @@ def prepare_report(
     outcomes: Sequence[Outcome],
     aftermath: Sequence[AftermathFinding] = (),
 ) -> Callable[[str, str], dict[str, Any]]:
-    """Return what makes the report of a run, once the times of its start and end are known."""
+    """Return a function that makes the report of a run from its start and end times."""
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         report = Report(cluster_id, started_at, finished_at, mode, tuple(brokers), tuple(outcomes), tuple(aftermath))

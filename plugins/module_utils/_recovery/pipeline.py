@@ -2,7 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From what was found offline to evidence, and from evidence to a plan. Imported only once something is offline."""
+"""Collect evidence from the replicas of offline partitions, and plan from evidence.
+
+Imported only if a partition is offline.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def collect_evidence(
     how: Gathering,
     progress: Progress,
 ) -> Evidence:
-    """Ask the replicas of all that was found offline.
+    """Ask the replicas of all offline partitions, and store their answers if ``how`` names a directory.
 
     Raises SparkUnavailableError or EvidenceError.
     """
@@ -66,10 +69,10 @@ def gather_evidence(
     native: NativeSource | None = None,
     settings_reference: str | None = None,
 ) -> Evidence:
-    """One row for each replica of the offline partitions, within ``duration_ms``; a silent one is named too.
+    """Return the answers of the offline partitions' replicas within ``duration_ms``, with a row for silent ones too.
 
-    ``native`` has log ends asked by the proposal's own RPC. ``settings_reference`` is the path of a file with the
-    connection settings that is there on every host with executors; without it one is made, which only this host has.
+    ``native`` is the operator's RPC for log ends. ``settings_reference`` is the path of a file with the connection
+    settings on every executor's host; without it, a temporary file is written on this host.
     """
     topic_ids = {each.topic: each.topic_id for each in found.offline} if native is not None else {}
     ask = AskReplicas(dict(found.tiered), None if native is None else native.api_key, topic_ids)
@@ -89,7 +92,7 @@ def plan_from_survey(  # noqa: PLR0917
     progress: Progress,
     leaders: Designations,
 ) -> Plan:
-    """Ask the replicas of all that was found offline, rank them and plan. ``leaders`` are a person's own choice.
+    """Ask the replicas of all offline partitions, rank them and plan. ``leaders`` are those that a person chose.
 
     Raises SparkUnavailableError or EvidenceError.
     """
@@ -101,7 +104,7 @@ def plan_from_survey(  # noqa: PLR0917
 def plan_from_evidence(
     engines: Engines, evidence: Evidence, policies: Mapping[str, Policy], progress: Progress
 ) -> Plan:
-    """Rank replicas that were asked earlier, and plan.
+    """Rank the replicas of stored evidence, and plan.
 
     Raises SparkUnavailableError.
     """
@@ -118,9 +121,9 @@ def plan_recovery(
     left_alone: Sequence[LeftAlone] = (),
     leaders: Mapping[TopicPartition, int] = MappingProxyType({}),
 ) -> Plan:
-    """Return a plan for every partition of the evidence, each by its topic's policy, and those left alone before.
+    """Return a plan for all partitions of the evidence, each by the policy of its topic.
 
-    ``leaders`` are those that a person chose, for partitions where that is so.
+    ``left_alone`` are further partitions for the plan. ``leaders`` are those that a person chose for some partitions.
     """
     replicas = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(evidence.replica_logs))}
     decisions: list[PlannedElection | LeftAlone] = []
@@ -147,7 +150,7 @@ def _start_engine(engines: Engines, replicas: int, progress: Progress) -> Engine
 
 
 def summarize_rows(replica_logs: pa.Table, max_rows: int) -> dict[str, Any]:
-    """Rows of ``REPLICA_LOG_SCHEMA`` as ``rows``, ``truncated`` and ``summary``."""
+    """Return the results ``rows`` (at most ``max_rows``), ``truncated`` and ``summary`` of a module."""
     order = [(name, "ascending") for name in ("topic", "partition", "place")]
     return {
         "rows": replica_logs.sort_by(order).slice(0, max_rows).to_pylist(),

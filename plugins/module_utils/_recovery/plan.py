@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is to be done for each requested partition, and what that deletes on live replicas. Standard library only."""
+"""The types of a plan: an election, or a reason to leave alone, for each requested partition. Standard library only."""
 
 from __future__ import annotations
 
@@ -41,33 +41,33 @@ Dropped: TypeAlias = Annotated[Replicas, Meta(description="the dropped replicas 
 
 
 class Status(StrEnum):
-    """How a requested partition ended. Every one has exactly one, and a reason that a person can act on."""
+    """How a requested partition ended. Each partition has exactly one status, and a reason that a person can act on."""
 
     RECOVERED = "recovered"
     WOULD_RECOVER = "would_recover"
-    """Check mode, or a plan only: the election that would be asked for."""
+    """In check mode, or in a plan: the election would be requested."""
     ALREADY_ONLINE = "already_online"
     REFUSED = "refused"
-    """Left alone on purpose: a rule, or the world changed since the plan."""
+    """The strategy, a limit, or a change since the plan does not allow the election."""
     FAILED = "failed"
     UNRECOVERABLE = "unrecoverable"
     """No replica is left that could lead."""
     UNKNOWN = "unknown"
-    """Not found out: no such partition, not authorized, or an answer that never came."""
+    """The state could not be found out: no such partition, not authorized, or no answer."""
 
 
 class ElectionType(StrEnum):
-    """Kafka's own (org.apache.kafka.common.ElectionType)."""
+    """Kafka's types of elections (org.apache.kafka.common.ElectionType)."""
 
     PREFERRED = "preferred"
-    """An ordinary election: the controller takes a member of the ISR or ELR, so that no committed record is lost."""
+    """An ordinary election: the controller elects a member of the ISR or ELR, so that no committed record is lost."""
     UNCLEAN = "unclean"
-    """The designated leader is elected, whatever others hold."""
+    """An election of the designated leader, even if other replicas hold records that it lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedElection:
-    """One election, with the world it was planned in."""
+    """One election, with the state of its partition when it was planned."""
 
     topic: TopicName
     partition: PartitionIndex
@@ -76,7 +76,7 @@ class PlannedElection:
     leader_epoch: LeaderEpoch
     """The partition's leader epoch when the plan was made."""
     replicas: Annotated[Replicas, Meta(description="the replicas are a list of at least one broker id", min_items=1)]
-    """The replica list in its original order; it is put back exactly."""
+    """The replica list in its original order, which is restored after the election."""
     isr: Isr
     elr: Elr | None
     last_known_elr: LastKnownElr | None
@@ -84,16 +84,16 @@ class PlannedElection:
     candidates: tuple[Candidate, ...]
     silent: SilentReplicas
     losses: ExpectedLosses = ()
-    """One for each candidate, in their order."""
+    """The expected loss of each candidate, in the same order."""
     election_type: ElectionType = ElectionType.UNCLEAN
     offline_replicas: _OfflineReplicas = ()
     """Replicas that the controller would not elect when the plan was made."""
     strategy: Strategy | None = None
-    """What the plan was made with, and is judged by again before the election. None where no replica was compared."""
+    """The strategy of the plan, which is applied again before the election. None if no replica was compared."""
     max_lost_records: Records | None = None
-    """The most that the election may be known to lose. None for no limit."""
+    """The greatest number of records that the election may be known to lose. None for no limit."""
     dropped: Dropped = ()
-    """Unregistered brokers that the new order leaves out, because the controller refuses it otherwise."""
+    """Unregistered brokers that the new order drops, because the controller refuses every order that names them."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -141,7 +141,7 @@ class LeftAlone:
 
 
 def leave_alone(state: PartitionState, status: Status, reason: str) -> LeftAlone:
-    """Return a partition that is left alone, as it is seen."""
+    """Return a partition as left alone, with its present state."""
     return LeftAlone(
         state.topic,
         state.partition,
@@ -159,12 +159,12 @@ def leave_alone(state: PartitionState, status: Status, reason: str) -> LeftAlone
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that one run intends. Partitions are in order of topic, then number."""
+    """The planned elections of one run. Partitions are in order of topic, then number."""
 
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
     cluster_id: ClusterId
     created_at: Time
-    """UTC, ISO 8601, seconds. Never compared: clock skew must have no effect."""
+    """UTC, ISO 8601, seconds. Never compared, so that clock skew has no effect."""
     created_by: Annotated[str, Meta("what made the plan")] = field(default="kafkaops.recovery", init=False)
     elections: Annotated[
         tuple[PlannedElection, ...], Meta(description="the planned elections are a list", name="partitions")
@@ -177,7 +177,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class LosersTail:
-    """What one replica that answered holds of a partition, and the designated leader does not."""
+    """The records that one replica that answered holds, and the designated leader does not."""
 
     partition: TopicPartition
     topic_id: str
@@ -186,11 +186,11 @@ class LosersTail:
 
 
 SaveTails: TypeAlias = Callable[[Sequence[LosersTail]], Mapping[TopicPartition, str]]
-"""Saves tails, and returns which partitions must not be elected for lack of that, and why."""
+"""Saves tails. Returns the partitions that must not be elected because their tails could not be saved, and why."""
 
 
 def losers_tails(election: PlannedElection) -> tuple[LosersTail, ...]:
-    """Return what electing the designated leader deletes elsewhere, by the plan's forecast."""
+    """Return the records that electing the designated leader deletes on other replicas, by the plan's forecast."""
     return tuple(
         LosersTail(election.topic_partition, election.topic_id, against.broker_id, against.lost)
         for loss in election.losses

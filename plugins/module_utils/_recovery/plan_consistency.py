@@ -2,10 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Judge a plan that somebody may have edited: its parts must agree, and its elections be allowed, as in a new plan.
+"""Check a plan that a person may have edited: its parts must agree, and its elections must be allowed.
 
-Standard library only. That the parts agree is what a schema cannot say. Only entries that meet their schema are looked
-at; the others have problems enough.
+Standard library only. A schema cannot check that the parts agree. Only entries that meet their schema are checked.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Place: TypeAlias = "tuple[str | int, ...]"
 
 
 def find_consistency_problems(plan: dict[str, Any], *, all_meet_schema: bool) -> Iterator[Problem]:
-    """Partitions that are there twice, leaders and candidates that cannot be, logs that cannot be."""
+    """Yield problems such as duplicate partitions, brokers that are no replicas, and impossible logs."""
     seen: dict[tuple[str, int], tuple[Place, int | None]] = {}
     for place, entry in _list_valid_entries(plan, all_meet_schema):
         leader = entry.get("designatedLeader")
@@ -78,7 +77,7 @@ def _find_replica_problems(entry: dict[str, Any], place: Place) -> Iterator[Prob
         elif leader not in candidates and entry["electionType"] == ElectionType.UNCLEAN:
             message = f"broker {leader} is not among the candidates, which are {listed(candidates)}"
             yield Problem(at, message, "Designate a candidate: what another replica holds is not known")
-    # Of a partition that is left alone the replicas may be unknown.
+    # The replicas of a partition that is left alone may be unknown.
     known = replicas or [*candidates, *silent]
     yield from _find_broker_problems(replicas, known, [(*place, "replicas", index) for index in range(len(replicas))])
     dropped = entry.get("dropped", [])
@@ -125,16 +124,15 @@ def _find_log_problems(candidate: dict[str, Any], place: Place) -> Iterator[Prob
 
 
 def renew_plan(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
-    """Return the plan with reason and forecast of each election as they follow from what the entry says, and what is
-    against it.
+    """Decide each election again by its entry. Return the plan with the new reasons and forecasts, and the problems.
 
-    An election that nobody edited stays as it is, its notes on transactions included.
+    An election that was not edited stays as it is, including its notes on transactions.
     """
     elections, problems = [], []
     for index, election in enumerate(plan.elections):
         place = pointer("partitions", index)
         if election.strategy is None:
-            message = "it has no strategy, by which it could be judged"
+            message = "it has no strategy, so that it cannot be decided again"
             problems.append(Problem(f"{place}/strategy", message, "Give none, balanced or aggressive"))
             continue
         decision = _decision(election, Policy(election.strategy, election.max_lost_records))
@@ -156,12 +154,12 @@ def _decision(election: PlannedElection, policy: Policy) -> PlannedElection | Le
 
 def _decide(election: PlannedElection, policy: Policy, designated: int | None = None) -> PlannedElection | LeftAlone:
     decision = decide(election.state, election.candidates, election.silent, policy, designated)
-    # Which brokers are registered does not follow from the entry.
+    # An entry does not say which brokers are registered: keep what the plan drops.
     return replace(decision, dropped=election.dropped) if isinstance(decision, PlannedElection) else decision
 
 
 def _is_same(election: PlannedElection, decision: PlannedElection) -> bool:
-    """Return whether the decision is what the plan says. Notes follow the reason."""
+    """Return whether the decision is the election of the plan. A plan's reason may have notes after it."""
     is_same_reason = election.reason == decision.reason or election.reason.startswith(f"{decision.reason}; ")
     return is_same_reason and replace(election, reason=decision.reason) == decision
 

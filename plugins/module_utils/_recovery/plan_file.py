@@ -2,16 +2,16 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The plan outside of its run: as a file, or as data that goes from one job to the next. It holds no secret.
+"""Write and read plans, as a file, or as data for the next job. A plan holds no secret.
 
-The file is what one run intends, to be reviewed, edited, and carried out by another run. A superset of the KIP's
+A plan file can be reviewed and edited, and carried out by another run. Its format is a superset of the KIP's
 ``{"partitions": [{"topic", "partition", "designatedLeader"}]}`` (KAFKA-20098), so that the KIP's elect tool can read
 it. Schema: docs/schemas/plan-file.schema.json.
 
-The data, for ``set_stats`` or a variable, is JSON in one string. AWX writes the texts of extra variables as
-``!unsafe``, and what looks like a time or a number comes back as one then, whatever quotes it has: as a mapping, a plan
-would be another one in the next job. JSON of more than ``PLAIN_BYTES`` is compressed, and so is what Ansible could take
-for a template: extra variables are templated, and a plan quotes what brokers answered.
+As data, for ``set_stats`` or a variable, a plan is JSON in one string. It cannot be a mapping: AWX writes the strings
+of extra variables as ``!unsafe``, which changes a quoted string that looks like a time or a number into one. The JSON
+is compressed if it is longer than ``PLAIN_BYTES``. It is also compressed if Ansible could take it for a template,
+because extra variables are templated, and a plan quotes the answers of brokers.
 """
 
 from __future__ import annotations
@@ -58,10 +58,9 @@ PLAN_FILE = document("plan-file", "What one run intends", codec(_PlanWithDigest,
 
 
 def write_plan(plan: Plan, path: str) -> dict[str, Any]:
-    """Write a plan file, mode 0600, and return what is in it. The same plan makes the same bytes.
+    """Write a plan file, mode 0600, and return its content. Equal plans make equal bytes.
 
-    Raises DocumentError when something has that name already, when it cannot be written, and for a plan that
-    ``read_plan`` would refuse.
+    Raises DocumentError if the file exists, cannot be written, or has a plan that ``read_plan`` would refuse.
     """
     document = plan_document(plan)
     data = readable(document)
@@ -74,7 +73,7 @@ def write_plan(plan: Plan, path: str) -> dict[str, Any]:
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
-    """Return the plan as it stands in a file, digest included: what ``check_plan`` takes."""
+    """Return the content of the plan's file, digest included. ``check_plan`` accepts it."""
     document: dict[str, Any] = _PLAN.encode(plan)
     return {**document, "digest": digest(document)}
 
@@ -82,15 +81,15 @@ def plan_document(plan: Plan) -> dict[str, Any]:
 def read_plan(path: str) -> Plan:
     """Read the plan in a file of at most ``MAX_BYTES`` bytes.
 
-    Raises DocumentError with every problem that is in the file; one is that its content does not fit its digest.
+    Raises DocumentError with every problem in the file, such as a digest that does not match its content.
     """
     return check_file(path).plan
 
 
 def check_plan(value: Any, place: str = "plan") -> Plan:
-    """Return the plan in a value that did not come from a file; ``place`` is what that is called in the error.
+    """Return the plan in a value that did not come from a file. ``place`` names the value in errors.
 
-    Raises DocumentError with every problem that is in the value, as ``read_plan`` does.
+    Raises DocumentError with every problem in the value, as ``read_plan`` does.
     """
     refuse_if_any(place, chain(_content_problems(value), _digest_problems(value, "Give the plan as it was made")))
     return _PLAN.decode(value)
@@ -98,18 +97,20 @@ def check_plan(value: Any, place: str = "plan") -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlanFile:
-    """A plan file that was found right."""
+    """A valid plan file."""
 
     plan: Plan
     document: dict[str, Any]
-    """What it says, with a digest that fits."""
+    """The content of the file, with a digest that matches."""
     found: bytes
-    """What is in it."""
+    """The bytes of the file."""
 
 
 def check_file(path: str, *, digest_must_fit: bool = True) -> PlanFile:
-    """Read a plan file. Its digest may be wrong or missing where it is to be renewed, after an edit by hand. The
-    elections are judged like new ones then, and the document has what follows from the edit.
+    """Read a plan file.
+
+    Without ``digest_must_fit``, the digest may be wrong or missing, because a person edited the file. Then the
+    elections are decided again like new ones, and the document has the new reasons and forecasts.
 
     Raises DocumentError like ``read_plan``.
     """
@@ -143,10 +144,10 @@ _NO_PLAN = Problem(
 
 
 def _content_problems(value: Any) -> Iterator[Problem]:
-    """Everything that can be wrong, but for a digest that does not fit."""
+    """Yield every problem in a plan, except a digest that does not match."""
     version = value.get("schemaVersion") if isinstance(value, dict) else None
     if is_integer(version) and version != SCHEMA_VERSION:
-        # What its other keys mean is not known here.
+        # The meaning of other keys is unknown in another schema version.
         message = (
             f"this plan has schema version {version}, and this version of kafkaops.recovery reads {SCHEMA_VERSION}"
         )
@@ -174,7 +175,7 @@ def _how_to_renew(path: str) -> str:
 
 
 def require_digest(plan: Plan, approved: str | None, place: str) -> Plan:
-    """Return the plan if it is the approved one; ``approved`` is its digest, None where no plan was pinned.
+    """Return the plan if it has the approved digest, or if ``approved`` is None.
 
     Raises DocumentError for another plan.
     """
@@ -190,7 +191,7 @@ def require_digest(plan: Plan, approved: str | None, place: str) -> Plan:
 
 
 def require_limit(plan: Plan, limit: int | None, place: str) -> Plan:
-    """Return the plan if no election of it may be known to lose more than ``limit``; None for any plan.
+    """Return the plan if every election has a limit of lost records of at most ``limit``, or if ``limit`` is None.
 
     Raises DocumentError with every election that has a higher limit or none.
     """
@@ -210,7 +211,8 @@ def _higher_limits(plan: Plan, limit: int) -> Iterator[Problem]:
 
 PLAIN_BYTES = 64 * 1024
 PACKED_BYTES = MIB
-"""Of a compressed plan, as base64. AWX keeps artifacts in its database, and hands them to every later node."""
+"""The greatest size of a compressed plan in base64. AWX keeps artifacts in its database, and passes them to every later
+node."""
 
 PLAIN, COMPRESSED = "json", "zlib+base64"
 
@@ -222,7 +224,7 @@ _AGAIN = "Hand the plan on as it was published, or make it again"
 def pack(document: dict[str, Any]) -> dict[str, Any]:
     """Return a plan's document as ``{"encoding", "digest", "data"}``.
 
-    Raises DocumentError where that takes more than ``PACKED_BYTES``.
+    Raises DocumentError if that takes more than ``PACKED_BYTES``.
     """
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     data = text.encode()
@@ -244,9 +246,9 @@ def pack(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def unpack(value: Any, place: str = "plan") -> Any:
-    """Return the plan's document, packed or not. What is in it is not checked.
+    """Return the document of a plan that may be packed. Its content is not checked.
 
-    Raises DocumentError for what is packed and cannot be read, or is larger than a plan file may be.
+    Raises DocumentError if a packed plan cannot be read, or is larger than a plan file may be.
     """
     if not isinstance(value, dict) or "encoding" not in value:
         return value

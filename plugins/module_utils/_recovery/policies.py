@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an operator accepts for each topic: the options, and what Kafka's configs let it do by itself.
+"""Read the recovery policy of each topic from the options and from Kafka's configs.
 
 The doc fragment ``policy`` describes the options.
 """
@@ -41,23 +41,23 @@ POLICY = Arguments(
 
 
 class PolicyError(KafkaOpsError):
-    """The cluster's configs do not let these options be carried out."""
+    """An option of the policy is not valid, or the cluster's configs do not allow it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyOptions:
-    """What was asked for."""
+    """The options of the policy."""
 
     strategy: Strategy | None
-    """None for what unclean.leader.election.enable of each topic stands for."""
+    """None to derive it from unclean.leader.election.enable of each topic."""
     max_lost_records: int | None
     acknowledges_unclean_leader_election: bool
-    """The controller may elect by itself, without looking at logs, while the run goes on."""
+    """True if the operator accepts that the controller may elect by itself during the run, without comparing logs."""
 
     def same_for_all(self, topics: Iterable[str]) -> dict[str, Policy]:
-        """Where no cluster is asked.
+        """Return the same policy for all topics, without reading configs.
 
-        Raises PolicyError when the strategy depends on its configs.
+        Raises PolicyError if the strategy depends on configs.
         """
         if self.strategy is None:
             raise PolicyError("from_config reads the cluster's configs, and evidence holds none: name a strategy")
@@ -95,12 +95,12 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class _Config:
-    """unclean.leader.election.enable as it holds for a topic."""
+    """unclean.leader.election.enable for one topic."""
 
     own: bool | None
-    """What the topic says itself."""
+    """The value of the topic's own config; None if it is not set."""
     brokers: frozenset[bool]
-    """What the brokers that were asked say to topics that say nothing."""
+    """The values of the brokers that answered, which apply if the topic's own is not set."""
 
     @property
     def is_enabled_anywhere(self) -> bool:
@@ -108,17 +108,17 @@ class _Config:
 
     @property
     def strategy(self) -> Strategy:
-        """Where brokers differ, what loses less."""
+        """The strategy for the config. If brokers differ, the strategy that loses less."""
         return Strategy.from_config(self.own, False not in self.brokers)
 
 
 def read_policies(
     kafka: Kafka, topics: Iterable[str], options: PolicyOptions, brokers: Iterable[Broker] = ()
 ) -> dict[str, Policy]:
-    """Return the policy of each topic. ``brokers`` are asked for their own config too, those of them that are online.
+    """Return the policy of each topic. Those of the ``brokers`` that are online are asked for their config too.
 
-    Raises PolicyError, with all reasons: a topic on which the controller may elect unclean by itself, without
-    acknowledgement, or whose config is hidden from us. NoBrokerAnswersError or RequestRefusedError.
+    Raises PolicyError with all reasons: the config of a topic is hidden from us, or the controller may make unclean
+    elections by itself and the operator has not acknowledged it. Raises NoBrokerAnswersError or RequestRefusedError.
     """
     wanted = sorted(set(topics))
     if options.strategy is not None and options.acknowledges_unclean_leader_election:
@@ -135,7 +135,7 @@ def read_policies(
 
 
 def add_tiered_topics(kafka: Kafka, found: Survey) -> Survey:
-    """Return the survey with which topics are tiered. Where that cannot be read it is unknown, and holds nothing up."""
+    """Return the survey with ``tiered`` set. If the configs cannot be read, it stays empty."""
     topics = sorted({each.topic for each in found.offline})
     try:
         configs = kafka.topic_configs(topics, REMOTE_STORAGE) if topics else {}
@@ -148,11 +148,11 @@ def add_tiered_topics(kafka: Kafka, found: Survey) -> Survey:
 def refuse_unclean_by_controller(
     kafka: Kafka, partitions: Collection[TopicPartition], brokers: Iterable[Broker]
 ) -> None:
-    """Look at the configs again, just before elections: they may have changed since the plan was made.
+    """Check the configs again right before elections: they may have changed since the plan was made.
 
-    Only partitions that have no leader count; nothing will be asked for the others.
+    Only topics with offline partitions are checked.
 
-    Raises PolicyError where the controller may elect unclean by itself, or where the config is hidden from us.
+    Raises PolicyError if the controller may make unclean elections by itself, or if a config is hidden from us. Raises
     NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
     """
     states = read_states(kafka, partitions)
@@ -164,9 +164,9 @@ def refuse_unclean_by_controller(
 
 
 def _read_configs(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) -> dict[str, _Config]:
-    """Ask each broker: a topic's config shows what one of them says, and they may differ.
+    """Read the config of each topic, and of each broker: brokers may differ, and a topic's config shows one of them.
 
-    One that does not answer is passed over: the controller goes by its own config, which no broker knows.
+    A broker that does not answer is ignored. The controller uses its own config, which no broker reports.
     """
     found = kafka.topic_configs(topics, CONFIG)
     if all(each.is_own for each in found.values()):

@@ -2,14 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask several brokers about their replicas at the same time: one task of a gather on Spark, or all of it without.
+"""Ask several brokers about their replicas at the same time: one Spark task, or a whole gather without Spark.
 
-A task takes one broker while Spark has task slots enough, and several when it has not. Each broker has a thread: a hung
-broker costs the whole deadline, so brokers must never queue behind one another, neither for a slot nor in a task; and
-threads that wait for a network are cheaper than the Python workers of more slots.
+A task asks one broker, or several if Spark has fewer task slots than brokers. Each broker is asked in its own thread: a
+hung broker takes until the deadline, so no broker may wait for another one. Threads that wait for the network are
+cheaper than the Python workers of more slots.
 
-Exactly one row per (topic, partition, broker): a broker belongs to one task, and a task returns each of its replicas
-once. Python workers import this module from a zip file and compile it each time, so it imports little.
+The result has exactly one row for each (topic, partition, broker): a broker belongs to one task, and a task returns
+each replica once. Python workers import this module from a zip file and compile it each time, so it imports little.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 _NOT_ASKED = frozenset({BrokerState.UNREACHABLE, BrokerState.NOT_AUTHORISED, BrokerState.GIVEN_UP})
-"""A fenced broker may answer, and a hung one wake up; nothing is to be had where we cannot connect, or are refused."""
+"""States of brokers that are not asked. A fenced broker may answer, and a hung one may answer again."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSlice:
-    """The partitions of one topic that have a replica on one broker: two arrays, because a cluster has a million."""
+    """The partitions of one topic with a replica on one broker. Arrays, because there may be a million replicas."""
 
     partitions: array[int] = field(default_factory=lambda: array("i"))
     places: array[int] = field(default_factory=lambda: array("i"))
@@ -55,13 +55,13 @@ class TopicSlice:
 
 @dataclass(frozen=True, slots=True)
 class BrokerWork:
-    """One broker, and every partition it is to be asked about."""
+    """One broker, and all partitions to ask it about."""
 
     broker: Broker
     topics: dict[str, TopicSlice]
 
     def __len__(self) -> int:
-        """Return the number of replicas."""
+        """Return the number of the broker's replicas."""
         return sum(len(each.partitions) for each in self.topics.values())
 
     @property
@@ -69,16 +69,16 @@ class BrokerWork:
         return self.broker.host is not None and self.broker.state not in _NOT_ASKED
 
     def replicas(self) -> Iterator[tuple[TopicPartition, int]]:
-        """Each partition with the broker's place in its replica list."""
+        """Yield each partition with the broker's place in its replica list."""
         for topic, topic_slice in self.topics.items():
             for partition, place in zip(topic_slice.partitions, topic_slice.places, strict=True):
                 yield TopicPartition(topic, partition), place
 
 
 def divide_by_broker(brokers: Sequence[Broker], partitions: Sequence[PartitionState]) -> list[BrokerWork]:
-    """Every (partition, replica) of the replica lists, by broker, in order of broker id.
+    """Return the replicas of all partitions by broker, in order of broker id.
 
-    A partition given twice counts once. A replica's broker that ``brokers`` lacks is taken for a fenced one.
+    Duplicate partitions count once. A broker that is missing in ``brokers`` is treated as fenced.
     """
     known = {broker.broker_id: broker for broker in brokers}
     topics: dict[int, dict[str, TopicSlice]] = defaultdict(lambda: defaultdict(TopicSlice))
@@ -96,7 +96,7 @@ def _unlisted_broker(broker_id: int) -> Broker:
 
 
 GRACE_SECONDS = 0.5
-"""How long past the deadline a broker's thread may take to come back (a name lookup cannot be interrupted)."""
+"""How long a broker's thread may take after the deadline (a name lookup cannot be interrupted)."""
 
 AskBroker: TypeAlias = Callable[[str, Broker, Sequence[TopicPartition], float], list[ReplicaLog]]
 """(settings reference, broker, partitions, deadline in time.monotonic() seconds) -> one log per partition."""
@@ -104,13 +104,14 @@ AskBroker: TypeAlias = Callable[[str, Broker, Sequence[TopicPartition], float], 
 
 @dataclass(frozen=True, slots=True)
 class AskBrokers:
-    """Callable with one task's brokers; yields one record batch for each. It travels in closures: nothing is secret."""
+    """Asks the brokers of one task, and yields a record batch for each. Sent to Spark's tasks: it has no secrets."""
 
     settings_reference: str
-    """Where each task finds the connection settings; their values never travel with the task."""
+    """Path of the connection settings on the task's host. The settings themselves are never sent with the task."""
     deadline: Deadline
     least_seconds: float
-    """What a task that Spark started late, or again, still has: all tasks run at once, so it is paid once."""
+    """The least time of a task that Spark started late or again. All tasks run at the same time, so that a gather takes
+    at most this much longer."""
     ask: AskBroker
 
     def __call__(self, work: Sequence[BrokerWork]) -> Iterator[pa.RecordBatch]:
@@ -147,7 +148,7 @@ def _silent_log(partition: TopicPartition, broker_id: int, cause: Cause, error: 
 
 
 def _to_rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:
-    """One row for each replica asked about, in the order asked."""
+    """Return one row for each replica of the broker, in the order of the questions."""
     broker_id = item.broker.broker_id
     answered = {TopicPartition(log.topic, log.partition): log for log in logs}
     replicas = [*item.replicas()]
@@ -160,28 +161,28 @@ def _to_rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:
 
 
 class NoKafkaClientError(KafkaOpsError):
-    """No broker can be asked from where the task runs. The message says why, and what to do."""
+    """No broker can be asked from the task's host. The message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskReplicas:
-    """Asks one broker about its replicas, with the connection settings that the reference leads to on this host.
+    """Asks one broker about its replicas.
 
-    Raises KafkaOpsError where they cannot be read, or kafka-python is missing.
+    Raises KafkaOpsError if this host cannot read the connection settings, or has no kafka-python.
     """
 
     tiered: Mapping[str, bool] = field(default_factory=dict)
-    """By topic, where it is known whether it is tiered."""
+    """For topics of which it is known, whether they are tiered."""
     native_key: int | None = None
-    """The operator's key of the proposals' own RPC, which log ends come from then."""
+    """The API key of GetReplicaLogInfo, which then returns the log ends; None for Kafka's public RPCs."""
     topic_ids: Mapping[str, str] = field(default_factory=dict)
-    """By topic name, in Kafka's text form. Only that RPC needs them."""
+    """Topic ids by topic name, in Kafka's text form. Only needed with ``native_key``."""
 
     def __call__(
         self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
     ) -> list[ReplicaLog]:
         _check_client()
-        # Not above: a host without kafka-python must be able to import this, and name what it lacks.
+        # Imported here, because a host without kafka-python must be able to import this file and report the error.
         from .._kafka.native import NativeSource  # noqa: PLC0415
         from .._kafka.private_files import read_settings_reference  # noqa: PLC0415
         from .._kafka.replica_logs import NativeQuestion, probe_replicas  # noqa: PLC0415
@@ -193,7 +194,7 @@ class AskReplicas:
 
 
 def _check_client() -> None:
-    """Modules check the host that they run on. Executors may be elsewhere."""
+    """Raise NoKafkaClientError if this host has no kafka-python. Modules check only their own host."""
     if find_spec("kafka") is None:
         raise NoKafkaClientError(
             f"{sys.executable} on {socket.gethostname()}, which Spark's tasks run with, lacks kafka-python: install it "

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The columns of a replica's log info in Arrow: one schema, and the one way between it and the dataclasses.
+"""Convert what replicas hold between dataclasses and Arrow tables. This file defines the schemas.
 
-Every field's ``comment`` names its unit and where the value comes from. Offsets are record offsets.
+The ``comment`` of every field has its unit and the RPC that returned the value. Offsets are record offsets.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced: bool) -> pa.RecordBatch:
-    """One broker's logs as one record batch of ``REPLICA_LOG_SCHEMA``, in the order given.
+    """Return the logs of one broker as a record batch of ``REPLICA_LOG_SCHEMA``, in the given order.
 
-    ``places`` has each replica's place in its replica list; ``is_fenced`` is the controller's word on the broker.
+    ``places`` are the places of the replicas in their replica lists. ``is_fenced`` is true if the controller fences the
+    broker.
     """
     columns: dict[str, list[object] | pa.Array] = {
         "topic": [log.topic for log in logs],
@@ -82,7 +83,7 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
         "lineage": _write_lineages(logs),
         "size_bytes": [log.size_bytes for log in logs],
         "log_dir": [log.log_dir for log in logs],
-        # Without an answer on log dirs, nothing is known of a future replica either.
+        # Without an answer to DescribeLogDirs, it is unknown whether a future replica exists.
         "is_future": [log.is_future or (None if log.log_dir is None else False) for log in logs],
         "cause": [None if log.cause is None else str(log.cause) for log in logs],
         "error": [log.error for log in logs],
@@ -94,7 +95,7 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
 
 
 def _write_lineages(logs: Sequence[ReplicaLog]) -> pa.Array:
-    """By column: a dict for each entry would take longer than all other columns together."""
+    """Return the lineages as an Arrow column. A dict for each entry would take longer than all other columns."""
     kind = REPLICA_LOG_SCHEMA.field("lineage").type
     entry = kind.value_type
     ends = [end for log in logs for end in log.lineage]
@@ -108,11 +109,11 @@ def _write_lineages(logs: Sequence[ReplicaLog]) -> pa.Array:
 
 
 _ROWS_AT_ONCE = 50_000
-"""Bounds the Python objects that exist beside the Arrow table."""
+"""Limits how many Python objects exist at the same time besides the Arrow table."""
 
 
 class RankedPartition(NamedTuple):
-    """A partition's replicas, judged: candidates best first, the silent in the order of the replica list."""
+    """The ranked replicas of a partition: candidates best first, silent replicas in the order of the replica list."""
 
     topic_partition: TopicPartition
     candidates: tuple[Candidate, ...]
@@ -140,9 +141,9 @@ Row = TypeVar("Row", "_Row", "_ToRank")
 
 
 def rank_table(replica_logs: pa.Table) -> pa.Table:
-    """Rows of ``REPLICA_LOG_SCHEMA`` to as many of ``RANKED_SCHEMA``, each with its rank and flags.
+    """Return the rows of ``REPLICA_LOG_SCHEMA`` with ranks and flags, as ``RANKED_SCHEMA``.
 
-    They must be of whole partitions, and may come in any order. A replica that did not answer has no rank and no flags.
+    Partitions must be complete; the order of rows does not matter. A silent replica has no rank and no flags.
     """
     table = replica_logs.sort_by([("topic", "ascending"), ("partition", "ascending")])
     ranks: list[int | None] = []
@@ -192,7 +193,7 @@ class _ToRank(NamedTuple):
 
 
 def read_ranked_partitions(ranked: pa.Table) -> Iterator[RankedPartition]:
-    """Rows of ``RANKED_SCHEMA``, by partition, in order of topic and number."""
+    """Yield the partitions in the rows of ``RANKED_SCHEMA``, in order of topic and number."""
     table = ranked.sort_by([(name, "ascending") for name in ("topic", "partition", "rank", "place")])
     for (topic, partition), rows in groupby(_iterate_rows(table, _Row), key=lambda row: (row.topic, row.partition)):
         yield _to_ranked_partition(TopicPartition(topic, partition), list(rows))
@@ -208,7 +209,7 @@ def _iterate_rows(table: pa.Table, kind: type[Row]) -> Iterator[Row]:
 
 
 def _read_lineages(column: pa.ListArray) -> Iterator[tuple[EpochEnd, ...]]:
-    """Column by column: a dict for each entry, as to_pylist makes it, would take most of the collection's time."""
+    """Yield the lineages of an Arrow column. to_pylist would make a dict for each entry, which is slow."""
     entries = column.flatten()
     ends = map(EpochEnd, entries.field("epoch").to_pylist(), entries.field("end_offset").to_pylist())
     for length in column.value_lengths().to_pylist():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Brokers that are away: which to start first, what the controller will do by itself then, and which to wait for.
+"""Decide which missing brokers to start first and which to wait for, and predict what the controller then does.
 
 Pure; standard library only.
 """
@@ -21,49 +21,52 @@ from .strategy import Policy, Step, apply_strategy
 
 @dataclass(frozen=True, slots=True)
 class PartitionReturn:
-    """What the controller will do about one partition when one broker returns and all others stay as they are."""
+    """The controller's election for one partition when one broker returns, and no other broker changes."""
 
     topic_partition: TopicPartition
     after_clean_stop: Prediction
     after_unclean_stop: Prediction
-    """After a SIGKILL or a power loss. With ELR on, the broker has left the ISR and the ELR by then."""
+    """After a SIGKILL or a power loss. With ELR on, the controller then removes the broker from the ELR."""
 
     @property
     def always(self) -> bool:
-        """True when the partition gets a leader however the broker stopped."""
+        """True if the partition gets a leader after a clean and after an unclean stop."""
         return NO_LEADER not in (self.after_clean_stop.leader_id, self.after_unclean_stop.leader_id)
 
 
 @dataclass(frozen=True, slots=True)
 class StartAdvice:
-    """What one broker that is away means for the partitions that have no leader. Counts are of those partitions."""
+    """What the return of one missing broker changes. Counts are numbers of offline partitions."""
 
     broker_id: int
     broker: Broker | None
-    """None when the controller does not know it."""
+    """None if the controller does not know the broker."""
     last_leader_of: int
+    """Partitions of which it was the last leader."""
     eligible_for: int
-    """In the ISR or ELR of."""
+    """Partitions that have it in the ISR or ELR."""
     only_eligible_for: int
-    """And no other replica is."""
+    """Partitions that have only this broker in the ISR or ELR."""
     replica_of: int
+    """Partitions that have a replica on it."""
     always_back: int
-    """That get a leader when it returns, however it stopped."""
+    """Partitions that get a leader when it returns, after any stop."""
     back_after_clean_stop: int
-    """That get a leader only if it stopped cleanly."""
+    """Partitions that get a leader only if it stopped cleanly."""
     partitions: tuple[PartitionReturn, ...]
-    """Those that come back first; at most as many as asked for, of ``replica_of``."""
+    """Some of the ``replica_of`` partitions, those that get a leader first."""
 
 
 def find_start_order(
     partitions: Iterable[PartitionState], brokers: Iterable[Broker], *, most_partitions: int = 20
 ) -> tuple[StartAdvice, ...]:
-    """Return the brokers to start, the first one first. Partitions that have a leader, or get one anyway, need none.
+    """Return advice on the missing brokers, in the order in which to start them.
 
-    The order: how many partitions it led last, as it holds all that was acknowledged there; then for how many it is in
-    the ISR or ELR, as it holds all that was committed; then how many it has a replica of; then broker id.
+    Brokers are ordered by the number of partitions of which they were the last leader (it holds all acknowledged
+    records), then of which they are in the ISR or ELR (they hold all committed records), then of which they have a
+    replica, then by broker id. Partitions that have a leader, or get one without a broker's return, do not count.
 
-    ``partitions`` name as offline replicas those whose broker is fenced or has lost the log dir.
+    The offline replicas of ``partitions`` are those whose broker is fenced or whose log dir is offline.
     """
     known = {each.broker_id: each for each in brokers}
     shares: defaultdict[int, list[_Share]] = defaultdict(list)
@@ -78,7 +81,7 @@ def find_start_order(
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """One broker's part in one partition."""
+    """What one broker is for one partition."""
 
     is_last_leader: bool
     is_eligible: bool
@@ -105,9 +108,10 @@ def _find_shares(state: PartitionState) -> Iterator[tuple[int, _Share]]:
 
 
 def _after_unclean_stop(state: PartitionState, broker_id: int) -> PartitionState:
-    """Return the partition as it is once the broker has registered again (KIP-966; tried on 4.3.1 and 4.4.0).
+    """Return the partition after the broker stopped uncleanly and registered again (KIP-966; tried on 4.3.1 and 4.4.0).
 
-    An ISR that is not empty, on a partition without a leader, shows that ELR is off: then nothing is taken out of it.
+    The controller removes such a broker from the ELR. If an offline partition has a non-empty ISR, ELR is off: then the
+    controller removes nothing.
     """
     if state.isr or not state.elr:
         return state
@@ -140,7 +144,7 @@ def _return_key(partition: PartitionReturn) -> tuple[bool, bool, TopicPartition]
 
 
 def describe_advice(advice: StartAdvice) -> str:
-    """Say what the broker is to the partitions without a leader, what its return changes, and what to look at."""
+    """Return the advice as text: what the broker holds, what its return changes, and what to take care of."""
     return "; ".join(
         [
             f"broker {advice.broker_id}: {_describe_replicas(advice)}",
@@ -151,7 +155,7 @@ def describe_advice(advice: StartAdvice) -> str:
 
 
 def describe_return(partition: PartitionReturn) -> str:
-    """Say what the controller will do, such as "orders-3: elects broker 1, the last known leader"."""
+    """Return the controller's election as text, such as "orders-3: elects broker 1, the last known leader"."""
     clean, unclean = partition.after_clean_stop, partition.after_unclean_stop
     if unclean == clean:
         will = _describe_election(clean.leader_id, clean.rule)
@@ -200,66 +204,66 @@ def _count_partitions(count: int) -> str:
 
 
 _MAY_RETURN = frozenset({BrokerState.FENCED, BrokerState.UNREACHABLE, BrokerState.HUNG})
-"""Waiting does not help where a broker refuses us, and is not wanted where it was given up."""
+"""States of brokers that are waited for. Not those that refuse our principal, or are named in lost_brokers."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitedBroker:
-    """A broker that is away, and what its return may change. Counts are of partitions without a leader."""
+    """A missing broker that a run waits for. Counts are numbers of offline partitions."""
 
     broker_id: int
     state: BrokerState
     cause: str
     partitions: int
-    """For which its answer may decide who is elected."""
+    """Partitions for which its answer may decide which replica is elected."""
     holds_back: int
-    """Of these, those that the strategy does not recover without it."""
+    """Partitions that the strategy does not recover without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitedBrokers:
-    """What a run waits for."""
+    """The brokers that a run waits for."""
 
     brokers: tuple[AwaitedBroker, ...]
-    """The one to start first comes first."""
-    coming: int
-    """How many partitions the controller is about to elect a leader for by itself."""
+    """In the order in which to start them."""
+    left_to_controller: int
+    """Number of partitions for which the controller is about to elect a leader by itself."""
 
 
 def find_awaited(
     partitions: Iterable[PartitionState], policies: Mapping[str, Policy], brokers: Iterable[Broker]
 ) -> AwaitedBrokers:
-    """Return what the partitions without a leader wait for. ``policies`` are by topic.
+    """Return the missing brokers whose answers may decide an election. ``policies`` are by topic.
 
-    An answer decides nothing where the controller or an ordinary election brings a member of the ISR or ELR, or where
-    the strategy forbids any other election.
+    An answer decides nothing if a member of the ISR or ELR can be elected, or if the strategy forbids every other
+    election.
     """
     known = {each.broker_id: each for each in brokers}
     online = frozenset(each.broker_id for each in known.values() if each.state is BrokerState.ONLINE)
-    given_up = frozenset(each.broker_id for each in known.values() if each.state is BrokerState.GIVEN_UP)
+    lost = frozenset(each.broker_id for each in known.values() if each.state is BrokerState.GIVEN_UP)
     away = frozenset(each.broker_id for each in known.values() if each.state in _MAY_RETURN)
     wanted: Counter[int] = Counter()
     needed: Counter[int] = Counter()
-    coming = 0
+    left_to_controller = 0
     states = [each for each in partitions if each.is_offline]
     for state in states:
-        ruling = apply_strategy(policies[state.topic].strategy, state, acceptable_replicas(state), online, given_up)
+        ruling = apply_strategy(policies[state.topic].strategy, state, acceptable_replicas(state), online, lost)
         if ruling.step is Step.UNCLEAN_RECOVERY:
             wanted.update(away.intersection(state.replicas))
         elif ruling.step is Step.WAIT:
             wanted.update(away.intersection(ruling.awaited))
             needed.update(away.intersection(ruling.awaited))
-        coming += ruling.step is Step.LEAVE_TO_CONTROLLER
+        left_to_controller += ruling.step is Step.LEAVE_TO_CONTROLLER
     order = {each.broker_id: place for place, each in enumerate(find_start_order(states, known.values()))}
     return AwaitedBrokers(
         tuple(
             AwaitedBroker(each, known[each].state, known[each].cause, wanted[each], needed[each])
             for each in sorted(wanted, key=lambda each: (order.get(each, len(order)), each))
         ),
-        coming,
+        left_to_controller,
     )
 
 
 def name_with_states(brokers: Iterable[AwaitedBroker]) -> str:
-    """Name the brokers and their states, the one to start first before the others."""
+    """Return the brokers and their states as text, in the given order."""
     return ", ".join(f"broker {each.broker_id} ({each.state.value.replace('_', ' ')})" for each in brokers)

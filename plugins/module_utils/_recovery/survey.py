@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Finds what is offline, and what state the brokers are in. The first step of every run; the last on a healthy one."""
+"""Find the offline partitions and the state of the brokers. A run on a healthy cluster ends after this step."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from .plan import LeftAlone, Status, leave_alone
 
 
 class UnconfirmedViewError(KafkaOpsError):
-    """Nothing seems to be offline, but nobody confirms that this is so now."""
+    """No partition seems to be offline, but the metadata may be old."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The cluster as it was found. Partitions are in order of topic, then number."""
+    """The state of the cluster. Partitions are in order of topic, then number."""
 
     cluster_id: str
     brokers: tuple[Broker, ...]
     offline: tuple[PartitionState, ...]
-    """Without a leader, and to be looked at."""
+    """Offline partitions to recover."""
     left_alone: tuple[LeftAlone, ...]
-    """Asked for, or offline, but not to be looked at: has a leader, does not exist, hidden from us, or internal."""
+    """Partitions that are not to be recovered: with a leader, not existing, hidden from us, or internal."""
     without_leader: tuple[PartitionState, ...]
-    """All without a leader that were asked for, internal topics always included: a dead broker brings these back."""
+    """All wanted partitions that are offline, internal topics included: the return of a broker may recover them."""
     tiered: Mapping[str, bool] = field(default_factory=dict)
-    """Whether topics of ``offline`` are tiered (remote.storage.enable). One whose config is hidden is not in it."""
+    """Whether topics of ``offline`` are tiered (remote.storage.enable). A topic is missing if this is unknown."""
 
     @property
     def replicas(self) -> int:
-        """Return how many replicas the offline partitions have."""
+        """The number of replicas of the offline partitions."""
         return _count_replicas(self.offline)
 
 
@@ -49,13 +49,13 @@ def survey(
     lost: Collection[int] = (),
     when_offline: Callable[[int], object] = lambda replicas: None,
 ) -> Survey:
-    """Look at the wanted partitions, or at all that our principal may see.
+    """Survey the wanted partitions, or all partitions that our principal may describe, and their brokers.
 
-    Kafka's internal topics are left alone unless ``include_internal``: their data is the cluster's own state. ``lost``
-    are broker ids that the operator named as gone for good. ``when_offline`` is called with the number of
-    offline partitions' replicas as soon as it is known, before the brokers are looked at; not called for none.
+    Partitions of Kafka's internal topics are left alone unless ``include_internal``: their data is the cluster's own
+    state. ``lost`` are the ids of brokers that the operator named as lost for good. If partitions are offline,
+    ``when_offline`` is called with their number of replicas, before the brokers are contacted.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    Raises UnconfirmedViewError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     cluster = kafka.describe_cluster()
     topics = {each.topic for each in wanted} if wanted is not None else None
@@ -90,20 +90,20 @@ def _count_replicas(partitions: Iterable[PartitionState]) -> int:
 
 
 def mark_as_lost(broker: Broker, lost: Collection[int]) -> Broker:
-    """Return the broker as given up where it is away and the operator named it. One that answers is not gone."""
+    """Return the broker in state GIVEN_UP if the operator named it in lost_brokers and it is not online."""
     if broker.broker_id not in lost or broker.state is BrokerState.ONLINE:
         return broker
     return replace(broker, state=BrokerState.GIVEN_UP, cause=f"given up (lost_brokers), so not awaited: {broker.cause}")
 
 
 def survey_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) -> Survey:
-    """Look again at what was found without a leader: Kafka has elected leaders for some of it by itself meanwhile.
+    """Survey the offline partitions again: Kafka may have elected leaders by itself in the meantime.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     cluster = kafka.describe_cluster()
     sight = kafka.see([each.topic_partition for each in found.without_leader])
-    # What is hidden now is kept as it was: it is not known to have a leader.
+    # A partition that is hidden now keeps its last state: it is not known to have a leader.
     states = [
         sight.states.get(each.topic_partition) or each
         for each in found.without_leader
@@ -155,6 +155,6 @@ def _leave_online(state: PartitionState) -> LeftAlone:
 
 
 def leave_internal_alone(state: PartitionState) -> LeftAlone:
-    """Return a partition of an internal topic, without the option to recover it."""
+    """Return a partition of an internal topic as left alone."""
     reason = "internal topic: its records are the cluster's own state; opt in with include_internal_topics"
     return leave_alone(state, Status.REFUSED, reason)

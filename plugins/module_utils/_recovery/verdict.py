@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The verdict on a recovery: how many partitions have a leader again, and what that costs. Standard library only."""
+"""Describe a recovery in one sentence: how many partitions have a leader again, and the loss. Standard library only."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ class LossTotal:
 
     at_least: int
     at_most: int | None
-    """None when it is unknown for at least one partition."""
+    """None if it is unknown for at least one partition."""
     unbounded: int
-    """Partitions for which ``at_most`` is unknown."""
+    """The number of partitions for which ``at_most`` is unknown."""
 
 
 def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, start_first: int | None) -> str:
-    """How it ended, in one sentence. ``counts`` are partitions by status; ``start_first`` is a broker that is away."""
+    """Return the result of a recovery in one sentence.
+
+    ``counts`` are numbers of partitions by status. ``start_first`` is the missing broker to start first.
+    """
     total = sum(counts.values())
     if not total:
         return "No partition is offline."
@@ -52,7 +55,7 @@ def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, start_f
 
 
 def describe_loss(loss: LossTotal, elections: int, *, is_done: bool) -> str:
-    """Return what so many elections lose, in records, as a clause: "at least 5 records were lost"."""
+    """Return the loss of a number of elections as a clause, such as "at least 5 records were lost"."""
     were = "were" if is_done else "would be"
     if loss.at_most is None:
         unbounded = f" for {loss.unbounded:,} partition{'' if loss.unbounded == 1 else 's'}" if elections > 1 else ""

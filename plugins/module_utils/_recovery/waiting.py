@@ -2,11 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Wait for brokers that are away before their replicas are compared with the others. Only reads.
+"""Wait for missing brokers before replicas are compared. Only reads.
 
-Each broker that may still decide an election is connected to every second, and so are brokers that have registered
-meanwhile: Kafka 3.9 does not list fenced ones. A hung broker does not hold up the others. The doc fragment ``waiting``
-describes the options.
+A run connects every second to each broker whose answer may decide an election, and that is registered. (Kafka 3.9 does
+not list fenced brokers.) A hung broker does not delay the others. The doc fragment ``waiting`` describes the options.
 """
 
 from __future__ import annotations
@@ -42,19 +41,20 @@ WAITING = Arguments(
 
 @dataclass(frozen=True, slots=True)
 class WaitLimits:
-    """How long a run waits for brokers. A run that only looks does not wait, and says what another one would do."""
+    """How long a run waits for brokers."""
 
     answer_ms: int
-    """For any broker whose answer may decide an election."""
+    """Limit for any broker whose answer may decide an election."""
     needed_ms: int
-    """For those without which the strategy does not recover (KIP-966's unclean.recovery.timeout.ms)."""
+    """Limit for a broker without which the strategy does not recover (KIP-966's unclean.recovery.timeout.ms)."""
     waits: bool
+    """False for a run that elects nothing: it only reports which brokers another run would wait for."""
     lost: frozenset[int] = frozenset()
-    """Broker ids that the operator named as gone for good."""
+    """Ids of brokers that the operator named as lost for good."""
 
 
 def read_wait_limits(params: Mapping[str, Any], *, waits: bool) -> WaitLimits:
-    """Read how long brokers are awaited, or would be. Opens no connection.
+    """Read how long a run waits for brokers. Opens no connection.
 
     Raises PolicyError.
     """
@@ -74,24 +74,26 @@ def read_wait_limits(params: Mapping[str, Any], *, waits: bool) -> WaitLimits:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """One broker that a run waits for, or would wait for."""
+    """A broker that a run waited for, or would wait for."""
 
     broker_id: int
     state: BrokerState
-    """As it was found last."""
+    """Its last known state."""
     cause: str
     partitions: int
+    """Partitions for which its answer may decide which replica is elected."""
     holds_back: int
+    """Partitions that the strategy does not recover without it."""
     limit_ms: int
     """How long a run waits for it."""
     waited_ms: int | None
-    """How long this run waited for it; None where it only looked."""
+    """How long this run waited for it; None if this run does not wait."""
     has_returned: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Waited:
-    """The cluster after the wait, and who was awaited, the broker to start first before the others."""
+    """The cluster after the wait, and the brokers that were awaited, in the order in which to start them."""
 
     survey: Survey
     awaited: tuple[Awaited, ...]
@@ -100,16 +102,16 @@ class Waited:
 def wait_for_brokers(
     kafka: Kafka, found: Survey, policies: Mapping[str, Policy], limits: WaitLimits, progress: Progress
 ) -> Waited:
-    """Wait until every broker that may decide an election is there and unfenced, or its time is up.
+    """Wait until every broker that may decide an election answers and is unfenced, or its time limit has passed.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError, where the cluster cannot be looked at again
-    after a broker returned.
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError if the cluster cannot be surveyed again after a
+    broker has returned.
     """
     first = find_awaited(found.offline, policies, found.brokers)
     wait = _Wait(kafka, found, policies, limits, progress, first)
     if limits.waits and first.brokers:
         with ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="awaited") as executor:
-            wait.until_all_are_there(executor)
+            wait.until_all_have_returned(executor)
     return Waited(wait.found, tuple(wait.result()))
 
 
@@ -120,25 +122,25 @@ class _Wait:
     policies: Mapping[str, Policy]
     limits: WaitLimits
     progress: Progress
-    now_expected: AwaitedBrokers
+    awaited_now: AwaitedBrokers
     seen: dict[int, AwaitedBroker] = field(default_factory=dict)
-    """Every broker that was awaited at some time, as it was found last."""
+    """Every broker that was awaited at some time, with its last known state."""
     returned_after: dict[int, float] = field(default_factory=dict)
-    """Seconds from the begin of the wait."""
+    """Seconds from the begin of the wait until a broker returned."""
     waited_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self.seen = {each.broker_id: each for each in self.now_expected.brokers}
+        self.seen = {each.broker_id: each for each in self.awaited_now.brokers}
 
-    def until_all_are_there(self, executor: ThreadPoolExecutor) -> None:
+    def until_all_have_returned(self, executor: ThreadPoolExecutor) -> None:
         clock = self.kafka.clock
         began = clock.monotonic()
         settle_until = 0.0
         looks: dict[int, Future[Broker]] = {}
         while True:
             self.waited_s = clock.monotonic() - began
-            awaited = [each for each in self.now_expected.brokers if self.waited_s < self._limit_s(each)]
-            is_settling = self.now_expected.coming and clock.monotonic() < settle_until
+            awaited = [each for each in self.awaited_now.brokers if self.waited_s < self._limit_s(each)]
+            is_settling = self.awaited_now.left_to_controller and clock.monotonic() < settle_until
             if not awaited and not is_settling:
                 return
             self._report(awaited)
@@ -148,15 +150,15 @@ class _Wait:
                 for each in returned:
                     self.returned_after.setdefault(each, clock.monotonic() - began)
                 self.found = survey_again(self.kafka, self.found, self.limits.lost)
-                self.now_expected = find_awaited(self.found.offline, self.policies, self.found.brokers)
-                self.seen |= {each.broker_id: each for each in self.now_expected.brokers}
+                self.awaited_now = find_awaited(self.found.offline, self.policies, self.found.brokers)
+                self.seen |= {each.broker_id: each for each in self.awaited_now.brokers}
             if returned:
                 settle_until = clock.monotonic() + _SETTLE_S
 
     def _returned(
         self, executor: ThreadPoolExecutor, looks: dict[int, Future[Broker]], awaited: Collection[int]
     ) -> list[int]:
-        """Return the awaited brokers that answer and are unfenced now. Those that are silent are asked again."""
+        """Return the awaited brokers that answer and are unfenced now. Silent ones are asked again."""
         registered = self._registrations()
         returned = []
         for broker_id in awaited:
@@ -175,7 +177,7 @@ class _Wait:
         try:
             return {each.broker_id: each for each in self.kafka.describe_cluster().registrations}
         except KafkaOpsError:
-            # Whoever answered before may answer again: the wait is what an outage is given time for.
+            # The cluster answered before and may answer again: keep waiting until the limit.
             return {}
 
     def _limit_s(self, broker: AwaitedBroker) -> float:
@@ -196,7 +198,7 @@ class _Wait:
         )
 
     def result(self) -> list[Awaited]:
-        still = {each.broker_id for each in self.now_expected.brokers}
+        still = {each.broker_id for each in self.awaited_now.brokers}
         states = {each.broker_id: each for each in self.found.brokers}
         results = []
         for each in self.seen.values():

@@ -136,7 +136,7 @@ def test_what_an_edited_election_drops_stays_in_it_and_is_named(run: Any, edited
     [
         ("maxLostRecords", 29, "electing 2 loses 30 records or more, and the limit is 29"),
         ("strategy", "balanced", "balanced waits: any one of them brings all committed records back"),
-        ("strategy", None, "it has no strategy, by which it could be judged"),
+        ("strategy", None, "it has no strategy, so that it cannot be decided again"),
         ("offlineReplicas", [1, 2], "broker 2 cannot be elected: the controller fences it"),
     ],
 )

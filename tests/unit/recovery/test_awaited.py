@@ -63,7 +63,7 @@ def test_nobody_is_awaited_where_the_answer_decides_nothing(strategy: Strategy) 
 
 def test_what_the_controller_is_about_to_elect_is_counted() -> None:
     found = find_awaited([an_offline_partition(isr=(2,), offline=(1,))], {"orders": Policy(BALANCED)}, AWAY)
-    assert found.coming == 1
+    assert found.left_to_controller == 1
 
 
 def test_the_one_to_start_first_is_named_first() -> None:
