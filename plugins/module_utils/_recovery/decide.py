@@ -23,7 +23,7 @@ from .._model.partition import NO_LEADER, Cause, PartitionState, ReplicaLog
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 from .expected_loss import ExpectedLosses, describe_forecast, describe_losses
 from .forecast import Forecast, explain_limit_refusal, forecast_losses
-from .plan import ElectionType, LeftAlone, PlannedElection, Status, leave_alone
+from .plan import ElectionType, LeftAlone, PlannedElection, Status, leave_alone, plan_election
 from .preconditions import PartitionObservation, find_election_order, find_obstacles
 from .strategy import Policy, Step, apply_strategy, name_brokers
 
@@ -50,7 +50,7 @@ def decide(
         return case.unclean_election(designated)
     if ruling.step is Step.ORDINARY_ELECTION:
         return case.ordinary_election(ruling.reason, designated)
-    return case.left_alone(Status.REFUSED, [ruling.reason, *case.warnings(), *case.best()])
+    return case.leave_alone(Status.REFUSED, [ruling.reason, *case.find_warnings(), *case.describe_best()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,35 +70,35 @@ class _Case:
     def unclean_election(self, designated: int | None) -> PlannedElection | LeftAlone:
         best = next((each for each in self.candidates if each.broker_id in self.acceptable), None)
         if best is None:
-            return self._nobody()
+            return self._leave_without_candidate()
         if designated not in (None, best.broker_id):
             chosen = next((each for each in self.candidates if each.broker_id == designated), None)
             if chosen is None:
-                return self.left_alone(Status.REFUSED, [self._not_compared(designated), *self.best()])
+                return self.leave_alone(Status.REFUSED, [self._explain_not_compared(designated), *self.describe_best()])
             best = chosen
         loss = next(each for each in self.losses if each.broker_id == best.broker_id)
-        reason = f"{self._why(best, is_chosen=designated is not None)}; {loss.explanation}"
+        reason = f"{self._explain_choice(best, is_chosen=designated is not None)}; {loss.explanation}"
         election = self._election(best.broker_id, ElectionType.UNCLEAN, reason)
         obstacles = [
             *find_obstacles(election, self.state, find_election_order(election, self.state)),
-            *self.warnings(),
-            *self._above_limit(best.broker_id),
+            *self.find_warnings(),
+            *self._find_limit_refusals(best.broker_id),
         ]
-        return self.left_alone(Status.REFUSED, obstacles) if obstacles else election
+        return self.leave_alone(Status.REFUSED, obstacles) if obstacles else election
 
     def ordinary_election(self, reason: str, designated: int | None) -> PlannedElection | LeftAlone:
         """Elect a member of the ELR. A silent member has no forecast and meets every limit: KIP-966 keeps a broker in
         the ELR only while it holds all committed records.
         """
         leader = predict(self.state, self.state.replicas, self.acceptable, unclean=False).leader_id
-        obstacles = [*self.warnings(), *self._above_limit(leader)]
+        obstacles = [*self.find_warnings(), *self._find_limit_refusals(leader)]
         if designated not in (None, leader):
             obstacles.append(f"{reason}; the controller would elect broker {leader}, not the designated {designated}")
         if obstacles:
-            return self.left_alone(Status.REFUSED, obstacles)
+            return self.leave_alone(Status.REFUSED, obstacles)
         return self._election(leader, ElectionType.PREFERRED, reason)
 
-    def left_alone(self, status: Status, reasons: Sequence[str]) -> LeftAlone:
+    def leave_alone(self, status: Status, reasons: Sequence[str]) -> LeftAlone:
         return replace(
             leave_alone(self.state, status, "; ".join(reasons)),
             candidates=self.candidates,
@@ -106,16 +106,16 @@ class _Case:
             losses=self.losses,
         )
 
-    def best(self) -> list[str]:
+    def describe_best(self) -> list[str]:
         """Describe the best replica and the loss of its election, for a person to decide."""
         return [f"best surviving replica: broker {each.broker_id}; {each.explanation}" for each in self.losses[:1]]
 
-    def warnings(self) -> list[str]:
+    def find_warnings(self) -> list[str]:
         """Return the warning of ``warn_of_lossy_leader``, if there is one."""
         pending = warn_of_lossy_leader(self.state, self.acceptable, self.forecasts)
         return [pending] if pending else []
 
-    def _above_limit(self, leader: int) -> list[str]:
+    def _find_limit_refusals(self, leader: int) -> list[str]:
         limit = self.policy.max_lost_records
         if limit is None:
             return []
@@ -123,32 +123,24 @@ class _Case:
         return [each for each in refusals if each]
 
     def _election(self, leader: int, election_type: ElectionType, reason: str) -> PlannedElection:
-        return PlannedElection(
-            topic=self.state.topic,
-            partition=self.state.partition,
-            topic_id=self.state.topic_id,
-            leader_epoch=self.state.leader_epoch,
-            replicas=self.state.replicas,
-            isr=self.state.isr,
-            elr=self.state.elr,
-            last_known_elr=self.state.last_known_elr,
-            designated_leader=leader,
-            reason=reason,
+        return plan_election(
+            self.state,
+            leader,
+            reason,
+            election_type=election_type,
             candidates=self.candidates,
             silent=self.silent,
             losses=self.losses,
-            election_type=election_type,
-            offline_replicas=self.state.offline_replicas,
             strategy=self.policy.strategy,
             max_lost_records=self.policy.max_lost_records,
         )
 
-    def _not_compared(self, designated: int | None) -> str:
+    def _explain_not_compared(self, designated: int | None) -> str:
         if designated not in self.state.replicas:
             return f"broker {designated} is not in its replica set {list(self.state.replicas)}"
         return f"the designated broker {designated} did not answer, so that what its election loses is not known"
 
-    def _why(self, best: Candidate, *, is_chosen: bool) -> str:
+    def _explain_choice(self, best: Candidate, *, is_chosen: bool) -> str:
         reason = f"broker {best.broker_id}, {'designated by the operator, ' if is_chosen else ''}{best.explanation}"
         if is_chosen:
             return reason
@@ -157,20 +149,20 @@ class _Case:
             reason += f"; ranked better, but fenced or with its log dir offline: {', '.join(passed_over)}"
         return reason
 
-    def _nobody(self) -> LeftAlone:
+    def _leave_without_candidate(self) -> LeftAlone:
         causes = "; ".join(f"broker {each.broker_id}: {each.cause.value}" for each in self.silent)
         if self.candidates:
             answered = ", ".join(str(each.broker_id) for each in self.candidates)
             reason = f"no replica can be elected: {answered} answered, but are fenced or have their log dir offline"
-            return self.left_alone(Status.UNRECOVERABLE, [reason, *([causes] if causes else [])])
+            return self.leave_alone(Status.UNRECOVERABLE, [reason, *([causes] if causes else [])])
         waiting = [str(each.broker_id) for each in self.silent if each.broker_id in self.acceptable]
         if waiting:
             reason = (
                 f"no replica answered ({causes}), though the controller would take {', '.join(waiting)}: "
                 "look at these brokers, then run again"
             )
-            return self.left_alone(Status.UNKNOWN, [reason])
-        return self.left_alone(Status.UNRECOVERABLE, [f"no replica left: {causes or 'its replica list is empty'}"])
+            return self.leave_alone(Status.UNKNOWN, [reason])
+        return self.leave_alone(Status.UNRECOVERABLE, [f"no replica left: {causes or 'its replica list is empty'}"])
 
 
 def warn_of_lossy_leader(

@@ -17,7 +17,7 @@ from .._model.partition import TopicPartition
 from .._model.run import collector_paused
 from .._module.connection import Arguments
 from .options import PAIRS, Designations, check_designations
-from .plan import LeftAlone, Plan, PlannedElection, Status
+from .plan import LeftAlone, Plan, Status, plan_election
 from .plan_file import check_plan, read_plan, require_digest, require_limit, unpack
 from .survey import leave_internal_alone
 
@@ -73,21 +73,6 @@ def plan_from_designations(
         elif state.is_offline and state.is_internal and not include_internal:
             alone.append(leave_internal_alone(state))
         else:
-            elections.append(
-                PlannedElection(
-                    topic=state.topic,
-                    partition=state.partition,
-                    topic_id=state.topic_id,
-                    leader_epoch=state.leader_epoch,
-                    replicas=state.replicas,
-                    isr=state.isr,
-                    elr=state.elr,
-                    last_known_elr=state.last_known_elr,
-                    designated_leader=leader,
-                    reason=f"broker {leader} was named by the caller; no replica was compared",
-                    candidates=(),
-                    silent=(),
-                    offline_replicas=state.offline_replicas,
-                )
-            )
+            reason = f"broker {leader} was named by the caller; no replica was compared"
+            elections.append(plan_election(state, leader, reason))
     return Plan(cluster.cluster_id, "", tuple(elections), tuple(alone))

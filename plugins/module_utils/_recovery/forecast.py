@@ -257,7 +257,7 @@ class TierCover:
         else:
             yield f"the tier holds offsets {self.log_start}..{self.last_tiered}, as broker {self.known_by} knows"
         if self.local_start is None:
-            yield f"where the own disk of broker {self.broker_id} starts is unknown"
+            yield f"the first offset on the own disk of broker {self.broker_id} is unknown"
         elif self.local_start > self.log_start:
             yield f"the own disk of broker {self.broker_id} has offsets from {self.local_start} on only"
         if self.missing:

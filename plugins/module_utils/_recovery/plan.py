@@ -140,6 +140,40 @@ class LeftAlone:
         return TopicPartition(self.topic, self.partition)
 
 
+def plan_election(
+    state: PartitionState,
+    designated_leader: int,
+    reason: str,
+    *,
+    election_type: ElectionType = ElectionType.UNCLEAN,
+    candidates: tuple[Candidate, ...] = (),
+    silent: SilentReplicas = (),
+    losses: ExpectedLosses = (),
+    strategy: Strategy | None = None,
+    max_lost_records: int | None = None,
+) -> PlannedElection:
+    """Return an election for a partition, with its present state."""
+    return PlannedElection(
+        topic=state.topic,
+        partition=state.partition,
+        designated_leader=designated_leader,
+        topic_id=state.topic_id,
+        leader_epoch=state.leader_epoch,
+        replicas=state.replicas,
+        isr=state.isr,
+        elr=state.elr,
+        last_known_elr=state.last_known_elr,
+        reason=reason,
+        candidates=candidates,
+        silent=silent,
+        losses=losses,
+        election_type=election_type,
+        offline_replicas=state.offline_replicas,
+        strategy=strategy,
+        max_lost_records=max_lost_records,
+    )
+
+
 def leave_alone(state: PartitionState, status: Status, reason: str) -> LeftAlone:
     """Return a partition as left alone, with its present state."""
     return LeftAlone(

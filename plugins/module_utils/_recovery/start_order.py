@@ -177,7 +177,7 @@ def _describe_effect(advice: StartAdvice) -> Iterator[str]:
     if not advice.always_back and not advice.back_after_clean_stop:
         yield "its return brings none of them back: the controller does not elect it, but it can then be compared"
     if advice.always_back:
-        yield f"{_count_partitions(advice.always_back)} back as soon as it returns, whoever holds more"
+        yield f"{_count_partitions(advice.always_back)} back as soon as it returns, even if another replica holds more"
     if advice.back_after_clean_stop:
         count = _count_partitions(advice.back_after_clean_stop)
         yield f"{count} back only if it was stopped cleanly: otherwise it leaves the ELR"
@@ -185,9 +185,9 @@ def _describe_effect(advice: StartAdvice) -> Iterator[str]:
 
 def _describe_caution(advice: StartAdvice) -> Iterator[str]:
     if advice.broker is None:
-        yield "the controller does not know it: it was unregistered, or never was there"
+        yield "the controller does not know it: it was unregistered, or never existed"
     elif not advice.broker.is_fenced:
-        yield "it is not fenced, but a log dir of it is offline: mend that, then restart it"
+        yield "it is not fenced, but a log dir of it is offline: repair the log dir, then restart the broker"
     if advice.always_back or advice.back_after_clean_stop:
         yield "start it with its old disk only: it can lead with an empty one too, and the others truncate to nothing"
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The start order matters: with ELR, the last known leader is elected when it returns, whoever holds more (KIP-966)."""
+"""Start order: with ELR, the last known leader is elected when it returns, even with a shorter log (KIP-966)."""
 
 from __future__ import annotations
 

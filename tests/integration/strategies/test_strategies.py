@@ -65,7 +65,7 @@ def test_a_member_of_the_isr_comes_by_itself(cluster: Cluster, on_call: OnCall) 
     found = on_call.look("itself")
     first, *_others = find_start_order(found.without_leader, found.brokers)
     assert first.broker_id == dead
-    assert "1 partition back as soon as it returns, whoever holds more" in describe_advice(first)
+    assert "1 partition back as soon as it returns, even if another replica holds more" in describe_advice(first)
     cluster.brokers[dead].start()
     wait_until(lambda: cluster.client.leader("itself") == dead, 60, what="the last leader leads again")
     assert on_call.plan(Strategy.AGGRESSIVE, "itself").elections == ()

@@ -112,7 +112,7 @@ def test_in_words() -> None:
     found = advice(ONLY_THREE_IS_UP, an_offline_partition(partition=1, isr=(1,), elr=(), offline=(1, 4)))
     assert describe_advice(found[1]) == (
         "broker 1: last leader of 2, in the ISR or ELR of 2, alone for 1, replica of 2 partitions; "
-        "1 partition back as soon as it returns, whoever holds more; "
+        "1 partition back as soon as it returns, even if another replica holds more; "
         "1 partition back only if it was stopped cleanly: otherwise it leaves the ELR; "
         "start it with its old disk only: it can lead with an empty one too, and the others truncate to nothing"
     )
@@ -129,7 +129,10 @@ def test_a_broker_that_brings_nothing_back_by_itself() -> None:
 def test_an_unfenced_broker_lost_a_log_dir_and_an_unknown_one_is_named_so() -> None:
     online = Broker(1, "kafka1", 9092, None, False, BrokerState.ONLINE)
     first, second = find_start_order([ONLY_THREE_IS_UP], [online])
-    assert "it is not fenced, but a log dir of it is offline: mend that, then restart it" in describe_advice(first)
+    assert (
+        "it is not fenced, but a log dir of it is offline: repair the log dir, then restart the broker"
+        in describe_advice(first)
+    )
     assert "the controller does not know it" in describe_advice(second)
 
 
