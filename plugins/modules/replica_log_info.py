@@ -163,7 +163,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import (
     GATHERING,
     Engines,
-    gathering_options,
+    read_gathering_options,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
@@ -188,7 +188,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     settings, wanted, how = all_of(
         lambda: connection_settings(params),
         lambda: wanted_partitions(params),
-        lambda: gathering_options(params),
+        lambda: read_gathering_options(params),
     )
     summary = {
         "rows": [],
@@ -202,7 +202,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
                 kafka,
                 wanted,
                 include_internal=params["include_internal_topics"],
-                when_offline=engines.expect,
+                when_offline=engines.start_if_needed,
             )
             found = add_tiered_topics(kafka, found)
         if found.offline:

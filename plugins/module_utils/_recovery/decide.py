@@ -47,9 +47,9 @@ def decide(
     lost = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]
     ruling = apply_strategy(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], lost)
     if ruling.step is Step.UNCLEAN_RECOVERY:
-        return case.unclean_election(designated)
+        return case.plan_unclean_election(designated)
     if ruling.step is Step.ORDINARY_ELECTION:
-        return case.ordinary_election(ruling.reason, designated)
+        return case.plan_ordinary_election(ruling.reason, designated)
     return case.leave_alone(Status.REFUSED, [ruling.reason, *case.find_warnings(), *case.describe_best()])
 
 
@@ -67,7 +67,7 @@ class _Case:
     """Replicas that the controller would elect."""
     policy: Policy
 
-    def unclean_election(self, designated: int | None) -> PlannedElection | LeftAlone:
+    def plan_unclean_election(self, designated: int | None) -> PlannedElection | LeftAlone:
         best = next((each for each in self.candidates if each.broker_id in self.acceptable), None)
         if best is None:
             return self._leave_without_candidate()
@@ -78,7 +78,7 @@ class _Case:
             best = chosen
         loss = next(each for each in self.losses if each.broker_id == best.broker_id)
         reason = f"{self._explain_choice(best, is_chosen=designated is not None)}; {loss.explanation}"
-        election = self._election(best.broker_id, ElectionType.UNCLEAN, reason)
+        election = self._make_election(best.broker_id, ElectionType.UNCLEAN, reason)
         obstacles = [
             *find_obstacles(election, self.state, find_election_order(election, self.state)),
             *self.find_warnings(),
@@ -86,7 +86,7 @@ class _Case:
         ]
         return self.leave_alone(Status.REFUSED, obstacles) if obstacles else election
 
-    def ordinary_election(self, reason: str, designated: int | None) -> PlannedElection | LeftAlone:
+    def plan_ordinary_election(self, reason: str, designated: int | None) -> PlannedElection | LeftAlone:
         """Elect a member of the ELR. A silent member has no forecast and meets every limit: KIP-966 keeps a broker in
         the ELR only while it holds all committed records.
         """
@@ -96,7 +96,7 @@ class _Case:
             obstacles.append(f"{reason}; the controller would elect broker {leader}, not the designated {designated}")
         if obstacles:
             return self.leave_alone(Status.REFUSED, obstacles)
-        return self._election(leader, ElectionType.PREFERRED, reason)
+        return self._make_election(leader, ElectionType.PREFERRED, reason)
 
     def leave_alone(self, status: Status, reasons: Sequence[str]) -> LeftAlone:
         return replace(
@@ -122,7 +122,7 @@ class _Case:
         refusals = [explain_limit_refusal(limit, each) for each in self.forecasts if each.broker_id == leader]
         return [each for each in refusals if each]
 
-    def _election(self, leader: int, election_type: ElectionType, reason: str) -> PlannedElection:
+    def _make_election(self, leader: int, election_type: ElectionType, reason: str) -> PlannedElection:
         return plan_election(
             self.state,
             leader,

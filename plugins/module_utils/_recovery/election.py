@@ -33,8 +33,8 @@ from .left_orders import (
     simulate_restore,
 )
 from .observation import observe_partitions
-from .outcome import Outcome, end_election, outcome_of_left_alone
-from .plan import ElectionType, Plan, PlannedElection, SaveTails, Status, losers_tails
+from .outcome import Outcome, outcome_of_election, outcome_of_left_alone
+from .plan import ElectionType, Plan, PlannedElection, SaveTails, Status, find_losers_tails
 from .preconditions import PartitionObservation, judge_election
 
 _UNPLANNED_LEADER = "the run stopped before this election: another partition got a leader that was not designated"
@@ -68,12 +68,12 @@ class ElectionReport:
         Changes by another party do not count.
         """
         return has_restored((*self.leftovers, *self.others)) or any(
-            each.status is Status.WOULD_RECOVER or (each.topic_partition in self.written and _differs(each))
+            each.status is Status.WOULD_RECOVER or (each.topic_partition in self.written and _has_changed(each))
             for each in self.outcomes
         )
 
 
-def _differs(outcome: Outcome) -> bool:
+def _has_changed(outcome: Outcome) -> bool:
     has_new_leader = outcome.leader_after not in (None, NO_LEADER, outcome.leader_before)
     return has_new_leader or outcome.replicas_after != outcome.replicas
 
@@ -141,7 +141,7 @@ def run_elections(  # noqa: PLR0917
     orders = [each for each in pending.changes if isinstance(each, OrderChange)]
     notes: Sequence[str] = pending.notes
     # An order that an earlier run left may be on a partition that has a leader.
-    settled = {} if pending.changes else _find_settled(plan.elections, sight)
+    settled = {} if pending.changes else _end_without_election(plan.elections, sight)
     elections = [each for each in plan.elections if each.topic_partition not in settled]
     # A run that has nothing to do must not create the journal's topic.
     writes = not options.check_mode and bool(pending.changes or pending.notes or elections)
@@ -176,7 +176,7 @@ def run_elections(  # noqa: PLR0917
     )
 
 
-def _find_settled(elections: Iterable[PlannedElection], sight: Sight) -> dict[TopicPartition, Outcome]:
+def _end_without_election(elections: Iterable[PlannedElection], sight: Sight) -> dict[TopicPartition, Outcome]:
     """Return the outcomes of partitions that have a leader, or do not exist. All others are judged under the lock."""
     outcomes = {}
     for each in elections:
@@ -185,7 +185,7 @@ def _find_settled(elections: Iterable[PlannedElection], sight: Sight) -> dict[To
             continue
         verdict = judge_election(each, PartitionObservation(state, {}, is_reassigning=False))
         if verdict.status is not None:
-            outcomes[each.topic_partition] = end_election(
+            outcomes[each.topic_partition] = outcome_of_election(
                 each, verdict.status, verdict.reason, before=state, after=state
             )
     return outcomes
@@ -213,7 +213,7 @@ class _Run:
             # Partitions of which an earlier run dropped a replica that is not in sync again.
             unsettled |= {each.topic_partition for each in self.journal.pending if isinstance(each, ReplicaChange)}
         outcomes = {
-            each.topic_partition: end_election(
+            each.topic_partition: outcome_of_election(
                 each, Status.REFUSED, "an earlier run's replica order is not put back yet"
             )
             for each in elections
@@ -222,12 +222,12 @@ class _Run:
         halt = ""
         has_begun = any(each.undoing is Undoing.RESTORED for each in leftovers)
         settled = [each for each in elections if each.topic_partition not in unsettled]
-        for batch in self._batches(settled, outcomes):
+        for batch in self._iterate_batches(settled, outcomes):
             halt = halt or self.limits.why_ended()
             if not halt:
                 self.progress.step("looking at the partitions again", len(outcomes), len(elections))
                 try:
-                    current = self._batch(batch, leftovers)
+                    current = self._carry_out_batch(batch, leftovers)
                 except KafkaOpsError as error:
                     if not has_begun:
                         raise
@@ -237,31 +237,33 @@ class _Run:
                     outcomes |= current.outcomes
                     halt = _UNPLANNED_LEADER if current.has_unplanned_leader else ""
                     continue
-            outcomes |= {each.topic_partition: end_election(each, Status.FAILED, halt) for each in batch}
+            outcomes |= {each.topic_partition: outcome_of_election(each, Status.FAILED, halt) for each in batch}
         return outcomes
 
-    def _batches(
+    def _iterate_batches(
         self, elections: Sequence[PlannedElection], outcomes: dict[TopicPartition, Outcome]
     ) -> Iterator[Sequence[PlannedElection]]:
         """Yield the batches. Before the first one that makes live replicas delete records, save these records.
 
         Partitions whose records cannot be saved are refused in ``outcomes``.
         """
-        tails = {each.topic_partition: losers_tails(each) for each in elections} if self.save_tails else {}
+        tails = {each.topic_partition: find_losers_tails(each) for each in elections} if self.save_tails else {}
         at_once = [each for each in elections if not tails.get(each.topic_partition)]
-        yield from (one for kind in ElectionType for one in in_batches(_of_type(at_once, kind)))
+        yield from (one for kind in ElectionType for one in in_batches(_select_type(at_once, kind)))
         waiting = [each for each in elections if tails.get(each.topic_partition)]
         if self.save_tails and waiting and self.journal is not None and not self.limits.why_ended():
             refused = self.save_tails([one for each in waiting for one in tails[each.topic_partition]])
             outcomes |= {
-                each.topic_partition: end_election(each, Status.REFUSED, refused[each.topic_partition])
+                each.topic_partition: outcome_of_election(each, Status.REFUSED, refused[each.topic_partition])
                 for each in waiting
                 if each.topic_partition in refused
             }
             waiting = [each for each in waiting if each.topic_partition not in refused]
-        yield from (one for kind in ElectionType for one in in_batches(_of_type(waiting, kind)))
+        yield from (one for kind in ElectionType for one in in_batches(_select_type(waiting, kind)))
 
-    def _batch(self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]) -> ElectionBatch:
+    def _carry_out_batch(
+        self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]
+    ) -> ElectionBatch:
         # The cluster is read again, to also ask brokers that were registered since the plan or the last batch.
         observations = observe_partitions(
             self.writer.kafka,
@@ -294,7 +296,7 @@ class _Run:
         return batch
 
 
-def _of_type(elections: Iterable[PlannedElection], election_type: ElectionType) -> list[PlannedElection]:
+def _select_type(elections: Iterable[PlannedElection], election_type: ElectionType) -> list[PlannedElection]:
     """Return the elections of one type. A request has only one type."""
     return [each for each in elections if each.election_type is election_type]
 

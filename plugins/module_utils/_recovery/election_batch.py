@@ -121,7 +121,7 @@ class ElectionBatch(ElectionOutcomes):
         self.begun.update(allowed)
         partitions = {*allowed}
         earlier = [each for each in journal.orders if each.topic_partition in partitions]
-        begun = journal.begin([self._order_change(each) for each in allowed if self.needs_reorder(each)])
+        begun = journal.begin([self._make_change(each) for each in allowed if self.needs_reorder(each)])
         changes = {each.topic_partition: each for each in (*earlier, *begun)}
         try:
             progress.step("putting designated leaders first", 0, len(allowed))
@@ -153,7 +153,7 @@ class ElectionBatch(ElectionOutcomes):
             errors = set_orders(
                 writer,
                 {each.topic_partition: each.changed for each in begun},
-                self._orders_before(journal, begun),
+                self._list_possible_orders(journal, begun),
                 {each.topic_partition: each.dropped for each in begun},
             )
             again = []
@@ -162,7 +162,7 @@ class ElectionBatch(ElectionOutcomes):
                 if status is not None:
                     self.end(partition, status, f"its replicas were not reordered: {reason}")
                 elif self.needs_reorder(partition):
-                    again.append(self._order_change(partition))
+                    again.append(self._make_change(partition))
             try:
                 begun = journal.begin(again) if again else ()
             except JournalError as error:
@@ -170,7 +170,7 @@ class ElectionBatch(ElectionOutcomes):
                 return
             changes |= {each.topic_partition: each for each in begun}
 
-    def _orders_before(
+    def _list_possible_orders(
         self, journal: Journal, begun: Sequence[OrderChange]
     ) -> dict[TopicPartition, set[tuple[int, ...]]]:
         """Return the orders that each partition may show until its new order is set, those of earlier runs included."""
@@ -354,7 +354,7 @@ class ElectionBatch(ElectionOutcomes):
             f"look at broker {self.designated_leader(partition)} and at the controller"
         )
 
-    def _order_change(self, partition: TopicPartition) -> OrderChange:
+    def _make_change(self, partition: TopicPartition) -> OrderChange:
         election = self.elections[partition]
         return OrderChange(
             election.topic,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .decide import decide_again
-from .outcome import Outcome, end_election
+from .outcome import Outcome, outcome_of_election
 from .plan import ElectionType, PlannedElection, Status
 from .preconditions import (
     PartitionObservation,
@@ -131,7 +131,7 @@ class ElectionOutcomes:
     def end(self, partition: TopicPartition, status: Status, reason: str, after: PartitionState | None = None) -> None:
         """End one partition. ``after`` is its last known state; the default is the observed one."""
         before = self.observations[partition].state
-        outcome = end_election(self.elections[partition], status, reason, before=before, after=after or before)
+        outcome = outcome_of_election(self.elections[partition], status, reason, before=before, after=after or before)
         if status is Status.WOULD_RECOVER:
             outcome = replace(outcome, dropped=self.dropped(partition))
         self.outcomes[partition] = outcome
@@ -165,10 +165,10 @@ class ElectionOutcomes:
         known = self._orders.get(partition)
         # Cached: a batch needs each order several times.
         if known is None or known[0] is not election or known[1] is not observation:
-            known = self._orders[partition] = (election, observation, self._order(partition))
+            known = self._orders[partition] = (election, observation, self._find_order(partition))
         return known[2]
 
-    def _order(self, partition: TopicPartition) -> tuple[int, ...]:
+    def _find_order(self, partition: TopicPartition) -> tuple[int, ...]:
         election, observation = self.elections[partition], self.observations[partition]
         if self.by_designation or observation.state is None:
             return election.replicas

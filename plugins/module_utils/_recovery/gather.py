@@ -71,19 +71,19 @@ class Gathering:
     """Path of the connection settings on the executors' hosts; None if the tasks run on this host."""
 
 
-def gathering_options(params: Mapping[str, Any]) -> Gathering:
+def read_gathering_options(params: Mapping[str, Any]) -> Gathering:
     """Read and check the options of a gather. Opens no connection. Raises KafkaOpsError with every problem."""
     evidence_dir = params["evidence_dir"]
     native, spark, _checked = all_of(
-        lambda: _native_source(params),
-        lambda: _spark_options(params),
+        lambda: _read_native_source(params),
+        lambda: _read_spark_options(params),
         lambda: refuse_existing_output(evidence_dir),
     )
     reference = (params["spark"] or {}).get("settings_reference")
     return Gathering(params["recovery_duration_ms"], evidence_dir, native, spark, reference)
 
 
-def _native_source(params: Mapping[str, Any]) -> NativeSource | None:
+def _read_native_source(params: Mapping[str, Any]) -> NativeSource | None:
     key, is_native = params["replica_log_api_key"], params["replica_log_source"] == _NATIVE
     if key is None and is_native:
         raise NativeSourceError(
@@ -95,7 +95,7 @@ def _native_source(params: Mapping[str, Any]) -> NativeSource | None:
     return NativeSource(key) if is_native else None
 
 
-def _spark_options(params: Mapping[str, Any]) -> SparkOptions | None:
+def _read_spark_options(params: Mapping[str, Any]) -> SparkOptions | None:
     options = given_options(params["spark"])
     if options is None:
         return None
@@ -150,12 +150,12 @@ class Engines:
     ) -> bool | None:
         return self._ahead.__exit__(kind, error, trace)
 
-    def expect(self, replicas: int) -> None:
+    def start_if_needed(self, replicas: int) -> None:
         """Start Spark in the background if this number of replicas needs it. Does not wait for it."""
-        if self.need_spark(replicas):
+        if self.needs_spark(replicas):
             self._ahead.begin()
 
-    def need_spark(self, replicas: int) -> bool:
+    def needs_spark(self, replicas: int) -> bool:
         """Return whether Spark asks this number of replicas. It does if it was started already."""
         return self._is_chosen or self._ahead.has_begun or replicas > MOST_IN_PROCESS
 
@@ -164,7 +164,7 @@ class Engines:
 
         Raises SparkUnavailableError.
         """
-        if not self.need_spark(replicas):
+        if not self.needs_spark(replicas):
             return InProcess()
         from .on_spark import OnSpark  # noqa: PLC0415 - PySpark takes half a second to import
 

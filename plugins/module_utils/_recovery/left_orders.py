@@ -166,16 +166,16 @@ class LostJournal:
         try:
             states = read_states(self.writer.kafka, [each.topic_partition for each in mine])
             changed = [each for each in mine if each.topic_partition in states and _has_our_order(each, states)]
-            ended = {each.change.topic_partition: each for each in self._restored(changed)}
+            ended = {each.change.topic_partition: each for each in self._restore_again(changed)}
             states |= read_states(self.writer.kafka, ended)
         except KafkaOpsError as error:
             return {each.topic_partition: _add_to_reason(outcomes, each, f"{_BY_HAND} ({error})") for each in mine}
         return {
-            each.topic_partition: self._outcome(outcomes, each, ended.get(each.topic_partition), states)
+            each.topic_partition: self._explain_result(outcomes, each, ended.get(each.topic_partition), states)
             for each in mine
         }
 
-    def _restored(self, changes: Sequence[OrderChange]) -> Sequence[OrderLeftover]:
+    def _restore_again(self, changes: Sequence[OrderChange]) -> Sequence[OrderLeftover]:
         if not changes:
             return ()
         with self.home.open(self.progress) as journal:
@@ -184,7 +184,7 @@ class LostJournal:
             return [each for each in rollback.undo() if isinstance(each.change, OrderChange)]
 
     @staticmethod
-    def _outcome(
+    def _explain_result(
         outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, ended: OrderLeftover | None, states: States
     ) -> Outcome:
         if ended is None:

@@ -94,7 +94,7 @@ def outcomes_of_plan(plan: Plan) -> tuple[Outcome, ...]:
     return tuple(sorted(outcomes, key=lambda outcome: outcome.topic_partition))
 
 
-def end_election(
+def outcome_of_election(
     election: PlannedElection,
     status: Status,
     reason: str,
@@ -126,7 +126,7 @@ def end_election(
 
 
 def _foresee_outcome(election: PlannedElection) -> Outcome:
-    outcome = end_election(election, Status.WOULD_RECOVER, election.reason)
+    outcome = outcome_of_election(election, Status.WOULD_RECOVER, election.reason)
     return replace(
         outcome, leader_before=NO_LEADER, leader_epoch_before=election.leader_epoch, dropped=election.dropped
     )

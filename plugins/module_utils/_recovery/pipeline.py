@@ -144,7 +144,7 @@ def plan_recovery(
 
 
 def _start_engine(engines: Engines, replicas: int, progress: Progress) -> Engine:
-    if engines.need_spark(replicas):
+    if engines.needs_spark(replicas):
         progress.step("starting Spark")
     return engines.engine_for(replicas)
 

@@ -223,7 +223,7 @@ SaveTails: TypeAlias = Callable[[Sequence[LosersTail]], Mapping[TopicPartition, 
 """Saves tails. Returns the partitions that must not be elected because their tails could not be saved, and why."""
 
 
-def losers_tails(election: PlannedElection) -> tuple[LosersTail, ...]:
+def find_losers_tails(election: PlannedElection) -> tuple[LosersTail, ...]:
     """Return the records that electing the designated leader deletes on other replicas, by the plan's forecast."""
     return tuple(
         LosersTail(election.topic_partition, election.topic_id, against.broker_id, against.lost)

@@ -135,16 +135,16 @@ def renew_plan(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
             message = "it has no strategy, so that it cannot be decided again"
             problems.append(Problem(f"{place}/strategy", message, "Give none, balanced or aggressive"))
             continue
-        decision = _decision(election, Policy(election.strategy, election.max_lost_records))
+        decision = _decide_as_planned(election, Policy(election.strategy, election.max_lost_records))
         if isinstance(decision, LeftAlone):
             remedy = "Designate another candidate, change the strategy or the limit of this entry, or remove it"
             problems.append(Problem(place, f"{election.topic_partition}: {decision.reason}", remedy))
         else:
-            elections.append(election if _is_same(election, decision) else _with_notes(decision, election))
+            elections.append(election if _is_same(election, decision) else _add_notes(decision, election))
     return replace(plan, elections=tuple(elections)), tuple(problems)
 
 
-def _decision(election: PlannedElection, policy: Policy) -> PlannedElection | LeftAlone:
+def _decide_as_planned(election: PlannedElection, policy: Policy) -> PlannedElection | LeftAlone:
     decision = _decide(election, policy)
     if isinstance(decision, PlannedElection) and decision.designated_leader == election.designated_leader:
         chosen = _decide(election, policy, election.designated_leader)
@@ -164,7 +164,7 @@ def _is_same(election: PlannedElection, decision: PlannedElection) -> bool:
     return is_same_reason and replace(election, reason=decision.reason) == decision
 
 
-def _with_notes(decision: PlannedElection, edited: PlannedElection) -> PlannedElection:
+def _add_notes(decision: PlannedElection, edited: PlannedElection) -> PlannedElection:
     notes = [INTERNAL_NOTE] if INTERNAL_NOTE in edited.reason else []
     notes += [explain_drop(decision.dropped)] if decision.dropped else []
     notes.append(

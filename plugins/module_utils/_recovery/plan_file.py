@@ -67,7 +67,7 @@ def write_plan(plan: Plan, path: str) -> dict[str, Any]:
     if len(data) > MAX_BYTES:
         message = f"takes more than {MAX_BYTES:,} bytes"
         raise DocumentError(path, [Problem("", message, "Plan for fewer partitions at a time")])
-    refuse_if_any(path, _content_problems(document))
+    refuse_if_any(path, _find_content_problems(document))
     write_new_file(path, data)
     return document
 
@@ -91,7 +91,9 @@ def check_plan(value: Any, place: str = "plan") -> Plan:
 
     Raises DocumentError with every problem in the value, as ``read_plan`` does.
     """
-    refuse_if_any(place, chain(_content_problems(value), _digest_problems(value, "Give the plan as it was made")))
+    refuse_if_any(
+        place, chain(_find_content_problems(value), _find_digest_problems(value, "Give the plan as it was made"))
+    )
     return _PLAN.decode(value)
 
 
@@ -119,11 +121,11 @@ def check_file(path: str, *, digest_must_fit: bool = True) -> PlanFile:
         if isinstance(value, dict) and value.keys() == {"partitions"}:
             yield _NO_PLAN
         elif digest_must_fit or not isinstance(value, dict):
-            yield from _content_problems(value)
-            yield from _digest_problems(value, _how_to_renew(path))
+            yield from _find_content_problems(value)
+            yield from _find_digest_problems(value, _how_to_renew(path))
         else:
             value["digest"] = digest(value)
-            yield from _content_problems(value)
+            yield from _find_content_problems(value)
 
     found = read_file(path, MAX_BYTES, is_order=True)
     document = parse_json(found, path, problems)
@@ -143,7 +145,7 @@ _NO_PLAN = Problem(
 )
 
 
-def _content_problems(value: Any) -> Iterator[Problem]:
+def _find_content_problems(value: Any) -> Iterator[Problem]:
     """Yield every problem in a plan, except a digest that does not match."""
     version = value.get("schemaVersion") if isinstance(value, dict) else None
     if is_integer(version) and version != SCHEMA_VERSION:
@@ -159,7 +161,7 @@ def _content_problems(value: Any) -> Iterator[Problem]:
         yield from find_consistency_problems(value, all_meet_schema=not problems)
 
 
-def _digest_problems(value: Any, remedy: str) -> Iterator[Problem]:
+def _find_digest_problems(value: Any, remedy: str) -> Iterator[Problem]:
     is_plan = isinstance(value, dict) and value.get("schemaVersion") == SCHEMA_VERSION
     found = value.get("digest") if is_plan else None
     if isinstance(found, str) and re.fullmatch(_DIGEST_PATTERN, found) and found != digest(value):
@@ -196,11 +198,11 @@ def require_limit(plan: Plan, limit: int | None, place: str) -> Plan:
     Raises DocumentError with every election that has a higher limit or none.
     """
     if limit is not None:
-        refuse_if_any(place, _higher_limits(plan, limit))
+        refuse_if_any(place, _find_higher_limits(plan, limit))
     return plan
 
 
-def _higher_limits(plan: Plan, limit: int) -> Iterator[Problem]:
+def _find_higher_limits(plan: Plan, limit: int) -> Iterator[Problem]:
     for number, election in enumerate(plan.elections):
         planned = election.max_lost_records
         if planned is None or planned > limit:

@@ -21,7 +21,7 @@ from .._model.run import KafkaOpsError, Progress, RunMode, collector_paused, utc
 from .._module.connection import connection_settings
 from .._module.options import progress_to
 from .._module.run import all_of
-from .gather import Engines, Gathering, gathering_options
+from .gather import Engines, Gathering, read_gathering_options
 from .observation import plan_drops
 from .options import Wanted, read_wanted, refuse_existing_output
 from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
@@ -86,7 +86,7 @@ def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
     asked, policies, how, limits = all_of(
         lambda: read_wanted(params),
         lambda: read_policy_options(params),
-        lambda: gathering_options(params),
+        lambda: read_gathering_options(params),
         lambda: read_wait_limits(params, waits=waits),
     )
     return PlanOptions(
@@ -148,7 +148,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
             options.asked.partitions,
             include_internal=options.include_internal,
             lost=options.limits.lost,
-            when_offline=engines.expect,
+            when_offline=engines.start_if_needed,
         )
         topics = {each.topic for each in found.offline}
         policies = read_policies(kafka, topics, options.policies, found.brokers) if topics else {}

@@ -150,7 +150,7 @@ def rank_table(replica_logs: pa.Table) -> pa.Table:
     flags: list[tuple[Flag, ...]] = []
     for _partition, rows in groupby(_iterate_rows(table, _ToRank), key=lambda row: (row.topic, row.partition)):
         replicas = list(rows)
-        answered = rank_logs(log for row in replicas if (log := row.log()) is not None)
+        answered = rank_logs(log for row in replicas if (log := row.to_log()) is not None)
         found = {each.log.broker_id: (number, each.flags) for number, each in enumerate(answered, start=1)}
         for row in replicas:
             own_rank, own_flags = found.get(row.broker_id, (None, ()))
@@ -175,7 +175,7 @@ class _ToRank(NamedTuple):
     is_tiered: bool | None
     cause: str | None
 
-    def log(self) -> AnsweredLog | None:
+    def to_log(self) -> AnsweredLog | None:
         if self.cause is not None or self.log_start_offset is None or self.log_end_offset is None:
             return None
         return AnsweredLog(

@@ -29,7 +29,7 @@ class PartitionReturn:
     """After a SIGKILL or a power loss. With ELR on, the controller then removes the broker from the ELR."""
 
     @property
-    def always(self) -> bool:
+    def is_always_back(self) -> bool:
         """True if the partition gets a leader after a clean and after an unclean stop."""
         return NO_LEADER not in (self.after_clean_stop.leader_id, self.after_unclean_stop.leader_id)
 
@@ -120,7 +120,7 @@ def _after_unclean_stop(state: PartitionState, broker_id: int) -> PartitionState
 
 def _make_advice(broker_id: int, broker: Broker | None, shares: Sequence[_Share], most_partitions: int) -> StartAdvice:
     coming_back = sorted((each.coming_back for each in shares), key=_return_key)
-    always = sum(each.always for each in coming_back)
+    always = sum(each.is_always_back for each in coming_back)
     clean = sum(each.after_clean_stop.leader_id != NO_LEADER for each in coming_back)
     return StartAdvice(
         broker_id,
@@ -140,7 +140,7 @@ def _advice_key(advice: StartAdvice) -> tuple[int, int, int, int]:
 
 
 def _return_key(partition: PartitionReturn) -> tuple[bool, bool, TopicPartition]:
-    return not partition.always, partition.after_clean_stop.leader_id == NO_LEADER, partition.topic_partition
+    return not partition.is_always_back, partition.after_clean_stop.leader_id == NO_LEADER, partition.topic_partition
 
 
 def describe_advice(advice: StartAdvice) -> str:

@@ -112,7 +112,7 @@ def wait_for_brokers(
     if limits.waits and first.brokers:
         with ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="awaited") as executor:
             wait.until_all_have_returned(executor)
-    return Waited(wait.found, tuple(wait.result()))
+    return Waited(wait.found, tuple(wait.list_awaited()))
 
 
 @dataclass
@@ -145,7 +145,7 @@ class _Wait:
                 return
             self._report(awaited)
             clock.sleep(_PAUSE_S)
-            returned = self._returned(executor, looks, {each.broker_id for each in awaited})
+            returned = self._find_returned(executor, looks, {each.broker_id for each in awaited})
             if returned or is_settling:
                 for each in returned:
                     self.returned_after.setdefault(each, clock.monotonic() - began)
@@ -155,11 +155,11 @@ class _Wait:
             if returned:
                 settle_until = clock.monotonic() + _SETTLE_S
 
-    def _returned(
+    def _find_returned(
         self, executor: ThreadPoolExecutor, looks: dict[int, Future[Broker]], awaited: Collection[int]
     ) -> list[int]:
         """Return the awaited brokers that answer and are unfenced now. Silent ones are asked again."""
-        registered = self._registrations()
+        registered = self._read_registrations()
         returned = []
         for broker_id in awaited:
             look = looks.get(broker_id)
@@ -173,7 +173,7 @@ class _Wait:
                 looks[broker_id] = executor.submit(self.kafka.look_at_broker, registered[broker_id])
         return returned
 
-    def _registrations(self) -> Mapping[int, Registration]:
+    def _read_registrations(self) -> Mapping[int, Registration]:
         try:
             return {each.broker_id: each for each in self.kafka.describe_cluster().registrations}
         except KafkaOpsError:
@@ -197,7 +197,7 @@ class _Wait:
             f"waiting for {name_with_states(awaited)}{needed}: {self.waited_s:.0f} s so far, {left:.0f} s at most"
         )
 
-    def result(self) -> list[Awaited]:
+    def list_awaited(self) -> list[Awaited]:
         still = {each.broker_id for each in self.awaited_now.brokers}
         states = {each.broker_id: each for each in self.found.brokers}
         results = []

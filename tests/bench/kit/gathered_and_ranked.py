@@ -31,7 +31,7 @@ def main(bootstrap: str, where: str) -> None:
     with temporary_settings_reference(settings) as reference, Engines(SparkOptions()) as engines:
         on_spark = where == ON_SPARK
         with Wire(settings) as wire:
-            found = survey(Kafka(wire), when_offline=engines.expect if on_spark else lambda replicas: None)
+            found = survey(Kafka(wire), when_offline=engines.start_if_needed if on_spark else lambda replicas: None)
         print("surveyed", flush=True)
         engine = engines.engine_for(found.replicas) if on_spark else InProcess()
         print("Spark started, after that", flush=True)

@@ -28,10 +28,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options i
 def test_the_number_of_replicas_or_the_operator_decides(
     options: SparkOptions | None, replicas: int, needs_spark: bool
 ) -> None:
-    assert Engines(options).need_spark(replicas) is needs_spark
+    assert Engines(options).needs_spark(replicas) is needs_spark
 
 
 def test_few_replicas_start_nothing() -> None:
     with Engines(None) as engines:
-        engines.expect(MOST_IN_PROCESS)
+        engines.start_if_needed(MOST_IN_PROCESS)
         assert isinstance(engines.engine_for(MOST_IN_PROCESS), InProcess)

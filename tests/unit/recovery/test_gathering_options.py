@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gathering_options
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import read_gathering_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptionsError
 
 PUBLIC: dict[str, Any] = {
@@ -27,27 +27,27 @@ NOTHING: dict[str, Any] = dict.fromkeys(
 
 
 def test_nothing_said_is_no_choice_of_spark_and_the_public_rpcs() -> None:
-    how = gathering_options(PUBLIC)
+    how = read_gathering_options(PUBLIC)
     assert (how.native, how.spark, how.settings_reference) == (None, None, None)
 
 
 def test_a_cluster_needs_a_reference_of_its_own() -> None:
     given = {**NOTHING, "master": "spark://spark:7077", "conf": {"spark.speculation": True, "spark.cores.max": 2}}
     with pytest.raises(SparkOptionsError, match="settings_reference"):
-        gathering_options({**PUBLIC, "spark": given})
-    how = gathering_options({**PUBLIC, "spark": {**given, "settings_reference": "/etc/kafkaops/connection.json"}})
+        read_gathering_options({**PUBLIC, "spark": given})
+    how = read_gathering_options({**PUBLIC, "spark": {**given, "settings_reference": "/etc/kafkaops/connection.json"}})
     assert how.settings_reference == "/etc/kafkaops/connection.json"
     assert how.spark is not None
     assert how.spark.conf == {"spark.speculation": "true", "spark.cores.max": "2"}
     assert not how.spark.is_local
-    ranks_evidence = gathering_options({**PUBLIC, "spark": given, "evidence": "/e"}).spark
+    ranks_evidence = read_gathering_options({**PUBLIC, "spark": given, "evidence": "/e"}).spark
     assert ranks_evidence is not None
     assert not ranks_evidence.is_local
 
 
 def test_all_that_is_wrong_is_reported_at_once() -> None:
     with pytest.raises(KafkaOpsError) as refusal:
-        gathering_options(
+        read_gathering_options(
             {
                 **PUBLIC,
                 "replica_log_source": "native",
@@ -62,10 +62,10 @@ def test_all_that_is_wrong_is_reported_at_once() -> None:
 @pytest.mark.parametrize(("source", "key"), [("native", None), ("public", 1020)])
 def test_source_and_key_come_together(source: str, key: int | None) -> None:
     with pytest.raises(KafkaOpsError, match="replica_log_api_key"):
-        gathering_options({**PUBLIC, "replica_log_source": source, "replica_log_api_key": key})
+        read_gathering_options({**PUBLIC, "replica_log_source": source, "replica_log_api_key": key})
 
 
 def test_the_key_is_handed_on() -> None:
-    how = gathering_options({**PUBLIC, "replica_log_source": "native", "replica_log_api_key": 1020})
+    how = read_gathering_options({**PUBLIC, "replica_log_source": "native", "replica_log_api_key": 1020})
     assert how.native is not None
     assert how.native.api_key == 1020

@@ -95,7 +95,7 @@ def test_a_session_that_starts_in_the_background_leaves_nothing_behind_either(
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engines
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 with Engines(SparkOptions()) as engines:
-    engines.expect(1)
+    engines.start_if_needed(1)
     {use}
 """
     ran = run(program, environment)
