@@ -67,11 +67,11 @@ def unknown(text: str) -> list[AftermathFinding]:
     return [AftermathFinding(kind=AftermathKind.NOT_KNOWN, explanation=text)]
 
 
-def test_where_all_answer_and_nothing_is_left_nothing_is_reported(cluster: FakeCluster) -> None:
+def test_no_findings_if_all_brokers_answer_and_nothing_is_left_behind(cluster: FakeCluster) -> None:
     assert look(cluster) == []
 
 
-def test_groups_whose_coordinator_is_offline_cannot_be_seen(cluster: FakeCluster) -> None:
+def test_groups_with_an_offline_coordinator_are_reported_as_unknown(cluster: FakeCluster) -> None:
     wreck = wrecked(5, "")
     led = wreck.states[FIRST]._replace(leader_id=BEST)
     offsets = [each._replace(topic="__consumer_offsets") for each in (led, *list(wreck.states.values())[1:])]
@@ -112,12 +112,12 @@ def test_groups_that_do_not_answer_are_reported_once_for_each_cause(cluster: Fak
     ("leader", "why"),
     [(None, "no leader was seen"), (9, "broker 9, which leads them, is not registered")],
 )
-def test_a_leader_that_nobody_can_ask_is_reported(cluster: FakeCluster, leader: int | None, why: str) -> None:
+def test_a_leader_that_cannot_be_asked_is_reported(cluster: FakeCluster, leader: int | None, why: str) -> None:
     outcomes = [*OUTCOMES[:2], replace(OUTCOMES[2], leader_after=leader)]
     assert look(cluster, outcomes) == unknown(f"transactions and log ends of 1 partition ({THIRD}): not known: {why}")
 
 
-def test_partitions_that_a_leader_leaves_out_are_reported(cluster: FakeCluster) -> None:
+def test_partitions_missing_in_a_leaders_answer_are_reported(cluster: FakeCluster) -> None:
     cluster.answer(
         open_transactions=lambda _address, _asked: {FIRST: (), SECOND: ()},
         log_end_offsets=lambda _address, _asked: {
@@ -142,7 +142,7 @@ def test_a_transaction_whose_time_is_unknown_has_no_age(cluster: FakeCluster) ->
     assert found.explanation.endswith("its producer may still end it, or it hangs: look again later")
 
 
-def test_what_applications_suffer_from_comes_before_what_replicas_will_truncate(cluster: FakeCluster) -> None:
+def test_findings_that_affect_applications_come_before_truncations(cluster: FakeCluster) -> None:
     cluster.answer(
         open_transactions=lambda _address, _asked: {FIRST: (OpenTransaction(7, 3, -1),)},
         committed_offsets=lambda _address, groups, _partitions: {each: Committed({FIRST: 99}) for each in groups},
@@ -161,7 +161,7 @@ def test_what_applications_suffer_from_comes_before_what_replicas_will_truncate(
     )
 
 
-def test_where_nothing_was_recovered_nobody_is_asked(cluster: FakeCluster) -> None:
+def test_no_broker_is_asked_if_no_partition_was_recovered(cluster: FakeCluster) -> None:
     left = Outcome("orders", 0, Status.FAILED, "", leader_after=NO_LEADER)
     assert look(cluster, [left]) == []
 

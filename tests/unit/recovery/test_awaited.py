@@ -45,7 +45,7 @@ def test_aggressive_waits_for_every_replica_and_balanced_for_those_that_it_needs
     assert awaited(NONE, AWAY, **ONE_AND_TWO_AWAY) == {1: (1, 1)}
 
 
-def test_a_broker_that_was_given_up_or_refuses_us_is_not_awaited() -> None:
+def test_lost_and_unauthorized_brokers_are_not_awaited() -> None:
     for state in (BrokerState.GIVEN_UP, BrokerState.NOT_AUTHORISED):
         assert awaited(AGGRESSIVE, brokers(b1=state, b2=HUNG, b3=ONLINE), **ONE_AND_TWO_AWAY) == {2: (1, 0)}
     given_up = brokers(b1=BrokerState.GIVEN_UP, b2=FENCED, b3=ONLINE)
@@ -53,7 +53,7 @@ def test_a_broker_that_was_given_up_or_refuses_us_is_not_awaited() -> None:
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_nobody_is_awaited_where_the_answer_decides_nothing(strategy: Strategy) -> None:
+def test_no_broker_is_awaited_if_its_answer_cannot_change_the_election(strategy: Strategy) -> None:
     known = brokers(b1=FENCED, b2=ONLINE, b3=ONLINE)
     assert awaited(strategy, known, elr=(2,), offline=(1,)) == {}, "an ordinary election"
     assert awaited(strategy, known, isr=(2,), offline=(1,)) == {}, "the controller elects by itself"
@@ -61,12 +61,12 @@ def test_nobody_is_awaited_where_the_answer_decides_nothing(strategy: Strategy) 
     assert (1 in awaited(strategy, known, **nobody_knows)) == (strategy is not NONE), "none never elects then"
 
 
-def test_what_the_controller_is_about_to_elect_is_counted() -> None:
+def test_partitions_that_the_controller_is_about_to_elect_are_counted() -> None:
     found = find_awaited([an_offline_partition(isr=(2,), offline=(1,))], {"orders": Policy(BALANCED)}, AWAY)
     assert found.left_to_controller == 1
 
 
-def test_the_one_to_start_first_is_named_first() -> None:
+def test_brokers_are_named_in_start_order() -> None:
     state = an_offline_partition(elr=(2,), last_known_elr=(2,), offline=(1, 2))
     found = find_awaited([state], {"orders": Policy(AGGRESSIVE)}, AWAY)
     assert name_with_states(found.brokers) == "broker 2 (fenced), broker 1 (fenced)"

@@ -26,12 +26,12 @@ UNFINISHED = [OrderChange("orders", number, "A" * 22, (1, 2, 3), (3, 1, 2)) for 
 
 
 @pytest.mark.parametrize(("most", "lengths"), [(None, (5, 5, 3)), (5, (5, 5, 3)), (2, (2, 2, 2)), (1, (1, 1, 1))])
-def test_each_list_has_as_many_rows_as_are_asked_for(most: int | None, lengths: tuple[int, int, int]) -> None:
+def test_each_list_has_at_most_the_requested_rows(most: int | None, lengths: tuple[int, int, int]) -> None:
     found = bounded(OFFLINE, OUTCOMES, UNFINISHED, most)
     assert (len(found["partitions"]), len(found["left_alone"]), len(found["unfinished"])) == lengths
     assert found["truncated"] == (lengths != (5, 5, 3))
     assert found["left_alone"][-1]["status"] == "refused"
 
 
-def test_nothing_is_not_truncated() -> None:
+def test_an_empty_list_is_not_truncated() -> None:
     assert bounded([], [], [], None) == {"partitions": [], "left_alone": [], "unfinished": [], "truncated": False}

@@ -32,7 +32,7 @@ def collected(*logs: ReplicaLog) -> list[RankedPartition]:
     return [*read_ranked_partitions(rank_table(to_table(logs)))]
 
 
-def test_a_partition_comes_back_whole() -> None:
+def test_a_partition_keeps_all_its_values() -> None:
     [partition] = collected(
         ReplicaLog("t", 0, 9, cause=Cause.HUNG, error="no answer in 5 s"),
         replace(a_log("t", 0, 1), size_bytes=None),
@@ -70,7 +70,7 @@ def test_a_partition_comes_back_whole() -> None:
     )
 
 
-def test_a_partition_where_nobody_answered() -> None:
+def test_a_partition_without_an_answer() -> None:
     [partition] = collected(ReplicaLog("t", 0, 1, cause=Cause.HUNG), ReplicaLog("t", 0, 2, log_end_offset=1))
     assert partition.candidates == ()
     assert [(each.broker_id, each.cause) for each in partition.silent] == [(1, Cause.HUNG), (2, Cause.BAD_ANSWER)]
@@ -83,6 +83,6 @@ def test_partitions_come_in_order_of_topic_and_number() -> None:
     ]
 
 
-def test_no_rows_are_no_partitions() -> None:
+def test_no_rows_give_no_partitions() -> None:
     empty = to_table([a_log("t", 0, 1)]).slice(1)
     assert [*read_ranked_partitions(rank_table(empty))] == []

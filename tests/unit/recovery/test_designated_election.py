@@ -33,7 +33,7 @@ def statuses(outcomes: tuple[Outcome, ...]) -> list[Status]:
     return [each.status for each in outcomes]
 
 
-def test_every_partition_is_led_by_the_designated_broker_and_has_its_order_back(wreck: Wreck) -> None:
+def test_each_partition_gets_its_designated_leader_and_original_order(wreck: Wreck) -> None:
     plan = wreck.plan()
     report = wreck.run(plan)
     assert report.outcomes == tuple(
@@ -75,7 +75,7 @@ def test_a_second_run_changes_nothing_and_writes_nothing(wreck: Wreck) -> None:
     assert wreck.cluster.writes == []
 
 
-def test_a_designated_leader_that_is_first_already_needs_no_new_order(wreck: Wreck) -> None:
+def test_no_new_order_if_the_designated_leader_is_first(wreck: Wreck) -> None:
     for each in wreck.cluster.states:
         wreck.cluster.change(each, replicas=CHANGED)
     report = wreck.run()
@@ -84,7 +84,7 @@ def test_a_designated_leader_that_is_first_already_needs_no_new_order(wreck: Wre
     assert {each.replicas for each in wreck.cluster.states.values()} == {CHANGED}
 
 
-def test_check_mode_says_what_would_be_asked_for_and_touches_nothing(wreck: Wreck) -> None:
+def test_check_mode_reports_the_elections_and_writes_nothing(wreck: Wreck) -> None:
     report = wreck.run(check_mode=True)
     assert statuses(report.outcomes) == [Status.WOULD_RECOVER] * 3
     assert {each.reason for each in report.outcomes} == {
@@ -95,7 +95,7 @@ def test_check_mode_says_what_would_be_asked_for_and_touches_nothing(wreck: Wrec
     assert not os.path.exists(wreck.cluster.journal_dir)
 
 
-def test_check_mode_says_the_same_of_what_may_not_be_done(wreck: Wreck) -> None:
+def test_check_mode_reports_the_same_refusals(wreck: Wreck) -> None:
     plan = wreck.plan()
     wreck.cluster.change(FIRST, leader_id=BEHIND, isr=(BEHIND,))
     wreck.cluster.change(SECOND, leader_epoch=9)
@@ -115,7 +115,7 @@ def test_a_changed_partition_is_left_alone_and_the_others_recovered(wreck: Wreck
     assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST, THIRD}
 
 
-def test_a_partition_that_vanished_is_unknown(wreck: Wreck) -> None:
+def test_a_deleted_partition_is_unknown(wreck: Wreck) -> None:
     plan = wreck.plan()
     del wreck.cluster.states[SECOND]
     report = wreck.run(plan)
@@ -123,14 +123,14 @@ def test_a_partition_that_vanished_is_unknown(wreck: Wreck) -> None:
     assert (report.outcomes[1].leader_before, report.outcomes[1].replicas_after) == (None, None)
 
 
-def test_brokers_that_lag_behind_the_controller_are_waited_for(wreck: Wreck) -> None:
+def test_a_run_waits_for_brokers_that_lag_behind_the_controller(wreck: Wreck) -> None:
     wreck.cluster.stale_reads = 3
     report = wreck.run()
     assert statuses(report.outcomes) == [Status.RECOVERED] * 3
     assert wreck.cluster.kinds() == ELECTED_CAREFULLY
 
 
-def test_what_the_plan_leaves_alone_is_reported_with_the_leader_that_it_has_now(wreck: Wreck) -> None:
+def test_partitions_left_alone_are_reported_with_their_present_leader(wreck: Wreck) -> None:
     gone = LeftAlone("accounts", 4, Status.UNRECOVERABLE, "no replica is left", leader_id=NO_LEADER, replicas=(8, 9))
     plan = replace(wreck.plan(), left_alone=(gone,))
     report = wreck.run(plan)
@@ -159,7 +159,7 @@ def test_what_the_plan_leaves_alone_is_reported_with_the_leader_that_it_has_now(
         ),
     ],
 )
-def test_what_was_online_in_the_plan_is_looked_at_again(
+def test_partitions_that_were_online_in_the_plan_are_read_again(
     wreck: Wreck, now: tuple[int, int] | None, ending: tuple[Status, str], check_mode: bool
 ) -> None:
     other = TopicPartition("accounts", 4)
@@ -179,14 +179,14 @@ def test_what_was_online_in_the_plan_is_looked_at_again(
     assert not [each for write in wreck.cluster.writes for each in write.partitions if each == other]
 
 
-def test_nothing_planned_is_nothing_done(wreck: Wreck) -> None:
+def test_an_empty_plan_changes_nothing(wreck: Wreck) -> None:
     report = wreck.run(replace(wreck.plan(), elections=()))
     assert (report.outcomes, report.is_changed) == ((), False)
     assert wreck.cluster.writes == []
 
 
 @pytest.mark.parametrize("attempts", [0, -1])
-def test_no_attempt_is_no_way_to_carry_a_plan_out(wreck: Wreck, attempts: int) -> None:
+def test_less_than_one_attempt_is_refused(wreck: Wreck, attempts: int) -> None:
     with pytest.raises(ElectionOptionsError, match=f"recovery_election_attempts must be 1 or greater, got {attempts}"):
         wreck.run(attempts=attempts)
 
@@ -212,7 +212,7 @@ def test_a_cluster_that_cannot_be_read_is_an_error_before_anything_is_written(wr
     assert wreck.cluster.writes == []
 
 
-def test_requests_hold_a_thousand_partitions_at_most(make_wreck: MakeWreck) -> None:
+def test_a_request_has_at_most_1000_partitions(make_wreck: MakeWreck) -> None:
     wreck = make_wreck(1001)
     report = wreck.run()
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
@@ -227,7 +227,7 @@ def test_requests_hold_a_thousand_partitions_at_most(make_wreck: MakeWreck) -> N
     ]
 
 
-def test_a_designation_by_name_is_carried_out_whatever_the_logs_hold(wreck: Wreck) -> None:
+def test_a_bare_designation_is_elected_without_comparing_logs(wreck: Wreck) -> None:
     absent = TopicPartition("orders", 99)
     plan = plan_from_designations(wreck.cluster, {FIRST: BEHIND, THIRD: BEST, absent: BEST})
     report = wreck.run(plan)
@@ -240,7 +240,7 @@ def test_a_designation_by_name_is_carried_out_whatever_the_logs_hold(wreck: Wrec
     assert report.outcomes[2].reason == "no such partition, or our principal needs DESCRIBE on the topic"
 
 
-def test_an_internal_topic_is_designated_a_leader_only_where_that_was_opted_in(wreck: Wreck) -> None:
+def test_internal_topics_need_the_option_for_designations(wreck: Wreck) -> None:
     wreck.cluster.change(FIRST, is_internal=True)
     wreck.cluster.change(SECOND, is_internal=True, leader_id=BEHIND, isr=(BEHIND,))
     wished = dict.fromkeys(partitions(3), BEST)
@@ -254,7 +254,7 @@ def test_an_internal_topic_is_designated_a_leader_only_where_that_was_opted_in(w
 @pytest.mark.parametrize(
     ("leader", "reason"), [(DEAD, "cannot be elected"), (9, "is not in its replica set [1, 2, 3]")]
 )
-def test_a_designation_that_cannot_be_is_refused(wreck: Wreck, leader: int, reason: str) -> None:
+def test_an_impossible_designation_is_refused(wreck: Wreck, leader: int, reason: str) -> None:
     report = wreck.run(plan_from_designations(wreck.cluster, {FIRST: leader}))
     assert statuses(report.outcomes) == [Status.REFUSED]
     assert reason in report.outcomes[0].reason
@@ -273,14 +273,14 @@ def test_a_live_member_of_the_elr_is_elected_without_a_new_order(wreck: Wreck) -
     assert wreck.cluster.kinds() == ["elect"]
 
 
-def test_brokers_that_offer_it_are_asked_for_the_designated_leader_and_no_order_is_touched(wreck: Wreck) -> None:
+def test_designated_elections_are_used_if_brokers_offer_them(wreck: Wreck) -> None:
     wreck.cluster.designates = True
     assert statuses(wreck.run(wreck.plan(BEHIND)).outcomes) == [Status.RECOVERED] * 3
     assert {each.leader_id for each in wreck.cluster.states.values()} == {BEHIND}
     assert {(each.kind, each.what[0]) for each in wreck.cluster.writes} == {("elect designated", "broker 2")}
 
 
-def test_an_ordinary_election_stays_ordinary_where_brokers_offer_designated_ones(wreck: Wreck) -> None:
+def test_ordinary_elections_stay_ordinary_if_brokers_offer_designated_ones(wreck: Wreck) -> None:
     wreck.cluster.designates = True
     for each in wreck.cluster.states:
         wreck.cluster.change(each, isr=(), elr=(DEAD, BEHIND))
@@ -290,7 +290,7 @@ def test_an_ordinary_election_stays_ordinary_where_brokers_offer_designated_ones
     assert {(each.kind, each.what[0]) for each in wreck.cluster.writes} == {("elect", "preferred")}
 
 
-def test_an_ordinary_election_of_nobody_is_refused(wreck: Wreck) -> None:
+def test_an_ordinary_election_without_an_eligible_replica_is_refused(wreck: Wreck) -> None:
     """The member of the ELR is offline again: an unclean election instead would elect any live replica."""
     plan = wreck.plan(BEHIND)
     ordinary = [replace(each, election_type=ElectionType.PREFERRED) for each in plan.elections]

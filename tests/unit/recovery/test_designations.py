@@ -19,7 +19,7 @@ def given(*entries: tuple[str, int, int]) -> dict[str, object]:
     return {"plan_file": None, "plan": None, "plan_digest": None, "max_lost_records": None, "partitions": partitions}
 
 
-def test_pairs_come_back() -> None:
+def test_valid_pairs_are_returned() -> None:
     assert read_given_designations(given(("t", 0, 3))) == {TopicPartition("t", 0): 3}
 
 
@@ -35,6 +35,6 @@ def test_pairs_come_back() -> None:
         [("t", 0, 2**31)],
     ],
 )
-def test_what_cannot_be_meant_is_refused(entries: list[tuple[str, int, int]]) -> None:
+def test_invalid_pairs_are_refused(entries: list[tuple[str, int, int]]) -> None:
     with pytest.raises(DocumentError):
         read_given_designations(given(*entries))

@@ -47,7 +47,7 @@ def planned(order: tuple[int, ...]) -> PlannedElection:
         (OF_A_DELETED_TOPIC, Undoing.RESTORED, CHANGED, CHANGED),
     ],
 )
-def test_a_plan_that_took_an_earlier_runs_order_for_the_original(
+def test_a_plan_made_on_an_earlier_runs_order_gets_the_restored_order(
     change: OrderChange, undoing: Undoing, plan: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
     (election,) = adopt_restored_orders([planned(plan)], [OrderLeftover(change, undoing, "")])
@@ -65,11 +65,11 @@ def test_a_plan_that_took_an_earlier_runs_order_for_the_original(
         (None, ORIGINAL, CHANGED, ORIGINAL),
     ],
 )
-def test_an_election_in_the_order_that_an_earlier_run_left(
+def test_an_election_adopts_the_order_that_an_earlier_run_left(
     kept: OrderChange | None, plan: tuple[int, ...], found: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
     assert adopt_current_order(planned(plan), an_offline_partition(replicas=found), kept).replicas == expected
 
 
-def test_a_partition_that_is_not_seen_keeps_the_order_of_its_plan() -> None:
+def test_an_unseen_partition_keeps_the_order_of_the_plan() -> None:
     assert adopt_current_order(planned(ORIGINAL), None, EARLIER).replicas == ORIGINAL

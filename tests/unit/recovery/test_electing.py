@@ -102,7 +102,7 @@ def test_only_topics_with_offline_partitions_are_asked_for_their_config(wreck: W
     assert wreck.cluster.configs_read == []
 
 
-def test_nothing_is_written_through_a_broker_that_is_hung(wreck: Wreck) -> None:
+def test_no_write_is_sent_to_a_hung_broker(wreck: Wreck) -> None:
     """The broker may execute the request when it is thawed, after the order was restored."""
     wreck.cluster.broker_states[BEHIND] = BrokerState.HUNG
     carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_a_quorum)
@@ -115,7 +115,7 @@ def test_the_report_is_written(tmp_path: Path) -> None:
     assert path.exists()
 
 
-def test_a_report_that_cannot_be_written_costs_no_result(tmp_path: Path) -> None:
+def test_results_are_returned_if_the_report_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     report_file = ReportFile(str(path))
     path.write_text("somebody else's", encoding="utf-8")
@@ -126,7 +126,7 @@ def test_a_report_that_cannot_be_written_costs_no_result(tmp_path: Path) -> None
     assert path.read_text(encoding="utf-8") == "somebody else's"
 
 
-def test_a_missing_report_is_reported_beside_what_was_not_recovered() -> None:
+def test_the_message_has_the_missing_report_and_unrecovered_partitions() -> None:
     assert ELECTED.failure_message(check_mode=False) is None
     failed = ElectionReport((Outcome("orders", 0, Status.FAILED, "no leader was seen"),), ())
     message = replace(ELECTED, report=failed, report_error="disk full").failure_message(check_mode=False)

@@ -34,7 +34,7 @@ EARLIER = (2, 1, 3)
 @pytest.mark.parametrize("fate", [LOST_REQUEST, LOST_ANSWER, FAILED_OVER, TIMED_OUT])
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("kind", ["reorder", "elect"])
-def test_a_fault_that_passes_costs_an_attempt(wreck: Wreck, kind: str, fate: Fate, times: int) -> None:
+def test_a_transient_error_takes_one_attempt(wreck: Wreck, kind: str, fate: Fate, times: int) -> None:
     wreck.cluster.fates[kind] = [fate] * times
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED] * 3
@@ -43,16 +43,14 @@ def test_a_fault_that_passes_costs_an_attempt(wreck: Wreck, kind: str, fate: Fat
 
 
 @pytest.mark.parametrize(("fate", "elections"), [(LOST_REQUEST, 2), (LOST_ANSWER, 1), (FAILED_OVER, 2), (TIMED_OUT, 1)])
-def test_an_unknown_outcome_is_read_before_an_election_is_asked_for_again(
-    wreck: Wreck, fate: Fate, elections: int
-) -> None:
+def test_metadata_is_read_before_an_election_is_requested_again(wreck: Wreck, fate: Fate, elections: int) -> None:
     wreck.cluster.fates["elect"] = [WELL, fate]
     wreck.run()
     assert wreck.cluster.kinds() == ["reorder", "elect", *["elect"] * elections, "reorder"]
 
 
 @pytest.mark.parametrize(("fate", "reorders"), [(LOST_REQUEST, 2), (LOST_ANSWER, 1), (FAILED_OVER, 2), (TIMED_OUT, 1)])
-def test_an_unknown_outcome_is_read_before_an_order_is_asked_for_again(wreck: Wreck, fate: Fate, reorders: int) -> None:
+def test_metadata_is_read_before_an_order_is_requested_again(wreck: Wreck, fate: Fate, reorders: int) -> None:
     wreck.cluster.fates["reorder"] = [fate]
     wreck.run()
     kinds = wreck.cluster.kinds()
@@ -60,7 +58,7 @@ def test_an_unknown_outcome_is_read_before_an_order_is_asked_for_again(wreck: Wr
 
 
 @pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.NOT_AUTHORISED])
-def test_a_broker_that_is_lost_with_a_request_holds_up_no_other(wreck: Wreck, clock: FakeClock, cause: Cause) -> None:
+def test_a_dead_broker_does_not_delay_requests_to_others(wreck: Wreck, clock: FakeClock, cause: Cause) -> None:
     """After a refused connection, no answer can be lost: the next broker is asked at once."""
     _dead, first, second = wreck.writer().addresses
     asked_at: list[float] = []
@@ -74,7 +72,7 @@ def test_a_broker_that_is_lost_with_a_request_holds_up_no_other(wreck: Wreck, cl
 
 
 @pytest.mark.parametrize("fate", [LOST_ANSWER, TIMED_OUT])
-def test_an_unknown_outcome_is_waited_for_while_brokers_lag(wreck: Wreck, fate: Fate) -> None:
+def test_a_run_waits_for_an_unknown_outcome_while_brokers_lag(wreck: Wreck, fate: Fate) -> None:
     """The first reads show the old state of the partitions. The election is not requested again because of this."""
     wreck.cluster.fates["elect"] = [WELL, fate]
     wreck.cluster.stale_reads = 4
@@ -114,7 +112,7 @@ def test_another_attempt_goes_to_another_broker(wreck: Wreck) -> None:
         ),
     ],
 )
-def test_when_every_attempt_failed_the_order_is_put_back_and_the_fault_reported(
+def test_after_the_last_attempt_the_order_is_restored_and_the_error_reported(
     wreck: Wreck, fate: Fate, reason: str
 ) -> None:
     wreck.cluster.fates["elect"] = [fate] * 6
@@ -135,7 +133,7 @@ def test_an_election_that_took_place_in_the_last_attempt_is_a_recovery(wreck: Wr
 
 
 @pytest.mark.parametrize("kind", ["reorder", "elect"])
-def test_a_refusal_that_will_not_pass_is_not_tried_again(wreck: Wreck, kind: str) -> None:
+def test_a_permanent_refusal_is_not_retried(wreck: Wreck, kind: str) -> None:
     wreck.cluster.fates[kind] = [FORBIDDEN] * (1 if kind == "reorder" else 2)
     report = wreck.run()
     assert statuses(report) == [Status.FAILED] * 3
@@ -147,7 +145,7 @@ def test_a_refusal_that_will_not_pass_is_not_tried_again(wreck: Wreck, kind: str
 
 
 @pytest.mark.parametrize("kind", ["reorder", "elect"])
-def test_some_of_a_batch_may_fail_and_the_others_are_recovered(wreck: Wreck, kind: str) -> None:
+def test_failures_in_a_batch_do_not_affect_other_partitions(wreck: Wreck, kind: str) -> None:
     wreck.cluster.fates[kind] = [Fate(errors={SECOND: UNKNOWN_SERVER_ERROR})] * 4
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
@@ -157,14 +155,14 @@ def test_some_of_a_batch_may_fail_and_the_others_are_recovered(wreck: Wreck, kin
 
 
 @pytest.mark.parametrize("kind", ["reorder", "elect"])
-def test_a_partition_that_an_answer_leaves_out_is_looked_up(wreck: Wreck, kind: str) -> None:
+def test_a_partition_missing_in_an_answer_is_read(wreck: Wreck, kind: str) -> None:
     wreck.cluster.fates[kind] = [Fate(left_out=frozenset({SECOND}))] * 2
     assert statuses(wreck.run()) == [Status.RECOVERED] * 3
     assert wreck.cluster.kinds() == ["reorder", "elect", "elect", "reorder"]
     wreck.assert_orders_are_restored()
 
 
-def test_an_order_that_never_shows_is_not_elected_on(wreck: Wreck) -> None:
+def test_no_election_is_requested_if_the_new_order_is_never_seen(wreck: Wreck) -> None:
     def undo() -> None:
         wreck.cluster.change(SECOND, replicas=ORIGINAL)
 
@@ -176,7 +174,7 @@ def test_an_order_that_never_shows_is_not_elected_on(wreck: Wreck) -> None:
 
 
 @pytest.mark.parametrize("seen", [EARLIER, ORIGINAL, CHANGED])
-def test_an_order_of_an_earlier_run_is_nobody_elses(wreck: Wreck, seen: tuple[int, ...]) -> None:
+def test_an_order_of_an_earlier_run_is_not_a_conflict(wreck: Wreck, seen: tuple[int, ...]) -> None:
     """Another party's requests may be executed while ours is lost."""
     wreck.journal("orders-0", topic_id=wreck.cluster.states[FIRST].topic_id, original=ORIGINAL, changed=EARLIER)
     wreck.cluster.change(FIRST, replicas=EARLIER)
@@ -188,9 +186,7 @@ def test_an_order_of_an_earlier_run_is_nobody_elses(wreck: Wreck, seen: tuple[in
     wreck.assert_orders_are_restored()
 
 
-def test_a_request_whose_response_was_lost_is_waited_for_before_the_order_is_restored(
-    wreck: Wreck, clock: FakeClock
-) -> None:
+def test_the_order_is_restored_only_after_a_lost_election_has_ended(wreck: Wreck, clock: FakeClock) -> None:
     """A KRaft broker keeps a forwarded request for 60 s: executed in the original order, it would elect broker 2."""
     wreck.cluster.fates["elect"] = [Fate(lost_request=True, executed_after_s=50)]
     report = wreck.run(attempts=1)
@@ -200,9 +196,7 @@ def test_a_request_whose_response_was_lost_is_waited_for_before_the_order_is_res
     wreck.assert_orders_are_restored()
 
 
-def test_an_election_that_never_takes_place_is_waited_for_no_longer_than_it_can_be_alive(
-    wreck: Wreck, clock: FakeClock
-) -> None:
+def test_the_wait_for_a_lost_election_ends_when_it_can_no_longer_be_executed(wreck: Wreck, clock: FakeClock) -> None:
     clock.now = 1000.0
     wreck.cluster.fates["elect"] = [LOST_REQUEST] * 2
     report = wreck.run(attempts=1)
@@ -212,7 +206,7 @@ def test_an_election_that_never_takes_place_is_waited_for_no_longer_than_it_can_
 
 
 @pytest.mark.parametrize("cause", ["stop", "time limit"])
-def test_a_run_that_may_not_wait_leaves_the_order_and_the_next_one_restores_it(wreck: Wreck, cause: str) -> None:
+def test_a_run_without_time_leaves_the_order_to_the_next_run(wreck: Wreck, cause: str) -> None:
     is_stopped, plan = cause == "stop", wreck.plan()
     wreck.cluster.fates["elect"] = [
         WELL,
@@ -233,9 +227,7 @@ def test_a_run_that_may_not_wait_leaves_the_order_and_the_next_one_restores_it(w
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_after_its_time_limit_a_run_requests_nothing_more_and_returns_what_was_done(
-    wreck: Wreck, clock: FakeClock
-) -> None:
+def test_after_its_time_limit_a_run_stops_and_returns_its_results(wreck: Wreck, clock: FakeClock) -> None:
     wreck.cluster.fates["elect"] = [WELL, Fate(after=lambda: clock.sleep(20))]
     report = wreck.run(timeout_ms=10_000)
     assert statuses(report) == [Status.RECOVERED, Status.RECOVERED, Status.FAILED]
@@ -243,7 +235,7 @@ def test_after_its_time_limit_a_run_requests_nothing_more_and_returns_what_was_d
     wreck.assert_orders_are_restored()
 
 
-def test_a_broker_that_is_not_elected_though_it_looks_alive_costs_one_partition(wreck: Wreck) -> None:
+def test_a_broker_in_controlled_shutdown_affects_one_partition(wreck: Wreck) -> None:
     """Test a controlled shutdown, which the metadata does not show."""
     wreck.cluster.shutting_down = {BEST}
     report = wreck.run()
@@ -257,7 +249,7 @@ def test_a_broker_that_is_not_elected_though_it_looks_alive_costs_one_partition(
     wreck.assert_orders_are_restored()
 
 
-def test_a_designated_broker_that_is_fenced_at_the_last_moment_is_followed_by_the_second_best(
+def test_if_the_designated_broker_is_fenced_late_the_second_best_is_elected(
     make_wreck: MakeWreck,
 ) -> None:
     """Broker 4 is before the designated leader in the replica list, and has an empty log."""

@@ -38,7 +38,7 @@ class Steps:
             self.do()
 
 
-def test_where_all_goes_well_nothing_is_waited_for(wreck: Wreck, clock: FakeClock) -> None:
+def test_a_run_without_errors_never_waits(wreck: Wreck, clock: FakeClock) -> None:
     assert statuses(wreck.run()) == [Status.RECOVERED] * 3
     assert clock.slept == []
 
@@ -50,13 +50,13 @@ def test_an_attempt_follows_a_refusal_after_a_pause(wreck: Wreck, clock: FakeClo
     assert clock.slept == [PAUSE_S]
 
 
-def test_what_is_answered_with_an_error_is_not_waited_for(wreck: Wreck, clock: FakeClock) -> None:
+def test_partitions_with_an_error_are_not_waited_for(wreck: Wreck, clock: FakeClock) -> None:
     wreck.cluster.fates["elect"] = [NOBODY] * 6
     assert statuses(wreck.run(attempts=3)) == [Status.FAILED] * 3
     assert clock.slept == [PAUSE_S] * 6
 
 
-def test_a_run_that_is_asked_to_stop_looks_once_more_and_ends(wreck: Wreck, clock: FakeClock) -> None:
+def test_a_stopped_run_reads_the_partitions_once_more(wreck: Wreck, clock: FakeClock) -> None:
     wreck.cluster.fates["elect"] = [WELL, Fate(lost_request=True, before=wreck.stop.set)]
     assert statuses(wreck.run(attempts=1)) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
     assert clock.slept == [PAUSE_S]
@@ -96,14 +96,14 @@ def in_topic(wreck: Wreck, tmp_path: Path) -> JournalOptions:
     return JournalOptions(directory=str(tmp_path / "journal"))
 
 
-def test_a_run_that_lost_the_lock_tries_nothing_again(wreck: Wreck, clock: FakeClock, in_topic: JournalOptions) -> None:
+def test_a_run_that_lost_the_lock_retries_nothing(wreck: Wreck, clock: FakeClock, in_topic: JournalOptions) -> None:
     """Somebody deletes the run topic before the first election."""
     wreck.progress = Steps("putting designated leaders first", wreck.cluster.run_topic.topics.clear)
     assert statuses(wreck.run(journal=in_topic)) == [Status.FAILED] * 3
     assert (wreck.cluster.writes, clock.slept) == ([], [])
 
 
-def test_a_run_that_lost_the_lock_calls_no_leader_its_own(wreck: Wreck, in_topic: JournalOptions) -> None:
+def test_a_run_that_lost_the_lock_claims_no_election(wreck: Wreck, in_topic: JournalOptions) -> None:
     """The party that deleted the topic elects the same leaders."""
 
     def lose_the_lock_to_somebody() -> None:

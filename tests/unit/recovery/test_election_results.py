@@ -27,7 +27,7 @@ GONE = Outcome("t", 1, Status.UNRECOVERABLE, "no replica left", leader_before=-1
 LEFT = OrderChange("t", 2, "id", original=(1, 2), changed=(2, 1))
 
 
-def test_nothing_to_say_when_all_is_done() -> None:
+def test_no_message_if_all_partitions_are_recovered() -> None:
     assert failure_message(ElectionReport((RECOVERED,), ()), check_mode=False) is None
 
 
@@ -42,7 +42,7 @@ def test_each_partition_that_is_not_done_is_named_with_its_reason() -> None:
     assert message == "1 of 2 partitions were not recovered:\n  t-1: unrecoverable: no replica left"
 
 
-def test_a_message_names_only_so_many() -> None:
+def test_a_message_names_a_limited_number_of_partitions() -> None:
     outcomes = tuple(replace(GONE, partition=number) for number in range(3000))
     message = failure_message(ElectionReport(outcomes, ()), check_mode=False)
     assert message is not None
@@ -67,7 +67,7 @@ def test_the_diff_is_the_same_in_check_mode_and_after() -> None:
     assert did["after"] == "t-0: leader 3, replicas 1,2,3\n"
 
 
-def test_the_diff_leaves_out_what_stays() -> None:
+def test_the_diff_omits_unchanged_partitions() -> None:
     assert diff_of(ElectionReport((GONE,), ()), 10)["before"] == ""
 
 
@@ -76,7 +76,7 @@ def test_the_diff_is_capped() -> None:
     assert diff_of(ElectionReport(outcomes, ()), 2)["after"].endswith("... and 3 more\n")
 
 
-def test_the_diff_shows_an_order_put_back() -> None:
+def test_the_diff_shows_a_restored_order() -> None:
     report = ElectionReport((), (Leftover(LEFT, Undoing.WOULD_RESTORE, ""),))
     assert diff_of(report, 10)["before"] == "t-2: replicas 2,1\n"
     assert diff_of(report, 10)["after"] == "t-2: replicas 1,2\n"

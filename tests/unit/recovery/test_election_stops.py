@@ -37,7 +37,7 @@ FIRST, SECOND, _ = partitions(3)
 
 
 @pytest.mark.parametrize("restore", [Fate(), FORBIDDEN])
-def test_an_interrupt_puts_the_order_back_and_passes(wreck: Wreck, restore: Fate) -> None:
+def test_an_interrupt_restores_the_order_and_is_raised(wreck: Wreck, restore: Fate) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -48,7 +48,7 @@ def test_an_interrupt_puts_the_order_back_and_passes(wreck: Wreck, restore: Fate
     wreck.assert_orders_are_restored()
 
 
-def test_with_every_broker_fenced_somebody_is_asked_all_the_same(wreck: Wreck) -> None:
+def test_a_broker_is_asked_even_if_all_are_fenced(wreck: Wreck) -> None:
     wreck.leave_changed_orders()
     wreck.cluster.unfenced.clear()
     report = wreck.run()
@@ -57,7 +57,7 @@ def test_with_every_broker_fenced_somebody_is_asked_all_the_same(wreck: Wreck) -
     wreck.assert_orders_are_restored()
 
 
-def test_a_stop_between_reorder_and_election_puts_the_order_back_and_elects_nothing(wreck: Wreck) -> None:
+def test_a_stop_after_the_reorder_restores_the_order_and_elects_nothing(wreck: Wreck) -> None:
     wreck.cluster.fates["reorder"] = [Fate(after=wreck.stop.set)]
     report = wreck.run()
     assert statuses(report) == [Status.FAILED] * 3
@@ -102,9 +102,7 @@ def failing_from(call: int) -> Callable[[int], None]:
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_a_disk_that_fills_up_between_batches_costs_no_result_of_the_batches_before(
-    wreck: Wreck, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_between_batches_keeps_earlier_results(wreck: Wreck, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = wreck.plan()
     opening, first_batch = 2, 2
     with monkeypatch.context() as patch:
@@ -118,9 +116,7 @@ def test_a_disk_that_fills_up_between_batches_costs_no_result_of_the_batches_bef
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_a_disk_that_fills_up_before_the_order_is_back_costs_no_result(
-    wreck: Wreck, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_before_the_restore_keeps_the_results(wreck: Wreck, monkeypatch: pytest.MonkeyPatch) -> None:
     opening, begin = 2, 1
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", failing_from(opening + begin + 1))
@@ -133,7 +129,7 @@ def test_a_disk_that_fills_up_before_the_order_is_back_costs_no_result(
     wreck.assert_orders_are_restored()
 
 
-def test_a_full_disk_is_no_trouble_of_a_partition_whose_order_was_not_changed(
+def test_a_full_disk_does_not_affect_partitions_without_a_new_order(
     wreck: Wreck, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = wreck.plan()
@@ -147,7 +143,7 @@ def test_a_full_disk_is_no_trouble_of_a_partition_whose_order_was_not_changed(
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_brokers_that_fall_silent_between_batches_cost_no_result_of_the_batches_before(wreck: Wreck) -> None:
+def test_silent_brokers_between_batches_keep_earlier_results(wreck: Wreck) -> None:
     def fall_silent_after_the_last_look() -> None:
         wreck.cluster.reads_until_silent = 2  # the restored order, and the end state
 
@@ -166,7 +162,7 @@ fates = st.sampled_from([Fate(), LOST_REQUEST, LOST_ANSWER, FAILED_OVER, FORBIDD
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(fates, max_size=6), st.lists(fates, max_size=4), st.integers(0, 4), st.integers(1, 2))
-def test_whatever_befalls_the_requests_the_report_is_true_and_a_rerun_converges(
+def test_after_any_faults_the_report_is_true_and_a_rerun_converges(
     make_wreck: MakeWreck, reorders: list[Fate], elections: list[Fate], stale_reads: int, attempts: int
 ) -> None:
     wreck = make_wreck(3)

@@ -42,7 +42,7 @@ def orders(wreck: Wreck) -> set[tuple[int, ...]]:
     return {each.replicas for each in wreck.cluster.states.values()}
 
 
-def test_the_topic_is_there_while_elections_run_and_gone_after_them(wreck: Wreck, in_topic: JournalOptions) -> None:
+def test_the_topic_exists_only_while_elections_run(wreck: Wreck, in_topic: JournalOptions) -> None:
     seen: list[bool] = []
     wreck.cluster.fates["elect"] = [Fate(before=lambda: seen.append(RUN_TOPIC in wreck.cluster.run_topic.topics))]
     report = wreck.run(journal=in_topic)
@@ -52,7 +52,7 @@ def test_the_topic_is_there_while_elections_run_and_gone_after_them(wreck: Wreck
     assert (orders(wreck), report.notes) == ({ORIGINAL}, ())
 
 
-def test_nothing_to_do_creates_no_topic(wreck: Wreck, in_topic: JournalOptions) -> None:
+def test_a_run_without_work_creates_no_topic(wreck: Wreck, in_topic: JournalOptions) -> None:
     wreck.run(Plan(CLUSTER_ID, "", (), ()), journal=in_topic)
     wreck.run(check_mode=True, journal=in_topic)
     assert wreck.cluster.run_topic.sent == []
@@ -71,9 +71,7 @@ def test_a_run_whose_journal_was_deleted_takes_the_lock_again_to_restore_its_ord
     assert (orders(wreck), wreck.cluster.pending(), wreck.cluster.run_topic.topics) == ({ORIGINAL}, (), {})
 
 
-def test_an_order_of_a_topic_that_is_re_created_while_the_journal_is_lost_is_nothing_to_restore(
-    wreck: Wreck, in_topic: JournalOptions
-) -> None:
+def test_orders_of_a_re_created_topic_are_not_restored(wreck: Wreck, in_topic: JournalOptions) -> None:
     """The new topic happens to have the order that the run had set."""
 
     def delete_both() -> None:
@@ -87,7 +85,7 @@ def test_an_order_of_a_topic_that_is_re_created_while_the_journal_is_lost_is_not
     assert wreck.cluster.pending() == ()
 
 
-def test_a_run_that_lost_the_lock_writes_nothing_more_and_says_so(wreck: Wreck, in_topic: JournalOptions) -> None:
+def test_a_run_that_lost_the_lock_stops_writing_and_reports_it(wreck: Wreck, in_topic: JournalOptions) -> None:
     """Another run takes the lock after the reorder, and is alive."""
     others: list[TopicLog] = []
 
@@ -109,7 +107,7 @@ def test_a_run_that_lost_the_lock_writes_nothing_more_and_says_so(wreck: Wreck, 
         assert each.replicas_after != ORIGINAL
 
 
-def test_what_a_dead_run_left_is_put_back_by_the_next_one(wreck: Wreck, in_topic: JournalOptions) -> None:
+def test_the_next_run_restores_the_orders_of_a_dead_run(wreck: Wreck, in_topic: JournalOptions) -> None:
     wreck.cluster.fates["reorder"] = [Fate(), *[Fate(errors={SECOND: -1})] * 3]
     first = wreck.run(journal=in_topic)
     assert [each.status for each in first.outcomes] == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
@@ -120,7 +118,7 @@ def test_what_a_dead_run_left_is_put_back_by_the_next_one(wreck: Wreck, in_topic
     assert (orders(wreck), wreck.cluster.pending(), wreck.cluster.run_topic.topics) == ({ORIGINAL}, (), {})
 
 
-def test_without_an_acl_the_file_takes_over_with_a_warning(wreck: Wreck, in_topic: JournalOptions) -> None:
+def test_without_an_acl_the_journal_is_a_file_with_a_warning(wreck: Wreck, in_topic: JournalOptions) -> None:
     wreck.cluster.run_topic.errors["CreateTopics"] = TOPIC_AUTHORIZATION_FAILED
     report = wreck.run(journal=in_topic)
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
@@ -128,7 +126,7 @@ def test_without_an_acl_the_file_takes_over_with_a_warning(wreck: Wreck, in_topi
     assert "Only runs of this user on this host see it" in report.notes[0]
 
 
-def test_in_a_container_a_file_that_would_be_lost_is_refused(
+def test_in_a_container_a_file_journal_is_refused(
     wreck: Wreck, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("AWX_ISOLATED_DATA_DIR", str(tmp_path))

@@ -35,7 +35,7 @@ FIRST, SECOND, THIRD = partitions(3)
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_another_leader_stops_the_run_and_later_batches_are_untouched(wreck: Wreck) -> None:
+def test_another_leader_stops_the_run_before_later_batches(wreck: Wreck) -> None:
     plan = wreck.plan()
     wreck.cluster.fates["reorder"] = [Fate(before=revive_as_last_known_leader(wreck, FIRST))]
     report = wreck.run(plan)
@@ -51,7 +51,7 @@ def test_another_leader_stops_the_run_and_later_batches_are_untouched(wreck: Wre
     wreck.assert_orders_are_restored()
 
 
-def test_a_leader_that_somebody_else_elects_meanwhile_is_never_called_ours(wreck: Wreck) -> None:
+def test_a_leader_elected_by_another_party_is_not_claimed(wreck: Wreck) -> None:
     def elect_another() -> None:
         wreck.cluster.change(SECOND, leader_id=BEHIND, isr=(BEHIND,), leader_epoch=8)
 
@@ -62,7 +62,7 @@ def test_a_leader_that_somebody_else_elects_meanwhile_is_never_called_ours(wreck
     wreck.assert_orders_are_restored()
 
 
-def test_what_changes_after_the_reorder_is_seen_before_the_election(wreck: Wreck) -> None:
+def test_changes_after_the_reorder_are_seen_before_the_election(wreck: Wreck) -> None:
     wreck.cluster.fates["reorder"] = [Fate(after=lambda: wreck.cluster.kill(BEST))]
     report = wreck.run()
     assert statuses(report) == [Status.REFUSED] * 3
@@ -71,7 +71,7 @@ def test_what_changes_after_the_reorder_is_seen_before_the_election(wreck: Wreck
     wreck.assert_orders_are_restored()
 
 
-def test_what_changes_after_an_attempt_is_seen_before_the_next(wreck: Wreck) -> None:
+def test_changes_after_an_attempt_are_seen_before_the_next(wreck: Wreck) -> None:
     def reorder_by_another_hand() -> None:
         wreck.cluster.change(SECOND, replicas=(2, 3, 1))
 
@@ -88,7 +88,7 @@ RECREATED = "B" * 22
 
 
 @pytest.mark.parametrize("first_look", ["hidden", "of another topic"])
-def test_what_only_the_first_look_shows_settles_nothing(wreck: Wreck, first_look: str) -> None:
+def test_an_old_first_read_ends_no_partition(wreck: Wreck, first_look: str) -> None:
     """A broker with old metadata may show the old topic of the same name, with a leader."""
     see, looks = wreck.cluster.see, iter([first_look])
 
@@ -119,7 +119,7 @@ MEDDLING = [
 
 @pytest.mark.parametrize(("values", "reason"), MEDDLING)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_what_somebody_else_set_meanwhile_is_theirs_and_stays(
+def test_an_order_set_by_another_party_is_left_as_it_is(
     wreck: Wreck, when: str, values: dict[str, Any], reason: str
 ) -> None:
     def meddle() -> None:
@@ -150,7 +150,7 @@ def test_a_reassignment_that_began_meanwhile_is_not_overwritten(wreck: Wreck) ->
     assert wreck.unfinished() == ()
 
 
-def test_orders_that_cannot_be_looked_at_are_not_overwritten_and_the_next_run_puts_them_back(wreck: Wreck) -> None:
+def test_unreadable_orders_are_left_to_the_next_run(wreck: Wreck) -> None:
     def fall_silent_after_the_election_is_seen() -> None:
         wreck.cluster.reads_until_silent = 1
 
@@ -167,7 +167,7 @@ def test_orders_that_cannot_be_looked_at_are_not_overwritten_and_the_next_run_pu
     wreck.assert_orders_are_restored()
 
 
-def test_a_new_leader_that_dies_at_once_is_no_recovery(wreck: Wreck) -> None:
+def test_a_leader_that_dies_at_once_is_a_failure(wreck: Wreck) -> None:
     wreck.cluster.fates["reorder"] = [Fate(), Fate(before=lambda: wreck.cluster.kill(BEST))]
     report = wreck.run()
     assert statuses(report) == [Status.FAILED] * 3
@@ -176,7 +176,7 @@ def test_a_new_leader_that_dies_at_once_is_no_recovery(wreck: Wreck) -> None:
     wreck.assert_orders_are_restored()
 
 
-def test_an_order_that_cannot_be_put_back_stays_in_the_journal_and_the_next_run_puts_it_back(wreck: Wreck) -> None:
+def test_an_unrestored_order_stays_in_the_journal_for_the_next_run(wreck: Wreck) -> None:
     plan = wreck.plan()
     wreck.cluster.fates["reorder"] = [Fate(), FORBIDDEN]
     report = wreck.run(plan)
@@ -194,7 +194,7 @@ def test_an_order_that_cannot_be_put_back_stays_in_the_journal_and_the_next_run_
     wreck.assert_orders_are_restored()
 
 
-def test_a_cluster_that_falls_silent_leaves_the_result_unknown(wreck: Wreck) -> None:
+def test_results_are_unknown_if_the_cluster_stops_answering(wreck: Wreck) -> None:
     def fall_silent() -> None:
         wreck.cluster.reads_until_silent = 0
 

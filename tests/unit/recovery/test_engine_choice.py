@@ -31,7 +31,7 @@ def test_the_number_of_replicas_or_the_operator_decides(
     assert Engines(options).needs_spark(replicas) is needs_spark
 
 
-def test_few_replicas_start_nothing() -> None:
+def test_few_replicas_do_not_start_spark() -> None:
     with Engines(None) as engines:
         engines.start_if_needed(MOST_IN_PROCESS)
         assert isinstance(engines.engine_for(MOST_IN_PROCESS), InProcess)

@@ -38,19 +38,19 @@ def evidence() -> Evidence:
     )
 
 
-def test_evidence_comes_back_as_it_was(evidence: Evidence, tmp_path: Path) -> None:
+def test_read_evidence_equals_written_evidence(evidence: Evidence, tmp_path: Path) -> None:
     write_evidence(evidence, tmp_path / "evidence")
     assert read_evidence(tmp_path / "evidence", evidence.cluster_id) == evidence
 
 
-def test_evidence_of_nothing_comes_back_too(evidence: Evidence, tmp_path: Path) -> None:
+def test_empty_evidence_is_read_back(evidence: Evidence, tmp_path: Path) -> None:
     nothing = replace(evidence, replica_logs=evidence.replica_logs.slice(0, 0), partitions=())
     write_evidence(nothing, tmp_path / "evidence")
     assert read_evidence(tmp_path / "evidence") == nothing
 
 
 @pytest.mark.parametrize("found", ["a directory", "a file"])
-def test_what_exists_is_never_overwritten(evidence: Evidence, tmp_path: Path, found: str) -> None:
+def test_an_existing_path_is_never_overwritten(evidence: Evidence, tmp_path: Path, found: str) -> None:
     path = tmp_path / "evidence"
     path.mkdir() if found == "a directory" else path.write_text("mine")
     with pytest.raises(EvidenceError, match="exists: evidence is never overwritten"):
@@ -58,7 +58,7 @@ def test_what_exists_is_never_overwritten(evidence: Evidence, tmp_path: Path, fo
     assert not path.is_dir() or not [*path.iterdir()]
 
 
-def test_a_directory_that_cannot_be_made_is_named(evidence: Evidence, tmp_path: Path) -> None:
+def test_the_error_names_a_directory_that_cannot_be_created(evidence: Evidence, tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="missing/evidence cannot be made: No such file or directory"):
         write_evidence(evidence, tmp_path / "missing" / "evidence")
 
@@ -82,7 +82,7 @@ def test_damaged_evidence_is_refused(evidence: Evidence, tmp_path: Path, file: s
         read_evidence(tmp_path / "evidence")
 
 
-def test_two_gathers_are_never_mixed(evidence: Evidence, tmp_path: Path) -> None:
+def test_files_of_two_gathers_are_refused(evidence: Evidence, tmp_path: Path) -> None:
     write_evidence(evidence, tmp_path / "one")
     write_evidence(replace(evidence, gathered_at="2026-01-02T03:04:06Z"), tmp_path / "two")
     (tmp_path / "two" / PARTITIONS_FILE).replace(tmp_path / "one" / PARTITIONS_FILE)
@@ -98,7 +98,7 @@ def test_two_gathers_are_never_mixed(evidence: Evidence, tmp_path: Path) -> None
         ({"kafkaops.recovery": '{"format": 2}'}, "has format 2; this version of the collection reads format 1"),
     ],
 )
-def test_a_stamp_that_is_not_ours_is_refused(
+def test_a_foreign_stamp_is_refused(
     evidence: Evidence, tmp_path: Path, metadata: dict[str, str] | None, complaint: str
 ) -> None:
     write_evidence(evidence, tmp_path / "evidence")

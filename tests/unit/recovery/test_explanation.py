@@ -16,7 +16,7 @@ def one(broker_id: int, epoch: int | None, end: int, *flags: Flag, start: int = 
     return Standing(broker_id, epoch, start, end, flags)
 
 
-def test_nobody_answered() -> None:
+def test_no_replica_answered() -> None:
     assert explain_ranks([]) == []
 
 
@@ -86,7 +86,7 @@ def test_every_flag_is_put_into_words() -> None:
     )
 
 
-def test_of_a_tiered_topic_the_own_disk_decides_before_the_place() -> None:
+def test_for_tiered_topics_the_local_log_start_decides_before_the_place() -> None:
     whole, rebuilt = one(2, 7, 10)._replace(local_log_start_offset=0), one(1, 7, 10)._replace(local_log_start_offset=8)
     assert explain_ranks([whole, rebuilt]) == [
         "rank 1: last written epoch 7 is the highest, log end offset 10, as broker 1, but its own disk has more: from "
@@ -96,7 +96,7 @@ def test_of_a_tiered_topic_the_own_disk_decides_before_the_place() -> None:
     ]
 
 
-def test_of_a_tiered_topic_equal_disks_leave_it_to_the_place() -> None:
+def test_for_tiered_topics_the_place_decides_between_equal_disks() -> None:
     first, second = (one(broker_id, 7, 10)._replace(local_log_start_offset=8) for broker_id in (2, 1))
     assert explain_ranks([first, second]) == [
         "rank 1: last written epoch 7 is the highest, log end offset 10; equal to broker 1, but first in the replica "

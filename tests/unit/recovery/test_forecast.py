@@ -54,7 +54,7 @@ def test_a_dead_last_leader_held_at_least_what_its_last_followers_hold() -> None
     ]
 
 
-def test_nothing_is_known_of_the_last_leader_when_there_were_leaders_since_the_survivors_wrote() -> None:
+def test_the_last_leader_is_unknown_if_others_led_since_the_candidates_wrote() -> None:
     partition = an_offline_partition(isr=(1,), elr=None, last_known_elr=None, leader_epoch=7)
     (only,) = forecasts(a_candidate(3, (0, 150)), silent=(1,), partition=partition)
     assert only.against[0].lost is None
@@ -65,7 +65,7 @@ def test_nothing_is_known_of_the_last_leader_when_there_were_leaders_since_the_s
     )
 
 
-def test_nothing_is_known_of_a_silent_replica_that_did_not_lead_last() -> None:
+def test_a_silent_replica_that_was_not_the_last_leader_is_unknown() -> None:
     (only,) = forecasts(a_candidate(3, (0, 150)), silent=(1, 2))
     assert [each.lost for each in only.against] == [(), None]
 
@@ -89,7 +89,7 @@ def test_a_silent_follower_of_the_only_leader_ever_holds_no_more_than_that_leade
     assert [each.at_most for each in forecasts(later, silent=(3,))] == [None]
 
 
-def test_an_only_leader_that_lacks_what_a_follower_holds_vouches_for_nobody() -> None:
+def test_an_only_leader_that_lacks_records_bounds_no_silent_replica() -> None:
     """Its log was emptied or replaced: then it gives no bound for silent replicas."""
     for lacking in (a_candidate(1), a_candidate(1, (0, 5))):
         found = forecasts(a_candidate(3, (0, 10)), lacking, silent=(2,))
@@ -123,7 +123,7 @@ def test_a_record_that_two_replicas_hold_is_lost_once() -> None:
     )
 
 
-def test_what_retention_deleted_on_the_candidate_is_no_loss_but_is_reported() -> None:
+def test_records_that_retention_deleted_are_reported_but_not_lost() -> None:
     (retained, full) = forecasts(a_candidate(3, (0, 100), log_start_offset=80), a_candidate(2, (0, 100)))
     assert retained.lost == full.lost == ()
     assert retained.against[0].deleted == (EpochRange(0, 0, 80),)
@@ -145,7 +145,7 @@ def test_logs_with_a_gap_between_them() -> None:
     )
 
 
-def test_what_is_newer_than_a_log_cannot_have_been_deleted_from_it() -> None:
+def test_records_newer_than_a_log_were_never_deleted_from_it() -> None:
     newer, older = forecasts(a_candidate(3, (2, 15)), a_candidate(2, (0, 30), log_start_offset=20))
     assert (older.lost, older.against[0].deleted, older.against[0].undetermined) == ((EpochRange(2, 0, 15),), (), ())
     assert newer.lost == (EpochRange(0, 20, 30),)
@@ -157,12 +157,12 @@ def test_a_wiped_replica_loses_everything() -> None:
     assert describe_forecast(wiped) == "electing 2 loses offsets 0..14 (15 records) that replica 3 holds"
 
 
-def test_a_log_that_retention_emptied_holds_nothing_and_loses_only_what_came_after() -> None:
+def test_a_log_emptied_by_retention_loses_only_later_records() -> None:
     _best, emptied = forecasts(a_candidate(3, (2, 15)), a_candidate(2, (2, 10), log_start_offset=10))
     assert emptied.lost == (EpochRange(2, 10, 15),)
 
 
-def test_records_without_epochs_cannot_be_compared_and_are_not_taken_for_nothing() -> None:
+def test_the_loss_of_records_without_epochs_is_unknown() -> None:
     with_epochs, without = forecasts(a_candidate(3, (0, 10)), a_candidate(2, log_end_offset=40))
     assert with_epochs.against[0].lost is None
     assert without.against[0].lost is None
@@ -173,14 +173,14 @@ def test_records_without_epochs_cannot_be_compared_and_are_not_taken_for_nothing
     )
 
 
-def test_the_limit_holds_against_what_is_known() -> None:
+def test_the_limit_applies_to_the_known_loss() -> None:
     longer, shorter = forecasts(a_candidate(3, (0, 150)), a_candidate(2, (0, 100)), silent=(1,))
     assert explain_limit_refusal(0, longer) is None
     assert explain_limit_refusal(50, shorter) is None
     assert explain_limit_refusal(49, shorter) == "electing 2 loses 50 records or more, and the limit is 49"
 
 
-def test_a_loss_that_is_unknown_is_not_below_the_limit() -> None:
+def test_an_unknown_loss_exceeds_the_limit() -> None:
     logs = a_candidate(3, (0, 10)), a_candidate(2, log_end_offset=40)
     for each, other in zip(forecasts(*logs, silent=(1,)), (2, 3), strict=True):
         assert explain_limit_refusal(1000, each) == (

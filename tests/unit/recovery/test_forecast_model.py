@@ -80,7 +80,7 @@ def test_the_same_epoch_and_offset_is_the_same_record(log: FakeReplicatedLog) ->
 
 @settings(max_examples=MANY)
 @given(outages())
-def test_the_loss_against_those_that_answered_is_exact_but_for_what_is_unknown(log: FakeReplicatedLog) -> None:
+def test_the_loss_against_replicas_that_answered_is_exact_except_undetermined_records(log: FakeReplicatedLog) -> None:
     candidates = log.candidates()
     for each in forecast_losses(log.state(), candidates, ()):
         others = {one.broker_id for one in candidates} - {each.broker_id}
@@ -98,7 +98,7 @@ def test_the_loss_against_those_that_answered_is_exact_but_for_what_is_unknown(l
 
 @settings(max_examples=MANY)
 @given(outages())
-def test_logs_part_where_their_records_begin_to_differ(log: FakeReplicatedLog) -> None:
+def test_the_divergence_offset_is_the_first_different_record(log: FakeReplicatedLog) -> None:
     for each in forecast_losses(log.state(), log.candidates(), ()):
         mine = log.replicas[each.broker_id]
         for against in each.against:
@@ -112,7 +112,7 @@ def test_logs_part_where_their_records_begin_to_differ(log: FakeReplicatedLog) -
 
 @settings(max_examples=MANY)
 @given(outages())
-def test_what_is_known_of_the_dead_is_true(log: FakeReplicatedLog) -> None:
+def test_the_known_records_of_silent_replicas_are_true(log: FakeReplicatedLog) -> None:
     silent = log.replicas.keys() - log.alive
     for each in forecast_losses(log.state(), log.candidates(), silent):
         mine = log.replicas[each.broker_id]
@@ -145,7 +145,7 @@ def test_without_unclean_elections_rank_1_holds_every_acknowledged_record_that_a
 
 @settings(max_examples=MANY)
 @given(outages())
-def test_where_a_candidate_holds_all_that_the_others_hold_rank_1_does_too(log: FakeReplicatedLog) -> None:
+def test_rank_1_holds_all_records_if_any_candidate_does(log: FakeReplicatedLog) -> None:
     candidates = log.candidates()
     forecasts = forecast_losses(log.state(), candidates, ())
     has_all = [each for each in forecasts if each.at_most == 0]
@@ -153,7 +153,7 @@ def test_where_a_candidate_holds_all_that_the_others_hold_rank_1_does_too(log: F
     assert not forecasts[0].lost
 
 
-def test_rank_1_can_lose_what_consumers_could_read_but_no_producer_saw_acknowledged() -> None:
+def test_rank_1_can_lose_records_that_were_read_but_not_acknowledged() -> None:
     """Raft's figure 8: a leader that writes nothing commits records of an older epoch."""
     log = FakeReplicatedLog(range(1, 4))
     log.append(2)

@@ -93,13 +93,13 @@ def test_brokers_that_cannot_be_asked_are_named_with_their_state(engine: Engine)
     }
 
 
-def test_nothing_asked_for_is_no_rows(engine: Engine) -> None:
+def test_no_partitions_give_no_rows(engine: Engine) -> None:
     table = gather(engine, REFERENCE, [a_broker(1)], [], 10_000, ask=FakeBrokers())
     assert table.num_rows == 0
     assert engine.rank(table).num_rows == 0
 
 
-def test_one_broken_answer_costs_the_others_nothing(engine: Engine) -> None:
+def test_a_broken_answer_does_not_affect_other_brokers(engine: Engine) -> None:
     ask = FakeBrokers(broken={1: "no such thing"}, forgetful=frozenset({2}))
     rows = reported(gather(engine, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask))
     assert rows.keys() == EVERY_REPLICA
@@ -113,7 +113,7 @@ def test_one_broken_answer_costs_the_others_nothing(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "question", [asking.AskReplicas(), asking.AskReplicas(native_key=1020)], ids=["public", "native"]
 )
-def test_an_executor_without_kafka_python_says_so_in_words(
+def test_an_executor_without_kafka_python_reports_it(
     monkeypatch: pytest.MonkeyPatch, question: asking.AskBroker
 ) -> None:
     monkeypatch.setattr(asking, "find_spec", {"kafka": None}.get)
@@ -125,7 +125,7 @@ def test_an_executor_without_kafka_python_says_so_in_words(
     assert "lacks kafka-python: install it there" in row["error"]
 
 
-def test_hung_brokers_do_not_wait_for_one_another(engine: Engine) -> None:
+def test_hung_brokers_are_asked_at_the_same_time(engine: Engine) -> None:
     """All brokers except one hang, and there are few task slots: a queue would take one deadline after another."""
     ids, deadline_ms = range(1, 101), 10_000
     partitions = [a_partition("orders", broker_id, (broker_id,)) for broker_id in ids]
@@ -137,13 +137,13 @@ def test_hung_brokers_do_not_wait_for_one_another(engine: Engine) -> None:
     assert 1 <= deadlines < 2
 
 
-def test_an_asker_that_overruns_the_deadline_is_given_up(engine: Engine) -> None:
+def test_a_broker_still_being_asked_after_the_deadline_is_hung(engine: Engine) -> None:
     ask = FakeBrokers(deaf_to_deadline=frozenset({2}))
     table = gather(engine, REFERENCE, [a_broker(1), a_broker(2), a_broker(3)], PARTITIONS, 10_000, ask=ask)
     assert causes(table) == {1: {None}, 2: {"hung"}, 3: {None}}
 
 
-def test_a_lost_task_is_run_again_and_reports_nothing_twice(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_lost_task_is_run_again_without_duplicate_rows(spark: SparkSession, tmp_path: Path) -> None:
     engine = OnSpark(spark)
     brokers = [a_broker(1), a_broker(2), a_broker(3)]
     undisturbed = gather(engine, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers())

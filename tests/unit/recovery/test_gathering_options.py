@@ -26,12 +26,12 @@ NOTHING: dict[str, Any] = dict.fromkeys(
 )
 
 
-def test_nothing_said_is_no_choice_of_spark_and_the_public_rpcs() -> None:
+def test_the_defaults_are_no_chosen_spark_and_public_rpcs() -> None:
     how = read_gathering_options(PUBLIC)
     assert (how.native, how.spark, how.settings_reference) == (None, None, None)
 
 
-def test_a_cluster_needs_a_reference_of_its_own() -> None:
+def test_a_spark_cluster_needs_a_settings_reference() -> None:
     given = {**NOTHING, "master": "spark://spark:7077", "conf": {"spark.speculation": True, "spark.cores.max": 2}}
     with pytest.raises(SparkOptionsError, match="settings_reference"):
         read_gathering_options({**PUBLIC, "spark": given})
@@ -45,7 +45,7 @@ def test_a_cluster_needs_a_reference_of_its_own() -> None:
     assert not ranks_evidence.is_local
 
 
-def test_all_that_is_wrong_is_reported_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(KafkaOpsError) as refusal:
         read_gathering_options(
             {
@@ -65,7 +65,7 @@ def test_source_and_key_come_together(source: str, key: int | None) -> None:
         read_gathering_options({**PUBLIC, "replica_log_source": source, "replica_log_api_key": key})
 
 
-def test_the_key_is_handed_on() -> None:
+def test_the_api_key_is_passed_on() -> None:
     how = read_gathering_options({**PUBLIC, "replica_log_source": "native", "replica_log_api_key": 1020})
     assert how.native is not None
     assert how.native.api_key == 1020

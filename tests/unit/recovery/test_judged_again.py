@@ -63,7 +63,7 @@ def again(election: PlannedElection, *answers: ReplicaLog, state: PartitionState
     return judged
 
 
-def test_a_replica_that_answers_now_is_a_candidate_like_those_of_the_plan() -> None:
+def test_a_replica_that_answers_now_becomes_a_candidate() -> None:
     election = planned(a_candidate(2, (5, 80)))
     answer = an_answer(3, (4, 50), start=20, size_bytes=900, is_future=True)
     judged = again(election, answer)
@@ -102,7 +102,7 @@ def test_of_equal_logs_the_first_in_the_replica_list_is_the_best(
     assert judged.designated_leader == answered
 
 
-def test_a_bare_designation_and_a_partition_that_is_not_there_are_not_judged_again() -> None:
+def test_bare_designations_and_missing_partitions_are_not_decided_again() -> None:
     election, more = planned(a_candidate(2, (5, 80))), an_answer(3, (5, 200))
     bare = replace(election, strategy=None)
     assert again(bare, more) == bare

@@ -33,7 +33,7 @@ def deleting(wreck: Wreck, *where: TopicPartition) -> Plan:
     )
 
 
-def test_what_a_live_loser_holds_is_saved_first_and_nobody_else_waits(wreck: Wreck) -> None:
+def test_tails_of_live_losers_are_saved_and_other_elections_do_not_wait(wreck: Wreck) -> None:
     seen: list[tuple[Sequence[LosersTail], set[TopicPartition]]] = []
 
     def save(tails: Sequence[LosersTail]) -> Mapping[TopicPartition, str]:
@@ -53,7 +53,7 @@ def test_a_partition_whose_records_could_not_be_saved_is_refused(wreck: Wreck) -
     assert {found[FIRST][0], found[THIRD][0]} == {Status.RECOVERED}
 
 
-def test_nothing_is_saved_in_check_mode_or_where_nobody_loses(wreck: Wreck) -> None:
+def test_nothing_is_saved_in_check_mode_or_without_losers(wreck: Wreck) -> None:
     def save(_tails: Sequence[LosersTail]) -> Mapping[TopicPartition, str]:
         raise AssertionError("nothing is to be saved")
 

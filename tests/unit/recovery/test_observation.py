@@ -57,7 +57,7 @@ def test_a_replica_that_was_silent_is_asked_for_its_lineage_and_others_for_their
     ]
 
 
-def test_of_a_bare_designation_only_the_designated_replica_is_asked(wreck: Wreck) -> None:
+def test_only_the_designated_replica_of_a_bare_designation_is_asked(wreck: Wreck) -> None:
     plan = plan_from_designations(wreck.cluster, {FIRST: BEST, SECOND: BEHIND, THIRD: BEST})
     assert asked(wreck, plan) == [
         (BEHIND, (SECOND,), frozenset({SECOND})),

@@ -33,15 +33,15 @@ def test_an_empty_log_is_about_to_lead(partition: PartitionState) -> None:
     )
 
 
-def test_no_warning_where_the_next_leader_holds_all_that_others_hold() -> None:
+def test_no_warning_if_the_next_leader_holds_all_records() -> None:
     assert warned(ON_3_9, a_candidate(1, (0, 15)), a_candidate(2, (0, 10))) is None
 
 
 @pytest.mark.parametrize("partition", [ON_3_9, ON_4_3])
-def test_no_warning_of_the_best_replica_though_a_longer_log_is_of_an_older_epoch(partition: PartitionState) -> None:
+def test_no_warning_of_the_best_replica_despite_a_longer_older_log(partition: PartitionState) -> None:
     assert warned(partition, a_candidate(1, (0, 10), (2, 15)), a_candidate(2, (0, 10), (1, 30))) is None
 
 
-def test_no_warning_where_nobody_is_elected() -> None:
+def test_no_warning_if_no_leader_is_elected() -> None:
     stopped = an_offline_partition(isr=(1,), offline=(1,))
     assert warned(stopped, a_candidate(3, (0, 15)), a_candidate(1)) is None

@@ -52,7 +52,7 @@ _OFFLINE = PartitionState("true", 0, "A" * 22, -1, 1, (1, 2), (), None, None, (1
     ],
     ids=["tiered", "not tiered", "no value", "hidden"],
 )
-def test_which_topics_are_tiered_is_asked_for_offline_ones_only(
+def test_only_topics_with_offline_partitions_are_asked_whether_they_are_tiered(
     cluster: FakeCluster, answer: TopicConfig | None, known: dict[str, bool]
 ) -> None:
     asked = []
@@ -71,7 +71,7 @@ def test_which_topics_are_tiered_is_asked_for_offline_ones_only(
     "error",
     [NoBrokerAnswersError("DescribeConfigs", []), RequestRefusedError("DescribeConfigs", 29, "no", is_transient=False)],
 )
-def test_what_cannot_be_read_is_unknown_and_holds_nothing_up(cluster: FakeCluster, error: Exception) -> None:
+def test_unreadable_configs_are_unknown_and_raise_nothing(cluster: FakeCluster, error: Exception) -> None:
     def refuse(_topics: list[str], _name: str) -> dict[str, TopicConfig]:
         raise error
 
@@ -119,9 +119,7 @@ def test_one_broker_is_enough_to_need_the_acknowledgement_and_not_enough_to_be_a
     assert read_policies(cluster, ["unset"], _ACKNOWLEDGED, online) == {"unset": Policy(Strategy.AGGRESSIVE)}
 
 
-def test_brokers_that_are_away_or_do_not_answer_are_passed_over(
-    cluster: FakeCluster, brokers_say: dict[int, str]
-) -> None:
+def test_missing_and_silent_brokers_are_ignored(cluster: FakeCluster, brokers_say: dict[int, str]) -> None:
     brokers_say |= {0: "false", 2: "true"}
     some = _brokers(BrokerState.ONLINE, BrokerState.ONLINE, BrokerState.HUNG)
     assert read_policies(cluster, ["unset"], _FROM_CONFIG, some) == {"unset": Policy(Strategy.BALANCED)}

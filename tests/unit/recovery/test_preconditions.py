@@ -85,7 +85,7 @@ def observation(
     return PartitionObservation(STATE._replace(**state), found, is_reassigning)
 
 
-def test_in_the_planned_world_the_election_goes_on() -> None:
+def test_an_unchanged_partition_is_elected() -> None:
     assert judge_election(ELECTION, observation()) == Judgement(None, "the longest log of the newest epoch")
 
 
@@ -95,7 +95,7 @@ def test_a_partition_that_has_a_leader_is_already_online(leader_id: int) -> None
     assert verdict == Judgement(Status.ALREADY_ONLINE, f"broker {leader_id} leads it: no unclean election is needed")
 
 
-def test_a_partition_that_is_gone_or_hidden_is_unknown() -> None:
+def test_a_deleted_or_hidden_partition_is_unknown() -> None:
     verdict = judge_election(ELECTION, PartitionObservation(None, {}, is_reassigning=False))
     assert verdict.status is Status.UNKNOWN
     assert "does not exist any more, or our principal needs DESCRIBE on the topic" in verdict.reason
@@ -112,7 +112,7 @@ def test_a_partition_that_is_gone_or_hidden_is_unknown() -> None:
         ),
     ],
 )
-def test_what_kafka_s_own_election_does_while_a_reassignment_runs(
+def test_the_reason_has_what_kafkas_own_election_does_during_a_reassignment(
     election: PlannedElection, state: dict[str, Any], said: str
 ) -> None:
     reason = judge_election(election, observation(is_reassigning=True, **state)).reason
@@ -120,7 +120,7 @@ def test_what_kafka_s_own_election_does_while_a_reassignment_runs(
     assert any(each.endswith(advice) for each in reason.split("; ")), reason
 
 
-def test_no_election_is_advised_where_nobody_can_lead() -> None:
+def test_no_election_is_advised_if_no_broker_can_lead() -> None:
     nobody = observation({2: silent(2), 3: silent(3)}, is_reassigning=True, offline_replicas=(1, 2, 3, 4))
     assert "completes only with a leader: no broker can lead it now" in judge_election(ELECTION, nobody).reason
 
@@ -193,7 +193,7 @@ CHANGES: dict[str, tuple[PartitionObservation, str]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_world_refuses_the_election_and_says_how(change: str) -> None:
+def test_a_change_since_the_plan_refuses_the_election_with_a_reason(change: str) -> None:
     observed, reason = CHANGES[change]
     verdict = judge_election(ELECTION, observed)
     assert verdict.status is Status.REFUSED
@@ -215,7 +215,7 @@ def test_a_changed_world_refuses_the_election_and_says_how(change: str) -> None:
         pytest.param(observation(elr=None, last_known_elr=None), id="the broker reports no ELR"),
     ],
 )
-def test_a_change_that_does_not_matter_stops_nothing(observed: PartitionObservation) -> None:
+def test_an_irrelevant_change_refuses_nothing(observed: PartitionObservation) -> None:
     assert judge_election(ELECTION, observed).status is None
 
 
@@ -250,9 +250,7 @@ def test_an_inline_designation_compares_no_candidate() -> None:
 
 
 @given(st.permutations(range(1, 6)), st.integers(1, 5))
-def test_behind_the_designated_leader_come_the_others_by_rank_and_then_the_silent_ones(
-    order: list[int], leader: int
-) -> None:
+def test_the_order_is_designated_leader_then_ranks_then_silent_replicas(order: list[int], leader: int) -> None:
     found = order_for_designated(replace(ELECTION, replicas=tuple(order), designated_leader=leader))
     assert sorted(found) == sorted(order)
     ranked = [each for each in (3, 2) if each != leader]
@@ -271,14 +269,14 @@ def test_behind_the_designated_leader_come_the_others_by_rank_and_then_the_silen
         pytest.param((1, 2, 3, 4), (1,), (1,), (3, 2, 1, 4), id="and would be needed"),
     ],
 )
-def test_the_order_is_changed_only_where_that_matters(
+def test_the_order_is_changed_only_if_it_matters(
     replicas: tuple[int, ...], offline: tuple[int, ...], unregistered: tuple[int, ...], order: tuple[int, ...]
 ) -> None:
     state = STATE._replace(replicas=replicas, isr=(), offline_replicas=offline)
     assert find_election_order(replace(ELECTION, replicas=replicas), state, unregistered) == order
 
 
-def test_an_order_that_names_an_unregistered_broker_is_refused_only_where_a_new_one_is_needed() -> None:
+def test_an_unregistered_broker_refuses_the_election_only_if_a_new_order_is_needed() -> None:
     verdict = judge_election(ELECTION, replace(observation(), unregistered=frozenset({1})))
     assert verdict.status is Status.REFUSED
     assert "broker 1 of its replica list is not registered" in verdict.reason
@@ -293,7 +291,7 @@ def test_every_unregistered_replica_is_named_and_the_first_one_is_to_be_started(
     assert "start broker 1 with its own disk" in verdict.reason
 
 
-def test_an_ordinary_election_needs_no_order_so_that_nothing_is_left_out_or_refused() -> None:
+def test_an_ordinary_election_drops_and_refuses_nothing() -> None:
     observed = replace(observation(isr=(), elr=(2, 4)), unregistered=frozenset({1}), removing=(1,))
     assert find_dropped(replace(ORDINARY, dropped=(1,)), observed) == ()
     assert [*find_registration_obstacles(ORDINARY, observed)] == []
@@ -307,7 +305,7 @@ def test_an_order_with_another_replica_first_is_refused() -> None:
     assert "the controller would elect broker 2, not the designated 3" in reason
 
 
-def test_a_replica_of_another_broker_is_never_put_into_the_order() -> None:
+def test_a_broker_without_a_replica_never_enters_the_order() -> None:
     election = replace(ELECTION, candidates=(*ELECTION.candidates, a_candidate(9, 3, 5, 10)))
     assert order_for_designated(election) == (3, 2, 1, 4)
 
@@ -331,7 +329,7 @@ def test_a_designated_replica_that_was_fenced_itself_is_not_better_than_itself()
     assert judge_election(replace(ELECTION, candidates=(fenced, ELECTION.candidates[1])), observation()).status is None
 
 
-def test_a_better_replica_that_was_fenced_in_the_plan_and_is_not_now_calls_for_a_new_plan() -> None:
+def test_a_better_replica_that_is_unfenced_now_needs_a_new_plan() -> None:
     fenced = replace(ELECTION.candidates[0], flags=(Flag.FENCED,))
     second = replace(ELECTION, designated_leader=2, candidates=(fenced, ELECTION.candidates[1]))
     assert judge_election(second, observation(offline_replicas=(1, 3))).status is None
@@ -355,13 +353,11 @@ ORDINARY = replace(ELECTION, election_type=ElectionType.PREFERRED, designated_le
         pytest.param({"elr": (), "last_known_elr": (2,)}, "no member of the ISR or ELR can lead it", id="nobody is"),
     ],
 )
-def test_an_ordinary_election_goes_on_only_where_the_designated_member_will_be_elected(
-    changes: dict[str, Any], reason: str | None
-) -> None:
+def test_an_ordinary_election_must_elect_the_designated_member(changes: dict[str, Any], reason: str | None) -> None:
     verdict = judge_election(ORDINARY, observation(**{"isr": (), **changes}))
     assert verdict.status is (None if reason is None else Status.REFUSED)
     assert (reason or "") in verdict.reason
 
 
-def test_acceptable_are_replicas_that_are_not_offline() -> None:
+def test_replicas_that_are_not_offline_are_acceptable() -> None:
     assert acceptable_replicas(STATE._replace(replicas=(1, 2, 3), offline_replicas=(2, 9))) == {1, 3}

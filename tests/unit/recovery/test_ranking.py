@@ -42,12 +42,12 @@ def rank(*logs: ReplicaLog, fenced: frozenset[int] = frozenset()) -> Ranked:
     return {row["broker_id"]: (row["rank"], row["flags"]) for row in rows}
 
 
-def test_a_longer_log_of_an_older_epoch_loses() -> None:
+def test_a_longer_log_of_an_older_epoch_ranks_lower() -> None:
     found = rank(a_log("t", 0, 1, (6, 2000)), a_log("t", 0, 2, (6, 1000), (7, 1500)))
     assert found == {1: (2, ["diverged"]), 2: (1, [])}
 
 
-def test_of_one_epoch_the_longer_log_wins() -> None:
+def test_the_longer_log_of_the_same_epoch_ranks_higher() -> None:
     found = rank(a_log("t", 0, 1, (7, 1400)), a_log("t", 0, 2, (7, 1500)))
     assert found == {1: (2, []), 2: (1, [])}
 
@@ -57,7 +57,7 @@ def test_equal_logs_rank_by_the_replica_list() -> None:
     assert found == {3: (1, []), 1: (2, []), 2: (3, [])}
 
 
-def test_of_a_tiered_topic_a_whole_disk_comes_before_one_that_was_rebuilt_from_the_tier() -> None:
+def test_for_tiered_topics_a_whole_disk_ranks_before_a_rebuilt_one() -> None:
     def tiered(broker_id: int, local: int | None) -> ReplicaLog:
         return replace(a_log("t", 0, broker_id, (7, 10)), is_tiered=True, local_log_start_offset=local)
 
@@ -72,7 +72,7 @@ def test_an_empty_log_comes_last_and_is_flagged() -> None:
     assert found == {1: (2, ["empty_log"]), 2: (1, [])}
 
 
-def test_replicas_that_answered_nothing_have_no_rank() -> None:
+def test_silent_replicas_have_no_rank() -> None:
     half_reported = replace(a_log("t", 0, 3, (9, 9)), log_start_offset=None)
     hung = ReplicaLog("t", 0, 1, cause=Cause.HUNG)
     void = replace(a_log("t", 0, 4, (9, 9)), cause=Cause.RESTARTED)
@@ -159,7 +159,7 @@ def logs_of(partitions: Sequence[Sequence[Model]]) -> list[ReplicaLog]:
 
 
 @given(partitions)
-def test_ranking_agrees_with_a_look_at_every_record(partitions: list[list[Model]]) -> None:
+def test_ranking_agrees_with_a_comparison_of_every_record(partitions: list[list[Model]]) -> None:
     table = rank_table(to_table(logs_of(partitions)))
     assert table.schema.equals(RANKED_SCHEMA)
     found: dict[int, Ranked] = {}

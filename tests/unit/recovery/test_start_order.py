@@ -65,7 +65,7 @@ _LAST_LEADER_IS_BACK = an_offline_partition(elr=(2,), last_known_elr=(1,), offli
     ],
     ids=["one of two ELR members", "the other member came back unclean", "the last leader is back already"],
 )
-def test_who_is_elected_depends_on_how_an_elr_member_stopped(
+def test_the_election_depends_on_how_an_elr_member_stopped(
     partition: PartitionState, broker_id: int, after_unclean_stop: str
 ) -> None:
     assert will(advice(partition)[broker_id]) == [
@@ -96,7 +96,7 @@ def test_brokers_rank_by_leaderships_then_eligibility_then_replicas_then_id() ->
     ) == [4, 2, 3, 1]
 
 
-def test_partitions_that_come_back_anyway_need_no_broker() -> None:
+def test_partitions_that_get_a_leader_anyway_need_no_broker() -> None:
     assert order(an_offline_partition(elr=(1, 2), last_known_elr=(1,), offline=(1,))) == []
     assert order(an_offline_partition(elr=(), last_known_elr=(3,), offline=(1, 2))) == []
 
@@ -108,7 +108,7 @@ def test_partitions_are_listed_up_to_the_limit_and_counted_beyond_it() -> None:
     assert (only.replica_of, only.always_back) == (30, 30)
 
 
-def test_in_words() -> None:
+def test_advice_as_text() -> None:
     found = advice(ONLY_THREE_IS_UP, an_offline_partition(partition=1, isr=(1,), elr=(), offline=(1, 4)))
     assert describe_advice(found[1]) == (
         "broker 1: last leader of 2, in the ISR or ELR of 2, alone for 1, replica of 2 partitions; "
@@ -118,7 +118,7 @@ def test_in_words() -> None:
     )
 
 
-def test_a_broker_that_brings_nothing_back_by_itself() -> None:
+def test_a_broker_whose_return_recovers_nothing() -> None:
     found = advice(an_offline_partition(elr=(), last_known_elr=(), offline=(1, 2)))
     assert describe_advice(found[1]) == (
         "broker 1: last leader of 0, in the ISR or ELR of 0, replica of 1 partition; "
@@ -126,7 +126,7 @@ def test_a_broker_that_brings_nothing_back_by_itself() -> None:
     )
 
 
-def test_an_unfenced_broker_lost_a_log_dir_and_an_unknown_one_is_named_so() -> None:
+def test_an_unfenced_broker_has_lost_a_log_dir_and_an_unknown_broker_is_unregistered() -> None:
     online = Broker(1, "kafka1", 9092, None, False, BrokerState.ONLINE)
     first, second = find_start_order([ONLY_THREE_IS_UP], [online])
     assert (
@@ -151,7 +151,7 @@ members = st.lists(st.integers(1, 4), unique=True, max_size=3)
         )
     )
 )
-def test_every_broker_that_is_away_is_there_once_and_every_count_within_its_replicas(
+def test_every_missing_broker_is_listed_once_with_plausible_counts(
     partitions: list[PartitionState],
 ) -> None:
     found = find_start_order(partitions, FENCED)

@@ -77,27 +77,27 @@ GIVEN_UP = [
 
 
 @pytest.mark.parametrize("row", GIVEN_UP, ids=lambda row: row.name)
-def test_nobody_waits_for_a_broker_that_was_given_up(row: Row) -> None:
+def test_lost_brokers_are_not_waited_for(row: Row) -> None:
     for strategy in row.strategies:
         ruling = apply_strategy(strategy, an_offline_partition(**row.partition), row.acceptable, row.answered, {1})
         assert (ruling.step, ruling.rule, ruling.awaited) == (row.step, KipRule(row.rule), row.awaited)
 
 
-def test_where_all_are_given_up_balanced_recovers_nothing() -> None:
+def test_balanced_recovers_nothing_if_all_brokers_are_lost() -> None:
     ruling = apply_strategy(BALANCED, an_offline_partition(**WITH_ELR), (), (), {1, 2, 3})
     assert ruling.step is Step.NEVER
     assert "given up: brokers 1, 2, 3" in ruling.reason
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
-def test_the_table(row: Row) -> None:
+def test_each_rule_of_kip_966(row: Row) -> None:
     for strategy in row.strategies:
         ruling = apply_strategy(strategy, an_offline_partition(**row.partition), row.acceptable, row.answered)
         assert (ruling.step, ruling.rule, ruling.awaited) == (row.step, KipRule(row.rule), row.awaited)
         assert all(str(broker_id) in ruling.reason for broker_id in row.awaited)
 
 
-def test_a_wait_says_for_whom_and_why() -> None:
+def test_a_wait_names_the_brokers_and_the_reason() -> None:
     partition = an_offline_partition(last_known_elr=(1, 2))
     assert apply_strategy(BALANCED, partition, {2, 3}, {3}).reason == (
         "no replica is known to hold all committed records, and balanced first compares the last known ELR: "
@@ -148,7 +148,7 @@ def test_there_is_one_ruling_for_every_partition_without_a_leader(
 
 
 @given(partition=partitions, acceptable=brokers, answered=brokers)
-def test_each_strategy_recovers_what_the_more_careful_one_does(
+def test_each_strategy_recovers_at_least_what_the_more_careful_one_recovers(
     partition: PartitionState, acceptable: frozenset[int], answered: frozenset[int]
 ) -> None:
     recovers = [

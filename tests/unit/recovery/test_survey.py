@@ -56,7 +56,7 @@ def left_alone(found: Survey) -> dict[str, Status]:
     return {str(each.topic_partition): each.status for each in found.left_alone}
 
 
-def test_without_a_wish_all_that_is_offline_is_looked_at_but_for_internal_topics(cluster: FakeCluster) -> None:
+def test_by_default_all_offline_partitions_except_internal_ones_are_surveyed(cluster: FakeCluster) -> None:
     found = look(cluster)
     assert offline(found) == ["orders-0", "orders-2"]
     assert left_alone(found) == {"__consumer_offsets-0": Status.REFUSED}
@@ -75,7 +75,7 @@ def test_without_a_wish_all_that_is_offline_is_looked_at_but_for_internal_topics
         ([TopicPartition("__consumer_offsets", 0)], True, [3]),
     ],
 )
-def test_whoever_prepares_for_the_gather_hears_of_it_before_the_brokers_are_looked_at(
+def test_the_callback_runs_before_the_brokers_are_contacted(
     cluster: FakeCluster,
     monkeypatch: pytest.MonkeyPatch,
     wanted: list[TopicPartition] | None,
@@ -94,14 +94,14 @@ def test_whoever_prepares_for_the_gather_hears_of_it_before_the_brokers_are_look
     assert events == [*replicas, "brokers"]
 
 
-def test_internal_topics_are_looked_at_where_that_is_wished(cluster: FakeCluster) -> None:
+def test_internal_topics_are_surveyed_with_the_option(cluster: FakeCluster) -> None:
     found = look(cluster, include_internal=True)
     assert offline(found) == ["__consumer_offsets-0", "orders-0", "orders-2"]
     assert found.left_alone == ()
     assert cluster.described == [None]
 
 
-def test_everything_that_is_wished_for_is_offline_or_left_alone_with_a_reason(cluster: FakeCluster) -> None:
+def test_every_wanted_partition_is_offline_or_left_alone_with_a_reason(cluster: FakeCluster) -> None:
     wished = ["orders-2", "orders-1", "orders-9", "absent-0", "hidden-0", "__consumer_offsets-0", "orders-2"]
     wanted = [TopicPartition(topic, int(number)) for topic, number in (each.rsplit("-", 1) for each in wished)]
     found = look(cluster, wanted)
@@ -129,13 +129,13 @@ def test_everything_that_is_wished_for_is_offline_or_left_alone_with_a_reason(cl
     assert (online.leader_id, online.leader_epoch, online.replicas) == (2, 7, (1, 2, 3))
 
 
-def test_a_wish_for_nothing_is_not_a_wish_for_all(cluster: FakeCluster) -> None:
+def test_an_empty_selection_selects_nothing(cluster: FakeCluster) -> None:
     found = look(cluster, [])
     assert cluster.described == [set()]
     assert (offline(found), left_alone(found)) == ([], {})
 
 
-def test_that_all_is_well_is_not_believed_of_a_view_that_may_be_old(cluster: FakeCluster) -> None:
+def test_a_healthy_view_that_may_be_old_is_refused(cluster: FakeCluster) -> None:
     """A broker without contact to controllers returns its last metadata, which may show no outage."""
     cluster.doubt = "no other broker says how far its metadata is"
     with pytest.raises(UnconfirmedViewError, match="it may be old: no other broker says how far"):

@@ -56,9 +56,7 @@ def test_a_replica_that_was_rebuilt_from_the_tier_lacks_nothing_that_the_tier_ho
         (None, None, "offsets 0..149 are not known to be on its disk or in the tier"),
     ],
 )
-def test_what_is_known_to_be_nowhere_is_unknown_and_never_nothing(
-    local: int | None, last: int | None, said: str
-) -> None:
+def test_the_loss_of_records_missing_in_the_tier_is_unknown(local: int | None, last: int | None, said: str) -> None:
     found = of_first(tiered(3, local=local, last=last), tiered(2, local=0, last=None))
     assert (found.at_least, found.at_most, found.is_exact) == (0, None, False)
     assert said in describe_forecast(found)
@@ -68,7 +66,7 @@ def test_what_is_known_to_be_nowhere_is_unknown_and_never_nothing(
     assert refused.endswith("and the limit is 1000")
 
 
-def test_a_log_that_is_all_on_the_own_disk_needs_no_tier() -> None:
+def test_a_log_that_is_whole_on_its_own_disk_needs_no_tier() -> None:
     found = of_first(tiered(3, local=0, last=None), tiered(2, local=0, last=None))
     assert found.at_most == 0
     assert explain_limit_refusal(0, found) is None

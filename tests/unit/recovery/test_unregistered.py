@@ -66,7 +66,7 @@ def killed_before_the_election(wreck: Wreck, *partitions: TopicPartition) -> Non
         wreck.cluster.removing[each] = (DEAD,)
 
 
-def test_without_the_option_the_plan_names_it(gone: Wreck) -> None:
+def test_without_the_option_the_plan_names_the_unregistered_broker(gone: Wreck) -> None:
     plan = plan_of(gone, may_drop=False)
     assert [each.topic_partition for each in plan.elections] == [THIRD]
     assert [each.topic_partition for each in plan.left_alone] == [FIRST, SECOND]
@@ -90,7 +90,7 @@ def test_a_plan_that_drops_nothing_is_refused_and_nothing_is_changed(gone: Wreck
     assert gone.cluster.pending() == ()
 
 
-def test_with_the_option_it_is_dropped_and_the_others_are_put_back(gone: Wreck) -> None:
+def test_with_the_option_the_broker_is_dropped_and_the_order_restored(gone: Wreck) -> None:
     plan = plan_of(gone, may_drop=True)
     assert [each.dropped for each in plan.elections] == [(DEAD,), (DEAD,), ()]
     assert [each.dropped for each in outcomes_of_plan(plan)] == [(DEAD,), (DEAD,), ()]
@@ -122,7 +122,7 @@ def test_a_broker_that_is_registered_again_since_the_plan_is_kept(gone: Wreck) -
     assert "reorder without" not in gone.cluster.kinds()
 
 
-def test_a_live_replica_behind_the_designated_one_is_no_reason_to_drop(gone: Wreck) -> None:
+def test_no_drop_if_the_present_order_elects_the_designated_leader(gone: Wreck) -> None:
     """The plain order elects broker 3, and broker 4, which did not answer, before broker 2 if that fails."""
     gone.cluster.unfenced.add(4)
     gone.cluster.registered.add(4)
@@ -137,7 +137,7 @@ def test_a_live_replica_behind_the_designated_one_is_no_reason_to_drop(gone: Wre
     assert "reorder without" not in gone.cluster.kinds()
 
 
-def test_another_replica_that_is_away_leaves_the_removal_in_progress(gone: Wreck) -> None:
+def test_another_missing_replica_leaves_the_removal_in_progress(gone: Wreck) -> None:
     """The controller ends the removal when this replica is in sync: nothing is left to undo."""
     gone.cluster.registered.add(4)
     gone.cluster.change(FIRST, replicas=(DEAD, BEHIND, BEST, 4))
@@ -149,7 +149,7 @@ def test_another_replica_that_is_away_leaves_the_removal_in_progress(gone: Wreck
     assert gone.cluster.pending() == ()
 
 
-def test_a_rerun_after_a_kill_elects_in_the_order_that_stands(gone: Wreck) -> None:
+def test_a_rerun_after_a_kill_elects_in_the_present_order(gone: Wreck) -> None:
     killed_before_the_election(gone, FIRST)
     plan = plan_of(gone, may_drop=True)
     assert plan.elections[0].dropped == (DEAD,)
@@ -169,7 +169,7 @@ def test_a_rerun_after_a_kill_without_the_option_is_refused_by_name(gone: Wreck)
     assert "an order that drops broker 1" in refused[0].reason or "is not registered" in refused[0].reason
 
 
-def test_undoing_puts_only_the_order_of_the_others_back(gone: Wreck) -> None:
+def test_undoing_restores_only_the_order_of_the_other_replicas(gone: Wreck) -> None:
     killed_before_the_election(gone, FIRST)
     (looked,) = gone.run(NOTHING, check_mode=True).leftovers
     assert looked.undoing is Undoing.WOULD_RESTORE
@@ -193,7 +193,7 @@ def test_a_killed_run_that_had_dropped_nothing_leaves_nothing_to_undo(gone: Wrec
     assert gone.cluster.pending() == ()
 
 
-def test_an_order_that_was_refused_is_no_order_to_put_back(gone: Wreck) -> None:
+def test_a_refused_order_is_not_restored(gone: Wreck) -> None:
     """A run was killed before its first request. The controller also refuses the original order."""
     with open_journal(gone.cluster.journal_dir) as journal:
         journal.begin([replace(a_drop(FIRST), dropped=())])
@@ -217,7 +217,7 @@ def test_a_broker_that_came_back_while_it_was_being_removed_is_kept(gone: Wreck,
     assert gone.cluster.removing == {}
 
 
-def test_a_removal_that_somebody_cancelled_is_left_alone(gone: Wreck) -> None:
+def test_a_removal_canceled_by_another_party_is_left_alone(gone: Wreck) -> None:
     killed_before_the_election(gone, FIRST)
     gone.cluster.removing.clear()
     (undone,) = gone.run(NOTHING).leftovers
@@ -226,7 +226,7 @@ def test_a_removal_that_somebody_cancelled_is_left_alone(gone: Wreck) -> None:
     assert gone.cluster.writes == []
 
 
-def test_a_reassignment_of_somebody_else_is_not_ours(gone: Wreck) -> None:
+def test_a_reassignment_by_another_party_is_left_alone(gone: Wreck) -> None:
     killed_before_the_election(gone, FIRST)
     gone.cluster.removing[FIRST] = (BEHIND,)
     (undone,) = gone.run(NOTHING).leftovers
@@ -249,7 +249,7 @@ def test_a_failed_election_leaves_a_partition_that_the_next_run_recovers(gone: W
     assert orders(gone) == [BACK, BACK, PLAIN]
 
 
-def test_designations_drop_it_with_the_option_only(gone: Wreck) -> None:
+def test_designations_drop_the_broker_only_with_the_option(gone: Wreck) -> None:
     plan = plan_from_designations(gone.cluster, {FIRST: BEST, THIRD: BEST})
     refused = plan_drops(gone.cluster, plan, may_drop=False)
     assert [each.topic_partition for each in refused.left_alone] == [FIRST]
@@ -260,7 +260,7 @@ def test_designations_drop_it_with_the_option_only(gone: Wreck) -> None:
     ]
 
 
-def test_two_are_dropped_and_a_third_that_is_away_is_not(gone: Wreck) -> None:
+def test_two_unregistered_brokers_are_dropped_and_a_fenced_one_is_not(gone: Wreck) -> None:
     order = (DEAD, 5, BEHIND, 4, BEST)
     gone.cluster.registered.add(4)
     gone.cluster.change(FIRST, replicas=order)
@@ -287,7 +287,7 @@ def test_an_election_whose_response_was_lost_leaves_what_it_dropped_in_the_repor
     assert gone.cluster.pending() == ()
 
 
-def test_an_interrupt_after_a_broker_was_dropped_passes(gone: Wreck) -> None:
+def test_an_interrupt_after_a_drop_is_raised(gone: Wreck) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -299,7 +299,7 @@ def test_an_interrupt_after_a_broker_was_dropped_passes(gone: Wreck) -> None:
     assert gone.cluster.pending() == ()
 
 
-def test_a_replica_set_that_somebody_else_changed_meanwhile_is_not_called_ours(gone: Wreck) -> None:
+def test_a_replica_set_changed_by_another_party_is_not_claimed(gone: Wreck) -> None:
     plan = plan_of(gone, may_drop=True)
 
     def reassign() -> None:
@@ -314,7 +314,7 @@ def test_a_replica_set_that_somebody_else_changed_meanwhile_is_not_called_ours(g
     assert "was dropped from its replicas" in report.outcomes[1].reason
 
 
-def test_evidence_does_not_say_who_is_registered() -> None:
+def test_the_option_to_drop_is_refused_with_evidence() -> None:
     params = {
         "recovery_strategy": "aggressive",
         "max_lost_records": None,
@@ -326,7 +326,7 @@ def test_evidence_does_not_say_who_is_registered() -> None:
         read_policy_options(params)
 
 
-def test_what_nobody_says_is_named(wreck: Wreck) -> None:
+def test_brokers_of_unknown_registration_are_named(wreck: Wreck) -> None:
     def refuse(*_arguments: object) -> None:
         raise error_codes.refusal("CreateTopics", error_codes.TOPIC_AUTHORIZATION_FAILED)
 

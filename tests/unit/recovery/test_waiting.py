@@ -81,7 +81,7 @@ def wait(cluster: FakeCluster, events: Events, strategy: Strategy, limits: WaitL
     return wait_for_brokers(cluster, found, {"orders": Policy(strategy)}, limits, events)
 
 
-def test_the_wait_ends_when_all_are_there(cluster: FakeCluster, events: Events) -> None:
+def test_the_wait_ends_when_all_brokers_have_returned(cluster: FakeCluster, events: Events) -> None:
     events.at[8.0] = lambda: cluster.revive(2)
     limits = WaitLimits(30_000, 0, waits=True, lost=frozenset({1}))
     waited = wait(cluster, events, Strategy.AGGRESSIVE, limits)
@@ -103,7 +103,7 @@ def test_the_wait_ends_when_the_time_is_up(cluster: FakeCluster, events: Events)
     assert events.texts[0] == "waiting for broker 1 (fenced), broker 2 (fenced): 0 s so far, 10 s at most"
 
 
-def test_balanced_waits_longer_for_whom_it_needs_and_kafka_elects_it(cluster: FakeCluster, events: Events) -> None:
+def test_balanced_waits_longer_for_a_needed_broker_and_kafka_elects_it(cluster: FakeCluster, events: Events) -> None:
     events.at[25.0] = lambda: cluster.revive(1)
     waited = wait(cluster, events, Strategy.BALANCED, WaitLimits(10_000, 60_000, waits=True))
     assert 25 <= events.now < 30
@@ -113,7 +113,7 @@ def test_balanced_waits_longer_for_whom_it_needs_and_kafka_elects_it(cluster: Fa
     assert "which 1 partitions need" in events.texts[0]
 
 
-def test_an_election_that_the_controller_is_about_to_make_is_waited_for(cluster: FakeCluster, events: Events) -> None:
+def test_a_run_waits_for_an_election_by_the_controller(cluster: FakeCluster, events: Events) -> None:
     """Without ELR, the member of the ISR is unfenced, and the metadata does not show it as leader yet."""
     cluster.change(STATE.topic_partition, isr=(1,), elr=())
     events.at[8.0] = lambda: cluster.unfenced.add(1)
@@ -124,7 +124,7 @@ def test_an_election_that_the_controller_is_about_to_make_is_waited_for(cluster:
     assert "waiting for the controller to elect the replicas that have returned" in events.texts
 
 
-def test_who_only_looks_does_not_wait(cluster: FakeCluster, events: Events) -> None:
+def test_a_run_that_elects_nothing_does_not_wait(cluster: FakeCluster, events: Events) -> None:
     waited = wait(cluster, events, Strategy.BALANCED, WaitLimits(10_000, 60_000, waits=False))
     assert events.now == 0
     (broker,) = waited.awaited
