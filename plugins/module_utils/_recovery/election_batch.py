@@ -110,8 +110,8 @@ class ElectionBatch(ElectionOutcomes):
 
         Orders that a dead run left on these partitions are restored too.
 
-        An order is not restored while an election whose response was lost may still be executed: it would elect the
-        first live replica of the original order. Such an order stays in the journal.
+        An order is not restored while an election whose response was lost may still be executed: after the restore, it
+        would elect the first live replica of the original order. Such an order stays in the journal.
 
         Raises JournalError before the first change.
         """
@@ -243,9 +243,9 @@ class ElectionBatch(ElectionOutcomes):
 
         A partition with an error is read too, because it may have a leader anyway, but is not waited for.
         """
-        patient = replace(writer, verify_timeout_s=seconds)
+        limited = replace(writer, verify_timeout_s=seconds)
         self.end_led(
-            wait_for_states(patient, waiting, lambda state: not state.is_offline or state.topic_partition in errors)
+            wait_for_states(limited, waiting, lambda state: not state.is_offline or state.topic_partition in errors)
         )
         return [each for each in waiting if each not in self.outcomes]
 

@@ -78,7 +78,7 @@ def write_evidence(evidence: Evidence, path: str | Path) -> None:
     except FileExistsError:
         raise EvidenceError(f"{directory} exists: evidence is never overwritten, name a new directory") from None
     except OSError as error:
-        raise EvidenceError(f"{directory} cannot be made: {error.strerror}") from error
+        raise EvidenceError(f"{directory} cannot be created: {error.strerror}") from error
     try:
         _write(evidence.replica_logs, evidence, directory / REPLICA_LOGS_FILE)
         _write(_to_table(evidence.partitions), evidence, directory / PARTITIONS_FILE)

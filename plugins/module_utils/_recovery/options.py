@@ -162,4 +162,4 @@ def _find_problems(value: Any) -> Iterator[Problem]:
             if first != index:
                 name = f"{entry['topic']}-{entry['partition']}"
                 message = f"{name} is there already at {pointer('partitions', first)}"
-                yield Problem(pointer("partitions", index), message, "Remove the one that is not meant")
+                yield Problem(pointer("partitions", index), message, "Remove the wrong entry")

@@ -54,7 +54,7 @@ def _explain_duplicate(
     if leader == first_leader:
         return Problem(pointer(*place), f"{name} is there already at {where}", "Remove one of the two")
     message = f"{name} is to be led by {_name_broker(leader)} here, and by {_name_broker(first_leader)} at {where}"
-    return Problem(pointer(*place), message, "Remove the one that is not meant")
+    return Problem(pointer(*place), message, "Remove the wrong entry")
 
 
 def _name_broker(broker_id: int | None) -> str:

@@ -171,7 +171,7 @@ def _find_digest_problems(value: Any, remedy: str) -> Iterator[Problem]:
 def _how_to_renew(path: str) -> str:
     options = shlex.quote(json.dumps({"path": path, "state": "digest_renewed"}))
     return (
-        "If the change is not yours, make the plan again. If it is, look it over and renew the digest: "
+        "If the change is not yours, make the plan again. If it is, check it and renew the digest: "
         f"ansible localhost -m kafkaops.recovery.recovery_plan -a {options}"
     )
 
@@ -220,7 +220,7 @@ PLAIN, COMPRESSED = "json", "zlib+base64"
 
 _TEMPLATE_MARKS = ("{{", "{%", "{#")
 
-_AGAIN = "Hand the plan on as it was published, or make it again"
+_AGAIN = "Pass the published plan on unchanged, or make it again"
 
 
 def pack(document: dict[str, Any]) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def unpack(value: Any, place: str = "plan") -> Any:
         return value
     if value["encoding"] not in (PLAIN, COMPRESSED) or not isinstance(value.get("data"), str):
         message = f"a published plan has the encoding {PLAIN} or {COMPRESSED}, and its data as a string"
-        raise DocumentError(place, [Problem("/encoding", message, "Hand the plan on as it was published")])
+        raise DocumentError(place, [Problem("/encoding", message, "Pass the published plan on unchanged")])
     if value["encoding"] == PLAIN:
         return parse_json(value["data"].encode(), place, lambda _value: ())
     decompressor = zlib.decompressobj()

@@ -199,7 +199,7 @@ def _explain_enabled(found: Mapping[str, _Config]) -> list[str]:
         return []
     return [
         f"{CONFIG} is true for {_name_topics(enabled)}: the controller may elect any live replica by itself, at any "
-        "time, without looking at logs, while this run compares them. Set it to false first, on the topic or on "
+        "time, without comparing logs, during this run. Set it to false first, on the topic or on "
         "the brokers, or set acknowledge_unclean_leader_election"
     ]
 

@@ -175,7 +175,7 @@ def _describe_replicas(advice: StartAdvice) -> str:
 
 def _describe_effect(advice: StartAdvice) -> Iterator[str]:
     if not advice.always_back and not advice.back_after_clean_stop:
-        yield "its return brings none of them back: the controller does not elect it, but it can then be compared"
+        yield "its return recovers none of them: the controller does not elect it, but its logs can then be compared"
     if advice.always_back:
         yield f"{_count_partitions(advice.always_back)} back as soon as it returns, even if another replica holds more"
     if advice.back_after_clean_stop:
@@ -189,7 +189,7 @@ def _describe_caution(advice: StartAdvice) -> Iterator[str]:
     elif not advice.broker.is_fenced:
         yield "it is not fenced, but a log dir of it is offline: repair the log dir, then restart the broker"
     if advice.always_back or advice.back_after_clean_stop:
-        yield "start it with its old disk only: it can lead with an empty one too, and the others truncate to nothing"
+        yield "start it with its old disk only: it may lead with an empty one, and then the others delete all records"
 
 
 def _describe_election(leader_id: int, rule: Rule) -> str:

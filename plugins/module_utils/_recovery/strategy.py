@@ -138,7 +138,7 @@ def _rule_without_elr(
     lost: Collection[int],
 ) -> Ruling:
     lost_replicas = [each for each in state.replicas if each in lost]
-    none = f"no replica that is left (given up: {name_brokers(lost_replicas)})" if lost_replicas else "no replica"
+    none = f"no remaining replica (lost_brokers names {name_brokers(lost_replicas)})" if lost_replicas else "no replica"
     unknown = f"{none} is known to hold all committed records"
     if strategy is Strategy.AGGRESSIVE:
         return Ruling(Step.UNCLEAN_RECOVERY, KipRule.NO_ELR_AGGRESSIVE, f"{unknown}: aggressive recovers")
@@ -146,7 +146,7 @@ def _rule_without_elr(
         return Ruling(Step.NEVER, KipRule.NO_ELR_NONE, f"{unknown}, and strategy none never risks a loss")
     wanted, name = _find_replicas_to_compare(state, lost)
     if not wanted:
-        return Ruling(Step.NEVER, KipRule.NO_ELR_BALANCED, f"{unknown}, and all replicas are given up")
+        return Ruling(Step.NEVER, KipRule.NO_ELR_BALANCED, f"{unknown}, and lost_brokers names all replicas")
     fenced = tuple(each for each in wanted if each not in acceptable)
     silent = tuple(each for each in wanted if each in acceptable and each not in answered)
     if not fenced and not silent:
@@ -168,8 +168,8 @@ def _find_replicas_to_compare(state: PartitionState, lost: Collection[int]) -> t
         return last_known, "the last known ELR"
     others = tuple(each for each in state.replicas if each not in lost)
     if len(others) < len(state.replicas):
-        return others, "all replicas that are not given up"
-    return others, "all replicas, since the last known ELR is not known"
+        return others, "all replicas except those in lost_brokers"
+    return others, "all replicas, since the last known ELR is unknown"
 
 
 def name_brokers(broker_ids: Sequence[int]) -> str:

@@ -93,7 +93,9 @@ def mark_as_lost(broker: Broker, lost: Collection[int]) -> Broker:
     """Return the broker in state GIVEN_UP if the operator named it in lost_brokers and it is not online."""
     if broker.broker_id not in lost or broker.state is BrokerState.ONLINE:
         return broker
-    return replace(broker, state=BrokerState.GIVEN_UP, cause=f"given up (lost_brokers), so not awaited: {broker.cause}")
+    return replace(
+        broker, state=BrokerState.GIVEN_UP, cause=f"named in lost_brokers, so not waited for: {broker.cause}"
+    )
 
 
 def survey_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) -> Survey:
@@ -115,7 +117,7 @@ def survey_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) ->
     left_alone = [
         *found.left_alone,
         *(_leave_online(each) for each in states if each.topic_partition in wanted and not each.is_offline),
-        *(LeftAlone(each.topic, each.partition, Status.UNKNOWN, "it was deleted meanwhile") for each in deleted),
+        *(LeftAlone(each.topic, each.partition, Status.UNKNOWN, "it was deleted during the run") for each in deleted),
     ]
     return Survey(
         cluster.cluster_id,
@@ -144,7 +146,7 @@ def _explain_missing(description: Description, missing: list[TopicPartition]) ->
         if refusal is None:
             reason = f"topic {each.topic} has no partition {each.partition}"
         elif refusal.is_unauthorised:
-            reason = f"topic {each.topic} cannot be looked at: {refusal}"
+            reason = f"topic {each.topic} cannot be described: {refusal}"
         else:
             reason = f"no such topic, or our principal needs DESCRIBE on it: {refusal}"
         yield LeftAlone(each.topic, each.partition, Status.UNKNOWN, reason)

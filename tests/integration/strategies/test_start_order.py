@@ -29,7 +29,7 @@ def test_the_last_leader_leads_in_either_order(cluster: Cluster, on_call: OnCall
     found = on_call.look(topic)
     first, second = find_start_order(found.without_leader, found.brokers)
     assert [first.broker_id, second.broker_id] == [last_leader, longer]
-    assert "brings none of them back" in describe_advice(second)
+    assert "recovers none of them" in describe_advice(second)
 
     if not last_leader_first:
         cluster.brokers[longer].start()

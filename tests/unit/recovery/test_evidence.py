@@ -59,7 +59,7 @@ def test_an_existing_path_is_never_overwritten(evidence: Evidence, tmp_path: Pat
 
 
 def test_the_error_names_a_directory_that_cannot_be_created(evidence: Evidence, tmp_path: Path) -> None:
-    with pytest.raises(EvidenceError, match="missing/evidence cannot be made: No such file or directory"):
+    with pytest.raises(EvidenceError, match="missing/evidence cannot be created: No such file or directory"):
         write_evidence(evidence, tmp_path / "missing" / "evidence")
 
 

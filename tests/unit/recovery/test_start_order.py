@@ -114,7 +114,7 @@ def test_advice_as_text() -> None:
         "broker 1: last leader of 2, in the ISR or ELR of 2, alone for 1, replica of 2 partitions; "
         "1 partition back as soon as it returns, even if another replica holds more; "
         "1 partition back only if it was stopped cleanly: otherwise it leaves the ELR; "
-        "start it with its old disk only: it can lead with an empty one too, and the others truncate to nothing"
+        "start it with its old disk only: it may lead with an empty one, and then the others delete all records"
     )
 
 
@@ -122,7 +122,7 @@ def test_a_broker_whose_return_recovers_nothing() -> None:
     found = advice(an_offline_partition(elr=(), last_known_elr=(), offline=(1, 2)))
     assert describe_advice(found[1]) == (
         "broker 1: last leader of 0, in the ISR or ELR of 0, replica of 1 partition; "
-        "its return brings none of them back: the controller does not elect it, but it can then be compared"
+        "its return recovers none of them: the controller does not elect it, but its logs can then be compared"
     )
 
 

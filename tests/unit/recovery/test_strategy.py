@@ -86,7 +86,7 @@ def test_lost_brokers_are_not_waited_for(row: Row) -> None:
 def test_balanced_recovers_nothing_if_all_brokers_are_lost() -> None:
     ruling = apply_strategy(BALANCED, an_offline_partition(**WITH_ELR), (), (), {1, 2, 3})
     assert ruling.step is Step.NEVER
-    assert "given up: brokers 1, 2, 3" in ruling.reason
+    assert "lost_brokers names brokers 1, 2, 3" in ruling.reason
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)

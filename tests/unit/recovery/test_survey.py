@@ -118,7 +118,7 @@ def test_every_wanted_partition_is_offline_or_left_alone_with_a_reason(cluster: 
         ),
         "hidden-0": (
             Status.UNKNOWN,
-            "topic hidden cannot be looked at: TOPIC_AUTHORIZATION_FAILED (error 29) (our principal needs DESCRIBE "
+            "topic hidden cannot be described: TOPIC_AUTHORIZATION_FAILED (error 29) (our principal needs DESCRIBE "
             "on the topic)",
         ),
         "orders-1": (Status.ALREADY_ONLINE, "broker 2 leads it"),
