@@ -122,7 +122,7 @@ TARGETS = {
             "rank= 0,",
             "rank= 2,",
             # one explanation a candidate
-            "for number, (one, explanation) in enumerate(zip(standings, explain(standings), strict=False), start=1)",
+            "for number, (one, explanation) in enumerate(zip(standings, explain_ranks(standings), strict=False),",
         ),
     ),
     f"{_RECOVERY}/forecast.py": Target(
@@ -134,7 +134,7 @@ TARGETS = {
         (
             "return members[ -1] if len(members) == 1 else None",  # the first is the last of one
             # all of these have one entry a candidate
-            "source = next((log for log, each in zip(logs, candidates, strict=False) if",
+            "whole = next((log for log, each in zip(logs, candidates, strict=False) if",
             "for one, against, part in zip(candidates, all_against, lost, strict=False)",
         ),
     ),

@@ -121,10 +121,10 @@ def _plan_drop(
         unregistered=registry.unregistered,
         removing=running.dropping if running else (),
     )
-    willing = replace(
+    with_drops = replace(
         election, dropped=tuple(sorted({*registry.unregistered, *observation.removing} & {*state.replicas}))
     )
-    dropped = find_dropped(willing, observation)
+    dropped = find_dropped(with_drops, observation)
     unknown = [each for each in state.replicas if each in registry.unknown]
     if not dropped and find_election_order(election, state, registry.unregistered) == state.replicas:
         return election
