@@ -4,24 +4,30 @@
 
 """Draining a broker of 10,000 partitions and putting all of them back, against the requests alone.
 
-The requests alone look at nothing, remember nothing and verify nothing. Every order and leader is compared afterwards.
+The requests alone look at nothing, remember nothing and verify nothing. The same requests are then sent once more, and
+each batch is seen in the metadata before the next one: that is the least that a verified change takes. Every order and
+leader is compared afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import in_batches
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import reorder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import MoveReport
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MoveStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.timing import timed
 from lab import Cluster
@@ -59,16 +65,18 @@ def run(options: Options) -> Iterator[Row]:
         operator.restore()
         requests, collection = _Requests(operator, originals, drained), _Collection(operator)
         states = (originals, drained)
-        baseline = _cycle(cluster, states, requests.drain, requests.elect, requests.restore, requests.elect)
+        baseline = _cycle(cluster, states, *requests.steps())
+        verified = _cycle(cluster, states, *replace(requests, is_verified=True).steps())
         measured = _cycle(
             cluster, states, collection.drain, collection.move_away, collection.restore, collection.move_back
         )
-    for step, alone, ours in zip(_STEPS, baseline, measured, strict=True):
+    for step, alone, seen, ours in zip(_STEPS, baseline, verified, measured, strict=True):
         yield Row(
             Timing(f"requests alone, {_TOPICS * _PARTITIONS} partitions: {step}", [alone]),
             Timing(f"collection: {step}", [ours]),
             _GOAL,
         )
+        yield Row(Timing(f"requests, each batch seen: {step}", [seen]), Timing(f"collection: {step}", [ours]))
 
 
 def _cycle(cluster: Cluster, states: tuple[Orders, Orders], *steps: Callable[[], None]) -> list[Run]:
@@ -111,29 +119,45 @@ def _topics() -> list[str]:
     return [f"drained-{number}" for number in range(_TOPICS)]
 
 
+@dataclass(frozen=True)
 class _Requests:
     """The fewest requests there are, each for at most 1,000 partitions."""
 
-    def __init__(self, operator: Operator, originals: Orders, drained: Orders) -> None:
-        self._operator = operator
-        self._originals = originals
-        self._drained = drained
+    operator: Operator
+    originals: Orders
+    drained: Orders
+    is_verified: bool = False
+    """Wait until each batch is seen before the next one is requested."""
 
-    def drain(self) -> None:
-        self._reorder(self._drained)
+    def steps(self) -> Sequence[Callable[[], None]]:
+        """Return the four steps in their order."""
+        return (
+            partial(self._reorder, self.drained),
+            partial(self._elect, self.drained),
+            partial(self._reorder, self.originals),
+            partial(self._elect, self.originals),
+        )
 
-    def restore(self) -> None:
-        self._reorder(self._originals)
+    def _elect(self, orders: Orders) -> None:
+        with Wire(self.operator.settings) as wire:
+            for batch in in_batches([*orders]):
+                elect(wire, self._broker, PREFERRED, batch)
+                self._wait(wire, batch, lambda state: state.leader_id == orders[state.topic_partition][0])
 
-    def elect(self) -> None:
-        with Wire(self._operator.settings) as wire:
-            for batch in in_batches([*self._originals]):
-                elect(wire, self._operator.settings.bootstrap_servers[0], PREFERRED, batch)
+    def _reorder(self, orders: Orders) -> None:
+        with Wire(self.operator.settings) as wire:
+            for batch in in_batches([*orders]):
+                reorder(wire, self._broker, {each: orders[each] for each in batch})
+                self._wait(wire, batch, lambda state: state.replicas == orders[state.topic_partition])
 
-    def _reorder(self, wanted: Orders) -> None:
-        with Wire(self._operator.settings) as wire:
-            for batch in in_batches([*wanted]):
-                reorder(wire, self._operator.settings.bootstrap_servers[0], {each: wanted[each] for each in batch})
+    def _wait(self, wire: Wire, batch: Sequence[TopicPartition], is_seen: Callable[[PartitionState], bool]) -> None:
+        if self.is_verified:
+            kafka = Kafka(wire)
+            wait_until(lambda: all(map(is_seen, kafka.see(batch).states.values())), 30, what="a batch is seen")
+
+    @property
+    def _broker(self) -> Address:
+        return self.operator.settings.bootstrap_servers[0]
 
 
 class _Collection:
