@@ -197,7 +197,7 @@ def _journal(kafka: Any, cluster_id: str, params: dict[str, Any]) -> Any:
         cluster = kafka.describe_cluster()
     except NoBrokerAnswersError:
         return JournalHome(kafka, Cluster(cluster_id, ()), journal_options(params))
-    return JournalHome(kafka, cluster, journal_options(params), kafka.look_at_brokers(cluster))
+    return JournalHome(kafka, cluster, journal_options(params), kafka.probe_brokers(cluster))
 
 
 if __name__ == "__main__":

@@ -153,7 +153,11 @@ class _Requests:
     def _wait(self, wire: Wire, batch: Sequence[TopicPartition], is_seen: Callable[[PartitionState], bool]) -> None:
         if self.is_verified:
             kafka = Kafka(wire)
-            wait_until(lambda: all(map(is_seen, kafka.see(batch).states.values())), 30, what="a batch is seen")
+            wait_until(
+                lambda: all(map(is_seen, kafka.read_partition_states(batch).states.values())),
+                30,
+                what="a batch is seen",
+            )
 
     @property
     def _broker(self) -> Address:

@@ -63,7 +63,7 @@ def journal_home(
     with Wire(settings_from(given)) as wire:
         kafka = Kafka(wire)
         cluster = kafka.describe_cluster()
-        yield JournalHome(kafka, cluster, options, kafka.look_at_brokers(cluster))
+        yield JournalHome(kafka, cluster, options, kafka.probe_brokers(cluster))
 
 
 def pending_changes(cluster: Cluster) -> tuple[Change, ...]:
@@ -156,7 +156,7 @@ def elect(
         kafka = Kafka(wire)
         plan = plan_from_designations(kafka, {TopicPartition(topic, each): leader for each in numbers})
         plan = plan_drops(kafka, plan, may_drop=may_drop)
-        brokers = kafka.look_at_brokers(kafka.describe_cluster())
+        brokers = kafka.probe_brokers(kafka.describe_cluster())
         return run_elections(kafka, plan, options, NullProgress(), threading.Event(), brokers)
 
 

@@ -98,7 +98,7 @@ class JournalHome(JournalReader):
 
     def _recover(self, offline: TopicOfflineError) -> str:
         try:
-            brokers = self.brokers or self.kafka.look_at_brokers(self.cluster)
+            brokers = self.brokers or self.kafka.probe_brokers(self.cluster)
             return _recover_topic(self.kafka, offline.state, brokers, [*self.cluster.living(self.brokers).values()])
         except JournalLostError:
             if not self.options.discard_lost:
@@ -208,7 +208,7 @@ def _has_leader(kafka: Kafka, partition: TopicPartition) -> bool:
     deadline = time.monotonic() + _LEADER_S
     while True:
         with suppress(NoBrokerAnswersError, BrokerCallError):
-            seen = kafka.see([partition]).states.get(partition)
+            seen = kafka.read_partition_states([partition]).states.get(partition)
             if seen is not None and not seen.is_offline:
                 return True
         if time.monotonic() >= deadline:

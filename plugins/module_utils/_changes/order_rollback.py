@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
-from .._kafka.reassignments import unregistered_in
+from .._kafka.reassignments import parse_unregistered_broker
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .journal import Journal
@@ -49,7 +49,7 @@ def find_changes_on_offline_partitions(kafka: Kafka, changes: Sequence[OrderChan
     if not partitions:
         return []
     theirs = _running_reassignments(kafka, changes).by_others
-    states = kafka.see(partitions).states
+    states = kafka.read_partition_states(partitions).states
     return [each for each in changes if each.topic_partition not in theirs and _is_offline(each, states)]
 
 
@@ -78,11 +78,11 @@ def preview_order_undo(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[Or
     """
     # The reassignments come first: then a removal that ends between the two reads is seen as ended.
     running = _running_reassignments(kafka, changes)
-    sight = kafka.see([each.topic_partition for each in changes])
+    metadata = kafka.read_partition_states([each.topic_partition for each in changes])
     return tuple(
-        Leftover(each, Undoing.FAILED, sight.why_hidden(each.topic))
-        if each.topic in sight.hidden
-        else _preview(each, sight.states.get(each.topic_partition), running)
+        Leftover(each, Undoing.FAILED, metadata.why_hidden(each.topic))
+        if each.topic in metadata.hidden
+        else _preview(each, metadata.states.get(each.topic_partition), running)
         for each in changes
     )
 
@@ -226,7 +226,7 @@ def _restored_text(change: OrderChange) -> str:
 def _result(leftover: OrderLeftover, failure: str | None, kept: Collection[TopicPartition]) -> OrderLeftover:
     """Return the result of an undo from its preview, its failure, and the partitions that keep all replicas."""
     change = leftover.change
-    if leftover.undoing is Undoing.ALREADY_BACK and unregistered_in(failure or "") is not None:
+    if leftover.undoing is Undoing.ALREADY_BACK and parse_unregistered_broker(failure or "") is not None:
         # The controller refuses the order, which is set already.
         return leftover
     if failure:

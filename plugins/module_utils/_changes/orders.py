@@ -19,7 +19,7 @@ from typing import TypeVar
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
-from .._kafka.reassignments import unregistered_in
+from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.settings import Address
 from .._model.partition import Cause, PartitionState, TopicPartition
 from .journal import Journal
@@ -117,7 +117,7 @@ def read_states(kafka: Kafka, partitions: Collection[TopicPartition]) -> dict[To
 
     Raises NoBrokerAnswersError or BrokerCallError.
     """
-    return kafka.see(partitions).states
+    return kafka.read_partition_states(partitions).states
 
 
 def wait_for_states(
@@ -247,7 +247,7 @@ class _OrderBatch:
             unanswered = "the controller left it out of its answer"
         self._wait({each: answers.get(each, unanswered) for each in self._waiting}, answers)
         # No broker registers within the pause.
-        return any(unregistered_in(each) is None for each in self._failures.values())
+        return any(parse_unregistered_broker(each) is None for each in self._failures.values())
 
     def _wait(self, errors: Mapping[TopicPartition, str | None], answers: Mapping[TopicPartition, str | None]) -> None:
         """Wait until the requested orders are seen, and note why others are not."""

@@ -75,7 +75,7 @@ class ReplicaSets:
     def is_dropped(self, change: ReplicaChange) -> bool:
         """Return whether the replica is dropped or is being dropped; False if that cannot be read."""
         try:
-            state = self.writer.kafka.see_one(change.topic_partition)
+            state = self.writer.kafka.read_partition_state(change.topic_partition)
             if (
                 state is None
                 or state.topic_id != change.topic_id
@@ -191,7 +191,7 @@ class ReplicaSets:
 
         Raises StepError if it does not exist, or one of ``_READ_ERRORS`` if it cannot be read.
         """
-        state = self.writer.kafka.see_one(change.topic_partition)
+        state = self.writer.kafka.read_partition_state(change.topic_partition)
         if state is None:
             raise StepError("the partition does not exist any more")
         return state
@@ -289,7 +289,7 @@ def _judge_order(change: ReplicaChange, state: PartitionState, is_running: bool)
 def preview_replica_undo(kafka: Kafka, change: ReplicaChange, judge: Judge = _judge_replica) -> tuple[Undoing, str]:
     """Return what an undo of a change would do, and why. Writes nothing."""
     try:
-        state = kafka.see_one(change.topic_partition)
+        state = kafka.read_partition_state(change.topic_partition)
         is_running = bool(kafka.running_reassignments([change.topic_partition]))
     except _READ_ERRORS as error:
         return Undoing.FAILED, str(error)

@@ -57,7 +57,7 @@ class SettingWriter:
         """Return a writer that writes only while this run holds the lock, and notes late requests in the journal."""
         return replace(self, require_lock=journal.require_lock, note_late_requests=journal.note_late_requests)
 
-    def read_own(self, change: SettingChange) -> str | None:
+    def read_configs(self, change: SettingChange) -> str | None:
         """Return the resource's own value; None if it has none.
 
         Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
@@ -71,7 +71,7 @@ class SettingWriter:
         Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
         address = None if change.kind == _TOPIC else self._broker_address(change)
-        return self.kafka.read_own(address, _KINDS[change.kind], change.resource, [change.name]).get(change.name)
+        return self.kafka.read_configs(address, _KINDS[change.kind], change.resource, [change.name]).get(change.name)
 
     def write(self, change: SettingChange, value: str | None) -> None:
         """Set a value, or delete it (None), and wait until it is read back. Raises SettingError."""
@@ -82,7 +82,7 @@ class SettingWriter:
             try:
                 address = self._address_of_attempt(change, attempt)
                 self._check_lock()
-                self.kafka.write_own(address, _KINDS[change.kind], change.resource, {change.name: value})
+                self.kafka.write_configs(address, _KINDS[change.kind], change.resource, {change.name: value})
             except RequestRefusedError as error:
                 note_lost_response(self.note_late_requests, self.kafka, error, [subject_of(change)])
                 problem = str(error)
@@ -113,7 +113,7 @@ class SettingWriter:
                 self.kafka.clock.sleep(_PAUSE_S)
             try:
                 self._check_lock()
-                self.kafka.write_own(address, BROKER, str(broker_id), edits)
+                self.kafka.write_configs(address, BROKER, str(broker_id), edits)
             except RequestRefusedError as error:
                 problem = str(error)
                 if not error.is_outcome_unknown:
@@ -135,7 +135,7 @@ class SettingWriter:
         deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
         while True:
             try:
-                found = self.kafka.read_own(address, BROKER, str(broker_id), [*edits])
+                found = self.kafka.read_configs(address, BROKER, str(broker_id), [*edits])
             except (BrokerCallError, RequestRefusedError) as error:
                 difference = str(error)
             else:
@@ -173,7 +173,7 @@ class SettingWriter:
         deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
         while True:
             try:
-                if same_value(self.read_own(change), value):
+                if same_value(self.read_configs(change), value):
                     return True
             except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError, SettingError):
                 pass
@@ -236,7 +236,7 @@ def throttled_places(topic: str, broker_id: int) -> Mapping[tuple[str, str], str
 def preview_setting_undo(writer: SettingWriter, change: SettingChange) -> tuple[Undoing, str]:
     """Return what an undo of a change would do, and why. Writes nothing."""
     try:
-        current = writer.read_own(change)
+        current = writer.read_configs(change)
     except RequestRefusedError as error:
         if change.kind == _TOPIC and error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
             return Undoing.GONE, "the topic does not exist any more"

@@ -56,7 +56,7 @@ def find_brokers(kafka: Kafka, wanted: Collection[int]) -> tuple[Cluster, tuple[
     Raises NoSuchBrokerError, NoBrokerAnswersError or RequestRefusedError.
     """
     cluster = kafka.describe_cluster()
-    brokers = kafka.look_at_brokers(cluster)
+    brokers = kafka.probe_brokers(cluster)
     refuse_unknown(brokers, wanted)
     return cluster, tuple(each for each in brokers if not wanted or each.broker_id in wanted)
 
@@ -135,7 +135,7 @@ def read_facts(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: Rea
         settings_error = f"broker {broker.broker_id} is {broker.state.value}: {broker.cause}"
     else:
         try:
-            settings = kafka.read_own(address, BROKER, str(broker.broker_id), SHOWN)
+            settings = kafka.read_configs(address, BROKER, str(broker.broker_id), SHOWN)
         except KafkaOpsError as error:
             settings_error = str(error)
     metrics, metrics_error = None, ""

@@ -88,8 +88,8 @@ class RepairPlanner:
 
         Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
         """
-        sight = self.kafka.see([each.topic_partition for each in targets])
-        running = self.kafka.running_reassignments(sight.states)
+        metadata = self.kafka.read_partition_states([each.topic_partition for each in targets])
+        running = self.kafka.running_reassignments(metadata.states)
         min_isrs = read_min_isrs(self.kafka, {each.topic for each in targets})
         repairs: list[Repair] = []
         outcomes = []
@@ -98,9 +98,9 @@ class RepairPlanner:
             if self.stop.is_set():
                 outcomes.append(_not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP))
                 continue
-            state = sight.states.get(target.topic_partition)
+            state = metadata.states.get(target.topic_partition)
             if state is None:
-                why = sight.why_hidden(target.topic) or "the partition does not exist"
+                why = metadata.why_hidden(target.topic) or "the partition does not exist"
                 outcomes.append(_not_repaired(target, RepairStatus.REFUSED, why))
                 continue
             around = Surroundings(

@@ -50,7 +50,7 @@ class Safeguard:
 
         Raises UnsafeError if not; or NoBrokerAnswersError, BrokerCallError or RequestRefusedError if that is unknown.
         """
-        state = self.kafka.see_one(change.topic_partition)
+        state = self.kafka.read_partition_state(change.topic_partition)
         if state is None:
             raise UnsafeError("the partition does not exist any more")
         if state.topic_id != change.topic_id:

@@ -17,9 +17,9 @@ from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.quorum import SeenLeader
 from .._model.run import Clock
 from . import topics
-from .cluster import Cluster, Registration, describe_cluster, look_at_broker, look_at_brokers
+from .cluster import Cluster, Registration, describe_cluster, probe_broker, probe_brokers
 from .errors import BrokerCallError
-from .partitions import Description, Sight, describe_partitions, sight_of
+from .partitions import Description, PartitionStates, describe_partitions, select_states
 from .settings import Address, ConnectionSettings
 from .wire import Wire
 
@@ -62,13 +62,13 @@ class BaseKafka:
         """Return the cluster id, the controller and the brokers (DescribeCluster)."""
         return describe_cluster(self.wire)
 
-    def look_at_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
+    def probe_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
         """Connect to every registered broker at once and return each one's state."""
-        return look_at_brokers(self.wire, cluster, mentioned)
+        return probe_brokers(self.wire, cluster, mentioned)
 
-    def look_at_broker(self, registration: Registration) -> Broker:
+    def probe_broker(self, registration: Registration) -> Broker:
         """Connect to one registered broker and return its state."""
-        return look_at_broker(self.wire, registration)
+        return probe_broker(self.wire, registration)
 
     def describe_partitions(
         self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
@@ -76,15 +76,15 @@ class BaseKafka:
         """Return the state of the partitions of these topics, or of all visible topics (DescribeTopicPartitions)."""
         return describe_partitions(self.wire, names, span)
 
-    def see(self, partitions: Collection[TopicPartition]) -> Sight:
+    def read_partition_states(self, partitions: Collection[TopicPartition]) -> PartitionStates:
         """Return the state of these partitions, with the missing and the unauthorized ones apart."""
         wanted = {*partitions}
         span = (min(wanted), max(wanted)) if wanted else None
-        return sight_of(self.describe_partitions({each.topic for each in wanted}, span), wanted)
+        return select_states(self.describe_partitions({each.topic for each in wanted}, span), wanted)
 
-    def see_one(self, partition: TopicPartition) -> PartitionState | None:
+    def read_partition_state(self, partition: TopicPartition) -> PartitionState | None:
         """Return the state of one partition, or None when it does not exist."""
-        return self.see([partition]).only(partition)
+        return self.read_partition_states([partition]).state_of(partition)
 
     # A topic of our own. Its records go over connections apart: no other request may hold up a heartbeat.
 
@@ -115,8 +115,8 @@ class BaseKafka:
         acks: int = topics.ACKS_ALL,
     ) -> int:
         """Append records and return the first one's offset, once every in-sync replica has them (Produce)."""
-        return topics.append_records(self.wire.aside, leader, partition, records, acks=acks)
+        return topics.append_records(self.wire.separate_wire, leader, partition, records, acks=acks)
 
     def read_records(self, leader: Address, topic_id: str, offset: int) -> topics.TopicRecords:
         """Return the records of partition 0 of this topic from an offset on (Fetch)."""
-        return topics.read_records(self.wire.aside, leader, topic_id, offset)
+        return topics.read_records(self.wire.separate_wire, leader, topic_id, offset)

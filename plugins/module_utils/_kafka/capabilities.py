@@ -50,7 +50,7 @@ class TopicAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class BrokerCapabilities:
     """Which requests and features one broker has, and what the cluster has finalized."""
 
     requests: Mapping[int, int]
@@ -104,13 +104,13 @@ def _operations(codes: Collection[int] | None) -> frozenset[str]:
     return frozenset(name for code, name in _OPERATIONS.items() if code in (codes or ()))
 
 
-def read_offer(wire: Wire, address: Address) -> Offer:
+def read_capabilities(wire: Wire, address: Address) -> BrokerCapabilities:
     """Ask one broker.
 
     Raises BrokerCallError.
     """
     answer = wire.call(address, features_request())
-    return Offer(
+    return BrokerCapabilities(
         {each.api_key: each.max_version for each in answer.api_keys},
         {each.name: each.max_version for each in answer.supported_features or ()},
         {each.name: each.max_version_level for each in answer.finalized_features or ()},

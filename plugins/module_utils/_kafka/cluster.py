@@ -89,18 +89,18 @@ def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
         )
         for broker in sorted(answer.brokers, key=lambda broker: broker.broker_id)
     )
-    wire.learn({each.broker_id: each.address for each in registrations})
+    wire.remember_addresses({each.broker_id: each.address for each in registrations})
     return Cluster(answer.cluster_id, registrations, lists_fenced=answer.version >= _LISTS_FENCED)
 
 
-def look_at_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
+def probe_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
     """Connect to every registered broker at once, within one request_timeout_ms, and return each one's state.
 
     ``mentioned`` are ids that occur in replica lists: one that the controller lists no address for is fenced or
     unregistered.
     """
     registered = {each.broker_id: each for each in cluster.registrations}
-    answers = wire.in_parallel(lambda broker_id: look_at_broker(wire, registered[broker_id]), registered)
+    answers = wire.in_parallel(lambda broker_id: probe_broker(wire, registered[broker_id]), registered)
     found = [each for each in answers.values() if isinstance(each, Broker)]
     found += [
         Broker(
@@ -117,7 +117,7 @@ def look_at_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = fr
     return tuple(sorted(found, key=lambda broker: broker.broker_id))
 
 
-def look_at_broker(wire: Wire, registration: Registration) -> Broker:
+def probe_broker(wire: Wire, registration: Registration) -> Broker:
     """Connect to one registered broker and return its state; takes at most one request_timeout_ms."""
     answer: object
     try:

@@ -89,7 +89,9 @@ def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> Co
     return _entry(wire.call(address, _describe(BROKER, [str(broker_id)], [name])), name)
 
 
-def read_own(wire: Wire, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+def read_configs(
+    wire: Wire, address: Address | None, kind: int, resource: str, names: Sequence[str]
+) -> dict[str, Setting]:
     """Return the named configs of a broker or a topic with where they are from.
 
     A config that is unknown there and not set is left out. A topic's can be asked of any broker: ``address`` is None
@@ -109,7 +111,7 @@ def read_own(wire: Wire, address: Address | None, kind: int, resource: str, name
     }
 
 
-def write_own(wire: Wire, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+def write_configs(wire: Wire, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
     """Set configs of a broker or a topic to whole values, or delete them (None), all or none.
 
     Never SUBTRACT or APPEND: a broker refuses these for a config that it does not know.
@@ -139,8 +141,8 @@ def write_own(wire: Wire, address: Address, kind: int, resource: str, edits: Map
 
 
 def write_cluster_default(wire: Wire, address: Address, name: str, value: str | None) -> None:
-    """Set a config of the cluster default, or delete it (None). Raises as ``write_own`` does."""
-    write_own(wire, address, BROKER, _CLUSTER_DEFAULT, {name: value})
+    """Set a config of the cluster default, or delete it (None). Raises as ``write_configs`` does."""
+    write_configs(wire, address, BROKER, _CLUSTER_DEFAULT, {name: value})
 
 
 def _describe(kind: int, resources: Sequence[str], names: Sequence[str]) -> DescribeConfigsRequest:

@@ -146,7 +146,7 @@ def offers_designated_election(wire: Wire, addresses: Collection[Address]) -> bo
     A broker that does not answer counts as one without it. Sends nothing but ApiVersions and DescribeCluster.
     """
     try:
-        return bool(addresses) and all(wire.using(each, _offers_designated_election) for each in addresses)
+        return bool(addresses) and all(wire.with_connection(each, _offers_designated_election) for each in addresses)
     except BrokerCallError:
         return False
 

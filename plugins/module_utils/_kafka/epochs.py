@@ -64,17 +64,19 @@ Answers: TypeAlias = "dict[str, dict[int, EpochAnswer]]"
 """By topic and partition number. A gather has millions: most are the epoch's end alone."""
 
 
-def epoch_ends(connection: Connection, questions: Sequence[Questions], *, limit_ms: int, most_ms: int) -> list[Answers]:
+def epoch_ends(
+    connection: Connection, questions: Sequence[Questions], *, limit_ms: int, total_limit_ms: int
+) -> list[Answers]:
     """Return the answers to each of the questions, which are about one epoch of each partition.
 
     Each is one request, because a broker takes a partition once from a request. All are sent before the first answer
     is there: together they take hardly longer than one, where a broker is far away. Each may take ``limit_ms``, and
-    all of them ``most_ms``.
+    all of them ``total_limit_ms``.
 
     Raises BrokerCallError.
     """
     requests = [_request(each) for each in questions]
-    return [answer.value for answer in connection.call_in_turn(requests, limit_ms, most_ms)]
+    return [answer.value for answer in connection.call_pipelined(requests, limit_ms, total_limit_ms)]
 
 
 def _request(questions: Questions) -> BulkRequest[Answers]:

@@ -116,12 +116,12 @@ def replica_log_ends(
             )
         answer = _ask(connection, request_class, topic_ids, left, names, limit_ms())
         asked = left
-        check_same_life(connection, first.broker_epoch, answer.broker_epoch)
+        check_same_broker_epoch(connection, first.broker_epoch, answer.broker_epoch)
         logs |= answer.logs
     return NativeAnswer(first.broker_epoch, False, logs)
 
 
-def check_same_life(connection: Connection, before: int, now: int) -> None:
+def check_same_broker_epoch(connection: Connection, before: int, now: int) -> None:
     """Raise BrokerCallError with Cause.RESTARTED unless both broker epochs are the same."""
     if before != now:
         raise BrokerCallError(

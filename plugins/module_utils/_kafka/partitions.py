@@ -248,7 +248,7 @@ def _shape(*sizes: int) -> tuple[struct.Struct, tuple[int, ...], bool, bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PartitionStates:
     """What the metadata contains about some partitions."""
 
     states: dict[TopicPartition, PartitionState]
@@ -259,7 +259,7 @@ class Sight:
         """Return why the topic's partitions are unknown; empty where they are known."""
         return f"topic {topic} cannot be looked at: {self.hidden[topic]}" if topic in self.hidden else ""
 
-    def only(self, partition: TopicPartition) -> PartitionState | None:
+    def state_of(self, partition: TopicPartition) -> PartitionState | None:
         """Return one partition; None when it is known not to exist.
 
         Raises RequestRefusedError where it is hidden.
@@ -270,10 +270,10 @@ class Sight:
         return self.states.get(partition)
 
 
-def sight_of(description: Description, partitions: Collection[TopicPartition]) -> Sight:
+def select_states(description: Description, partitions: Collection[TopicPartition]) -> PartitionStates:
     """Return what a description of their topics says about the given partitions."""
     wanted = set(partitions)
-    return Sight(
+    return PartitionStates(
         {each.topic_partition: each for each in description.partitions if each[:2] in wanted},
         # Only a topic that is known not to exist is missing. Any other refusal says nothing about its partitions.
         {each.topic: each for each in description.refused if not each.is_unknown},

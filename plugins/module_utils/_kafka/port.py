@@ -52,9 +52,9 @@ class Kafka(BaseKafka):
         """Return what our principal may do with these topics, or with all that it may see (Metadata)."""
         return capabilities.topic_operations(self.wire, names)
 
-    def read_offer(self, address: Address) -> capabilities.Offer:
+    def read_capabilities(self, address: Address) -> capabilities.BrokerCapabilities:
         """Return which requests and features a broker has (ApiVersions)."""
-        return capabilities.read_offer(self.wire, address)
+        return capabilities.read_capabilities(self.wire, address)
 
     # Replica orders, replica sets and elections.
 
@@ -113,25 +113,25 @@ class Kafka(BaseKafka):
     ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
         """Return the log end offset of each of this broker's replicas (ListOffsets)."""
         ask = partial(held_replicas.log_end_offsets, partitions=partitions, timeout_ms=timeout_ms)
-        return self.wire.using(address, ask)
+        return self.wire.with_connection(address, ask)
 
     def describe_log_dirs(
         self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
     ) -> log_dirs.LogDirs:
         """Return log directory and size of each of this broker's replicas (DescribeLogDirs)."""
         ask = partial(log_dirs.describe_log_dirs, partitions=partitions, timeout_ms=timeout_ms)
-        return self.wire.using(address, ask)
+        return self.wire.with_connection(address, ask)
 
     def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
         """Return every replica of this broker, those of topics that are hidden from us too (DescribeLogDirs)."""
-        return self.wire.using(address, partial(log_dirs.describe_log_dirs, partitions=None))
+        return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=None))
 
     def check_copy(
         self, address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event
     ) -> copy_reading.CopyCheck:
         """Read one broker's copy of a partition and check every batch (Fetch)."""
         read = partial(copy_reading.check_copy, partition=partition, max_bytes=max_bytes, stop=stop)
-        return self.wire.using(address, read)
+        return self.wire.with_connection(address, read)
 
     # Configs.
 
@@ -151,13 +151,15 @@ class Kafka(BaseKafka):
         """Set one config of the cluster default, or delete it (None)."""
         configs.write_cluster_default(self.wire, address, name, value)
 
-    def read_own(self, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+    def read_configs(
+        self, address: Address | None, kind: int, resource: str, names: Sequence[str]
+    ) -> dict[str, Setting]:
         """Return configs of a broker or topic with their sources."""
-        return configs.read_own(self.wire, address, kind, resource, names)
+        return configs.read_configs(self.wire, address, kind, resource, names)
 
-    def write_own(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+    def write_configs(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
         """Set configs of a broker or topic, or delete them (None), all or none."""
-        configs.write_own(self.wire, address, kind, resource, edits)
+        configs.write_configs(self.wire, address, kind, resource, edits)
 
     # Producers and consumer groups.
 

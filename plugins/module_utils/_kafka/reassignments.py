@@ -77,7 +77,7 @@ def reorder(
     return _alter(wire, address, orders, may_change_number=leave_out)
 
 
-def unregistered_in(error: str) -> int | None:
+def parse_unregistered_broker(error: str) -> int | None:
     """Return the broker that the controller names as not registered in its refusal of an order; None for no such."""
     found = _NOT_REGISTERED.search(error)
     return int(found[1]) if found else None

@@ -33,7 +33,7 @@ from .held_replicas import (
 from .lineage_search import LineageSearch
 from .log_dirs import LogDirs, describe_log_dirs
 from .messages import in_batches
-from .native import NativeSource, NotOfferedError, check_same_life, replica_log_ends
+from .native import NativeSource, NotOfferedError, check_same_broker_epoch, replica_log_ends
 from .replica_errors import epoch_error, offset_error
 from .settings import Address, ConnectionSettings
 from .wire import Connection, Wire
@@ -76,7 +76,7 @@ def probe_replicas(
     *,
     only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
     tiered: Mapping[str, bool] = MappingProxyType({}),
-    is_asked_again: bool = True,
+    is_retried: bool = True,
     open_wire: Callable[[ConnectionSettings], Wire] = Wire,
     clock: Clock = time,
 ) -> list[ReplicaLog]:
@@ -96,7 +96,7 @@ def probe_replicas(
     ``tiered`` says by topic whether it is tiered, where that is known: such a replica is asked where its own disk
     starts, too, and what it knows of the tier.
 
-    Without ``is_asked_again``, a broker with which there was trouble is not tried again.
+    Without ``is_retried``, a broker with which there was trouble is not tried again.
     """
     if broker.host is None or broker.port is None:
         return silent_rows(broker, partitions)
@@ -124,7 +124,7 @@ def probe_replicas(
                     rows = None
                 if rows is None and error.cause is Cause.HUNG and clock.monotonic() >= deadline:
                     rows = probe.complete_rows(partitions, error)
-                if broker.is_fenced or not is_asked_again or _is_final(error):
+                if broker.is_fenced or not is_retried or _is_final(error):
                     break
             finally:
                 connection.close()
@@ -184,7 +184,7 @@ class _Probe:
     ) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
         answer = replica_log_ends(self.connection, native.source, native.topic_ids, partitions, limit_ms=self._limit_ms)
         if self.broker_epoch is not None:
-            check_same_life(self.connection, self.broker_epoch, answer.broker_epoch)
+            check_same_broker_epoch(self.connection, self.broker_epoch, answer.broker_epoch)
         self.broker_epoch = answer.broker_epoch
         return answer.logs
 
@@ -232,7 +232,7 @@ class _Probe:
         questions: Questions = {}
         for each, newest in expected.items():
             questions.setdefault(each.topic, {})[each.partition] = newest.epoch
-        (found,) = epoch_ends(self.connection, [questions], limit_ms=self._limit_ms(), most_ms=self._left_ms())
+        (found,) = epoch_ends(self.connection, [questions], limit_ms=self._limit_ms(), total_limit_ms=self._left_ms())
         for each, newest in expected.items():
             if found.get(each.topic, {}).get(each.partition) == newest:
                 answered[each].lineage = (newest,)
@@ -252,7 +252,7 @@ class _Probe:
         for each, answer in answered.items():
             searches[each.topic][each.partition] = answer.start_search(only_newest=each in self.only_newest)
         while requests := _next_requests(searches):
-            found = epoch_ends(self.connection, requests, limit_ms=self._limit_ms(), most_ms=self._left_ms())
+            found = epoch_ends(self.connection, requests, limit_ms=self._limit_ms(), total_limit_ms=self._left_ms())
             for request, answers in zip(requests, found, strict=True):
                 for topic, epochs in request.items():
                     by_number, searching = answers.get(topic, {}), searches[topic]

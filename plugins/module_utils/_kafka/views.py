@@ -63,7 +63,7 @@ class Asker(Protocol):
 
     def known_addresses(self) -> Collection[Address]: ...
 
-    def learn(self, brokers: Mapping[int, Address]) -> None: ...
+    def remember_addresses(self, brokers: Mapping[int, Address]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Views:
         self._broker_ids: dict[Address, int] = {}
         self._lock = threading.Lock()
 
-    def learn(self, brokers: Mapping[int, Address]) -> None:
+    def remember_addresses(self, brokers: Mapping[int, Address]) -> None:
         """Remember which broker answers at which address."""
         self._broker_ids.update({address: broker_id for broker_id, address in brokers.items()})
 
@@ -124,7 +124,7 @@ class Views:
         """Take the addresses of other brokers from a broker whose view is old: they hardly change."""
         with suppress(KafkaOpsError):
             answer = wire.call(asked, DescribeClusterRequest(include_fenced_brokers=True))
-            wire.learn({each.broker_id: Address(each.host, each.port) for each in answer.brokers})
+            wire.remember_addresses({each.broker_id: Address(each.host, each.port) for each in answer.brokers})
 
     def _avoided(self) -> dict[Address, _SetAside]:
         now = self._clock.monotonic()

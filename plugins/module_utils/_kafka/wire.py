@@ -92,12 +92,12 @@ class Connection:
         Raises BrokerCallError.
         """
         limit_ms = timeout_ms if timeout_ms is not None else self._settings.request_timeout_ms
-        return self.call_in_turn([request], limit_ms, limit_ms)[0]
+        return self.call_pipelined([request], limit_ms, limit_ms)[0]
 
-    def call_in_turn(self, requests: Sequence[Any], limit_ms: int, most_ms: int) -> list[Any]:
+    def call_pipelined(self, requests: Sequence[Any], limit_ms: int, total_limit_ms: int) -> list[Any]:
         """Send requests of one kind, the next one before the last one is answered, and return the decoded answers.
 
-        The broker takes them one after another: each may take ``limit_ms``, and all of them ``most_ms``.
+        The broker takes them one after another: each may take ``limit_ms``, and all of them ``total_limit_ms``.
 
         Raises BrokerCallError.
         """
@@ -110,8 +110,8 @@ class Connection:
                 raise BrokerCallError(str(self.address), Cause.NOT_AUTHORISED, str(error), request=name) from None
         try:
             left_ms = max(1, int((deadline - time.monotonic()) * 1000))
-            limits = [min(left_ms + place * limit_ms, most_ms) for place in range(len(requests))]
-            answers: list[Any] = self._selector.run(self._call_in_turn, requests, limits)
+            limits = [min(left_ms + place * limit_ms, total_limit_ms) for place in range(len(requests))]
+            answers: list[Any] = self._selector.run(self._call_pipelined, requests, limits)
             return answers
         except (kafka_errors.KafkaError, OSError, ValueError, RuntimeError) as error:
             raise broker_call_error(error, self._settings, str(self.address), name, self._stage()) from None
@@ -139,7 +139,7 @@ class Connection:
             return Stage.READY
         return Stage.GREETING if connection.broker_version_data is None else Stage.AUTHENTICATING
 
-    async def _call_in_turn(self, requests: Sequence[Any], limits_ms: Sequence[int]) -> list[Any]:
+    async def _call_pipelined(self, requests: Sequence[Any], limits_ms: Sequence[int]) -> list[Any]:
         sent = [await self._sent(request, limit_ms) for request, limit_ms in zip(requests, limits_ms, strict=True)]
         return [await each for each in sent]
 
@@ -165,7 +165,7 @@ class Connection:
 
 
 class Wire:
-    """All connections of one run; brokers are known by id once ``learn`` was given their addresses.
+    """All connections of one run; brokers are known by id once ``remember_addresses`` was given their addresses.
 
     ``controller_settings`` are for the controllers' own listeners, where those differ from the brokers'.
     """
@@ -179,7 +179,7 @@ class Wire:
         self._executor = ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="kafkaops-wire")
         self._lock = threading.Lock()
         self._is_closed = False
-        self._aside: Wire | None = None
+        self._separate_wire: Wire | None = None
         self.views = Views()
         """Whose view of the metadata counts."""
 
@@ -197,25 +197,25 @@ class Wire:
         for connection in connections:
             connection.close()
         self._executor.shutdown(wait=False, cancel_futures=True)
-        if self._aside is not None:
-            self._aside.close()
+        if self._separate_wire is not None:
+            self._separate_wire.close()
         if self.controller_side is not self:
             self.controller_side.close()
 
     @property
-    def aside(self) -> Wire:
+    def separate_wire(self) -> Wire:
         """Connections for what must not wait: a broker takes the requests of one connection one after another."""
         with self._lock:
-            if self._aside is None:
-                self._aside = Wire(self.settings)
+            if self._separate_wire is None:
+                self._separate_wire = Wire(self.settings)
                 if self._is_closed:
-                    self._aside.close()
-            return self._aside
+                    self._separate_wire.close()
+            return self._separate_wire
 
-    def learn(self, brokers: Mapping[int, Address]) -> None:
+    def remember_addresses(self, brokers: Mapping[int, Address]) -> None:
         """Remember the addresses of brokers, so that they can be asked by id."""
         self._brokers.update(brokers)
-        self.views.learn(brokers)
+        self.views.remember_addresses(brokers)
 
     def connection(self, address: Address) -> Connection:
         """Return the open connection to an address; a new one where the last one failed, or was closed while idle."""
@@ -241,9 +241,9 @@ class Wire:
 
         Raises BrokerCallError; the next call makes a new connection.
         """
-        return self.using(address, lambda connection: connection.call(request, timeout_ms=timeout_ms))
+        return self.with_connection(address, lambda connection: connection.call(request, timeout_ms=timeout_ms))
 
-    def using(self, address: Address, work: Callable[[Connection], Value]) -> Value:
+    def with_connection(self, address: Address, work: Callable[[Connection], Value]) -> Value:
         """Do some work over the open connection to one address.
 
         Raises BrokerCallError; the next call makes a new connection.

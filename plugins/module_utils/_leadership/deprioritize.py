@@ -92,7 +92,7 @@ def run_leadership(
     """
     progress.step("looking at the partitions")
     cluster = kafka.describe_cluster().with_last(request.brokers)
-    brokers = kafka.look_at_brokers(cluster)
+    brokers = kafka.probe_brokers(cluster)
     request = replace(request, ignored_topics=frozenset({options.journal.topic}))
     run = _Run(kafka, cluster, brokers, request, options, progress, stop)
     homes = run.homes()

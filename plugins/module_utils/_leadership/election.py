@@ -103,7 +103,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     """
     progress.step("looking at the leaders")
     cluster = kafka.describe_cluster().with_last(options.from_brokers)
-    brokers = kafka.look_at_brokers(cluster)
+    brokers = kafka.probe_brokers(cluster)
     living = cluster.living(brokers)
     undone = _NOTHING
     if options.check_mode and options.to_brokers:

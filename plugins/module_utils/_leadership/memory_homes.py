@@ -248,7 +248,7 @@ class MemoryTopic:
         Another party may have created the topic with other settings. Raises NoBrokerAnswersError as well.
         """
         try:
-            found = self.kafka.read_own(None, TOPIC, self.topic, [_POLICY]).get(_POLICY)
+            found = self.kafka.read_configs(None, TOPIC, self.topic, [_POLICY]).get(_POLICY)
         except RequestRefusedError as error:
             if error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
                 return

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .._kafka import quorum
-from .._kafka.capabilities import Offer
+from .._kafka.capabilities import BrokerCapabilities
 from .._kafka.certificates import Certificate, listener_certificate, own_certificates, trusted_certificates
 from .._kafka.cluster import check_identity
 from .._kafka.errors import BrokerCallError
@@ -46,7 +46,7 @@ def check_brokers(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
     online = {each.broker_id: _address(each) for each in brokers if each.state is BrokerState.ONLINE}
 
     def identify(broker_id: int) -> None:
-        kafka.wire.using(online[broker_id], lambda connection: check_identity(connection, broker_id))
+        kafka.wire.with_connection(online[broker_id], lambda connection: check_identity(connection, broker_id))
 
     identities = kafka.in_parallel(identify, online)
     remedy = "Start it, or correct advertised.listeners, name resolution or the packet filter between it and this host"
@@ -157,8 +157,8 @@ def _judge_certificate(certificate: Certificate, subject: str, now: float, least
 def check_versions(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
     """Check that every broker supports the requests of a recovery, and that all brokers have the same release."""
     addresses = {each.broker_id: _address(each) for each in brokers if each.state is BrokerState.ONLINE}
-    answers = kafka.in_parallel(lambda broker_id: kafka.read_offer(addresses[broker_id]), addresses)
-    offers: dict[int, Offer] = {}
+    answers = kafka.in_parallel(lambda broker_id: kafka.read_capabilities(addresses[broker_id]), addresses)
+    offers: dict[int, BrokerCapabilities] = {}
     for broker_id, answer in answers.items():
         subject = f"broker {broker_id}"
         if isinstance(answer, BrokerCallError):
@@ -173,7 +173,7 @@ def check_versions(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
         yield _judge_features(offers)
 
 
-def _judge_features(offers: Mapping[int, Offer]) -> Check:
+def _judge_features(offers: Mapping[int, BrokerCapabilities]) -> Check:
     finalized = next((each.finalized for each in offers.values() if each.finalized), {})
     listed = ", ".join(f"{name} {level}" for name, level in sorted(finalized.items())) or "no feature"
     newest = {each.supported.get(_METADATA_VERSION, 0) for each in offers.values()}

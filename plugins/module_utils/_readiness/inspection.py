@@ -86,7 +86,7 @@ def _read_cluster(kafka: Kafka) -> _ClusterView:
     cluster = kafka.describe_cluster()
     states = kafka.describe_partitions().partitions
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
-    brokers = kafka.look_at_brokers(cluster, mentioned)
+    brokers = kafka.probe_brokers(cluster, mentioned)
     live = {
         each.broker_id: Address(each.host or "", each.port or 0) for each in brokers if each.state is BrokerState.ONLINE
     }

@@ -115,7 +115,7 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
         plan = plan_from_designations(kafka, given, include_internal=terms.include_internal)
         plan = plan_drops(kafka, plan, may_drop=terms.may_drop)
     mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
-    brokers = kafka.look_at_brokers(cluster, mentioned)
+    brokers = kafka.probe_brokers(cluster, mentioned)
     # Orders that an earlier run left are restored even where nothing is planned: that is a write as well.
     if plan.elections or JournalHome(kafka, cluster, terms.options.journal, brokers).read().changes:
         require_quorum()

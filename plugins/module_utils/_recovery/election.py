@@ -19,7 +19,7 @@ from .._changes.orders import Writer
 from .._changes.record import AnyLeftover, OrderChange, OrderLeftover, ReplicaChange, Undoing
 from .._changes.rollback import Rollback, has_restored
 from .._kafka.messages import in_batches
-from .._kafka.partitions import Sight
+from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress, collector_paused
@@ -134,14 +134,16 @@ def run_elections(  # noqa: PLR0917
         options.verify_timeout_ms / 1000,
     )
     planned = [each.topic_partition for each in plan.elections]
-    sight = kafka.see(planned + [each.topic_partition for each in plan.left_alone])
-    alone = {each.topic_partition: _update_left_alone(outcome_of_left_alone(each), sight) for each in plan.left_alone}
+    metadata = kafka.read_partition_states(planned + [each.topic_partition for each in plan.left_alone])
+    alone = {
+        each.topic_partition: _update_left_alone(outcome_of_left_alone(each), metadata) for each in plan.left_alone
+    }
     home = JournalHome(kafka, cluster, options.journal, brokers)
     pending = home.read()
     orders = [each for each in pending.changes if isinstance(each, OrderChange)]
     notes: Sequence[str] = pending.notes
     # An order that an earlier run left may be on a partition that has a leader.
-    settled = {} if pending.changes else _end_without_election(plan.elections, sight)
+    settled = {} if pending.changes else _end_without_election(plan.elections, metadata)
     elections = [each for each in plan.elections if each.topic_partition not in settled]
     # A run that has nothing to do must not create the journal's topic.
     writes = not options.check_mode and bool(pending.changes or pending.notes or elections)
@@ -176,12 +178,14 @@ def run_elections(  # noqa: PLR0917
     )
 
 
-def _end_without_election(elections: Iterable[PlannedElection], sight: Sight) -> dict[TopicPartition, Outcome]:
+def _end_without_election(
+    elections: Iterable[PlannedElection], metadata: PartitionStates
+) -> dict[TopicPartition, Outcome]:
     """Return the outcomes of partitions that have a leader, or do not exist. All others are judged under the lock."""
     outcomes = {}
     for each in elections:
-        state = sight.states.get(each.topic_partition)
-        if each.topic in sight.hidden or (state and (state.is_offline or state.topic_id != each.topic_id)):
+        state = metadata.states.get(each.topic_partition)
+        if each.topic in metadata.hidden or (state and (state.is_offline or state.topic_id != each.topic_id)):
             continue
         verdict = judge_election(each, PartitionObservation(state, {}, is_reassigning=False))
         if verdict.status is not None:
@@ -301,9 +305,9 @@ def _select_type(elections: Iterable[PlannedElection], election_type: ElectionTy
     return [each for each in elections if each.election_type is election_type]
 
 
-def _update_left_alone(outcome: Outcome, sight: Sight) -> Outcome:
+def _update_left_alone(outcome: Outcome, metadata: PartitionStates) -> Outcome:
     """Return the outcome of a partition that the plan leaves alone, with the leader that it has now."""
-    state = sight.states.get(outcome.topic_partition)
+    state = metadata.states.get(outcome.topic_partition)
     was_online = outcome.status is Status.ALREADY_ONLINE
     if state is None:
         seen = replace(outcome, leader_after=None, leader_epoch_after=None)

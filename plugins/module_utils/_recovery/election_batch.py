@@ -22,7 +22,7 @@ from .._changes.orders import Writer, forwarded_for_s, read_with_retries, set_or
 from .._changes.record import LEFT_AS_IS, JournalError, OrderChange, OrderLeftover, Undoing
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
 from .._kafka.errors import BrokerCallError, RequestRefusedError
-from .._kafka.reassignments import unregistered_in
+from .._kafka.reassignments import parse_unregistered_broker
 from .._model.partition import TopicPartition
 from .._model.run import Clock, Progress
 from .election_outcomes import ElectionOutcomes
@@ -183,7 +183,7 @@ class ElectionBatch(ElectionOutcomes):
 
     def _judge_refused_order(self, partition: TopicPartition, error: str) -> tuple[Status | None, str]:
         """Return the status and reason for a refused order. The status is None if the election is possible anyway."""
-        broker_id, observation = unregistered_in(error), self.observations[partition]
+        broker_id, observation = parse_unregistered_broker(error), self.observations[partition]
         if broker_id is None or broker_id in observation.unregistered:
             return Status.FAILED, error
         observation = replace(observation, unregistered=observation.unregistered | {broker_id})

@@ -89,7 +89,7 @@ def find_kept_orders(kafka: Kafka, journal: Journal, elections: Iterable[Planned
     changes = find_changes_on_offline_partitions(
         kafka, [each for each in journal.orders if each.topic_partition in planned]
     )
-    states = kafka.see([each.topic_partition for each in changes]).states if changes else {}
+    states = kafka.read_partition_states([each.topic_partition for each in changes]).states if changes else {}
     return KeptOrders(
         {each.topic_partition: each for each in changes},
         {

@@ -22,7 +22,7 @@ from .._changes.orders import read_states
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
-from .._kafka.reassignments import Reassignment, unregistered_in
+from .._kafka.reassignments import Reassignment, parse_unregistered_broker
 from .._model.partition import Broker, BrokerState, EpochEnd, ReplicaLog, TopicPartition
 from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave_alone
 from .preconditions import (
@@ -62,7 +62,7 @@ def find_unregistered(kafka: Kafka, cluster: Cluster, mentioned: Collection[int]
         try:
             kafka.check_topic_creation(living[1], topic, [broker_id, living[0]], {})
         except RequestRefusedError as error:
-            if unregistered_in(str(error)) == broker_id:
+            if parse_unregistered_broker(str(error)) == broker_id:
                 found.add(broker_id)
             else:
                 unknown[broker_id] = str(error)

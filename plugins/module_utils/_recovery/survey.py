@@ -66,7 +66,7 @@ def survey(
     if offline:
         when_offline(_count_replicas(offline))
     mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
-    brokers = tuple(mark_as_lost(each, lost) for each in kafka.look_at_brokers(cluster, mentioned))
+    brokers = tuple(mark_as_lost(each, lost) for each in kafka.probe_brokers(cluster, mentioned))
     if not any(each.is_offline for each in chosen) and kafka.unconfirmed_view():
         raise UnconfirmedViewError(
             "every partition has a leader in the only metadata that could be read, but it may be old: "
@@ -104,12 +104,12 @@ def survey_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) ->
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     cluster = kafka.describe_cluster()
-    sight = kafka.see([each.topic_partition for each in found.without_leader])
+    metadata = kafka.read_partition_states([each.topic_partition for each in found.without_leader])
     # A partition that is hidden now keeps its last state: it is not known to have a leader.
     states = [
-        sight.states.get(each.topic_partition) or each
+        metadata.states.get(each.topic_partition) or each
         for each in found.without_leader
-        if each.topic_partition in sight.states or each.topic in sight.hidden
+        if each.topic_partition in metadata.states or each.topic in metadata.hidden
     ]
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
     wanted = {each.topic_partition for each in found.offline}
@@ -121,7 +121,7 @@ def survey_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) ->
     ]
     return Survey(
         cluster.cluster_id,
-        tuple(mark_as_lost(each, lost) for each in kafka.look_at_brokers(cluster, mentioned)),
+        tuple(mark_as_lost(each, lost) for each in kafka.probe_brokers(cluster, mentioned)),
         tuple(each for each in states if each.topic_partition in wanted and each.is_offline),
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in states if each.is_offline),

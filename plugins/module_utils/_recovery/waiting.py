@@ -170,7 +170,7 @@ class _Wait:
                 if broker.state in (BrokerState.ONLINE, BrokerState.FENCED) and now is not None and not now.is_fenced:
                     returned.append(broker_id)
             if broker_id in registered and broker_id not in looks:
-                looks[broker_id] = executor.submit(self.kafka.look_at_broker, registered[broker_id])
+                looks[broker_id] = executor.submit(self.kafka.probe_broker, registered[broker_id])
         return returned
 
     def _read_registrations(self) -> Mapping[int, Registration]:

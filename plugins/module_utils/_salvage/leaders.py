@@ -60,7 +60,7 @@ def read_leader_logs(wire: Wire, replicas: Sequence[DiskReplica], duration_ms: i
     def look() -> tuple[Cluster, Description]:
         return describe_cluster(wire), describe_partitions(wire, topics)
 
-    probe = partial(probe_replicas, wire.settings, is_asked_again=False)
+    probe = partial(probe_replicas, wire.settings, is_retried=False)
     return ask_leaders(look, probe, replicas, duration_ms / 1000, progress)
 
 

@@ -174,7 +174,7 @@ class Replayer:
                 create_and_wait(
                     self._kafka, addresses, NewTopic(target.name, target.partitions, target.copies, configs)
                 )
-                state = self._kafka.see_one(TopicPartition(target.name, 0))
+                state = self._kafka.read_partition_state(TopicPartition(target.name, 0))
                 if state is None:
                     raise ReplayError(f"topic {target.name} was created, and does not exist any more")
                 ids[target.name] = state.topic_id

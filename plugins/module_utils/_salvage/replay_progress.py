@@ -75,7 +75,7 @@ class ProgressTopic:
         partition = TopicPartition(self.name, 0)
         deadline = time.monotonic() + _SETTLE_S
         while True:
-            state = self.kafka.see_one(partition)
+            state = self.kafka.read_partition_state(partition)
             if state is None:
                 return {}
             is_over = time.monotonic() >= deadline
@@ -110,7 +110,7 @@ class ProgressTopic:
 
         Raises RequestRefusedError, BrokerCallError or ReplayProgressError.
         """
-        if self.kafka.see_one(TopicPartition(self.name, 0)) is None:
+        if self.kafka.read_partition_state(TopicPartition(self.name, 0)) is None:
             topic = NewTopic(self.name, 1, min(_COPIES, len(self.addresses)), _CONFIG)
             create_and_wait(self.kafka, self.addresses, topic)
 

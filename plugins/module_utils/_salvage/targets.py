@@ -191,7 +191,7 @@ def _check_timestamps(saved: SavedRecords, name: str, configs: Mapping[str, str]
 
 def _read_configs(kafka: Kafka, topic: str) -> dict[str, str]:
     try:
-        found = kafka.read_own(None, TOPIC, topic, _NAMES)
+        found = kafka.read_configs(None, TOPIC, topic, _NAMES)
     except RequestRefusedError as error:
         # The broker's message does not name the topic.
         raise RequestRefusedError(

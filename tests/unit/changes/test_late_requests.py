@@ -264,13 +264,13 @@ def test_a_throttle_stays_while_its_replica_may_be_dropped_late(settings: FakeSe
     cluster.answer_settings(settings)
     cluster.late.append((40, (1, 2)))
     at: list[float] = []
-    write = settings.write_own
+    write = settings.write_configs
 
     def noted(*args: object) -> None:
         at.append(settings.clock.now)
         write(*args)  # type: ignore[arg-type]
 
-    cluster.write_own = noted  # type: ignore[method-assign, assignment]
+    cluster.write_configs = noted  # type: ignore[method-assign, assignment]
     assert {each.undoing for each in roll_back(cluster, journal)} == {Undoing.RESTORED}
     assert at
     assert min(at) >= 40
@@ -337,7 +337,7 @@ def test_a_request_that_was_not_sent_is_not_waited_for(wreck: Wreck, clock: Fake
 
 def test_a_runs_own_late_setting_is_undone(settings: FakeSettings, journal: Journal) -> None:
     """The throttle is removed before the first request for it is executed."""
-    write, lost = settings.write_own, [BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer")]
+    write, lost = settings.write_configs, [BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer")]
 
     def once_lost(*args: object) -> None:
         if lost:
@@ -345,7 +345,7 @@ def test_a_runs_own_late_setting_is_undone(settings: FakeSettings, journal: Jour
             raise lost.pop()
         write(*args)  # type: ignore[arg-type]
 
-    settings.write_own = once_lost  # type: ignore[method-assign, assignment]
+    settings.write_configs = once_lost  # type: ignore[method-assign, assignment]
     assert change_and_restore(settings.writer().with_journal(journal), journal, RATE) == ""
     assert settings.values == {}
     assert [*journal.pending] == [RATE], "it may still be executed"

@@ -25,7 +25,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
     NoBrokerAnswersError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, Sight, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
+    Description,
+    PartitionStates,
+    TopicError,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
@@ -158,7 +162,7 @@ class FakeCluster(FakeAnswers):
             lists_fenced=self.lists_fenced,
         )
 
-    def look_at_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
+    def probe_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
         known = {each.broker_id: each for each in cluster.registrations}
         return tuple(
             Broker(
@@ -201,9 +205,9 @@ class FakeCluster(FakeAnswers):
             tuple(TopicError(each, code) for each, code in sorted(refused.items()) if each in topics),
         )
 
-    def see(self, partitions: Collection[TopicPartition]) -> Sight:
+    def read_partition_states(self, partitions: Collection[TopicPartition]) -> PartitionStates:
         description = self.describe_partitions({each.topic for each in partitions})
-        return Sight(
+        return PartitionStates(
             {each.topic_partition: each for each in description.partitions if each.topic_partition in {*partitions}},
             {each.topic: each for each in description.refused if not each.is_unknown},
         )

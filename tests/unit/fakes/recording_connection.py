@@ -20,5 +20,7 @@ class RecordingConnection:
         self.request = request
         return BulkAnswer(0, {})
 
-    def call_in_turn(self, requests: list[BulkRequest[Any]], limit_ms: int, most_ms: int) -> list[BulkAnswer[Any]]:
+    def call_pipelined(
+        self, requests: list[BulkRequest[Any]], limit_ms: int, total_limit_ms: int
+    ) -> list[BulkAnswer[Any]]:
         return [self.call(each) for each in requests]

@@ -94,7 +94,7 @@ class FakeReplicas(Kafka):
 
     def answer_settings(self, settings: FakeSettings) -> None:
         """Answer requests for configs, too."""
-        self.read_own, self.write_own = settings.read_own, settings.write_own  # type: ignore[method-assign]
+        self.read_configs, self.write_configs = settings.read_configs, settings.write_configs  # type: ignore[method-assign]
 
     # The port.
 

@@ -55,7 +55,9 @@ class FakeSettings(Kafka):
     def settings(self) -> ConnectionSettings:
         return CONNECTION
 
-    def read_own(self, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+    def read_configs(
+        self, address: Address | None, kind: int, resource: str, names: Sequence[str]
+    ) -> dict[str, Setting]:
         if resource in self.silent:
             raise BrokerCallError("fake.invalid:9092", Cause.HUNG, "no answer within 1000 ms")
         for each in [each for each in self.late if each[0] <= self.clock.monotonic()]:
@@ -69,7 +71,7 @@ class FakeSettings(Kafka):
                 found[name] = Setting(value, Source.BROKER)
         return found
 
-    def write_own(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+    def write_configs(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
         for name, value in edits.items():
             self.writes.append((resource, name, value))
             if resource in self.refused:

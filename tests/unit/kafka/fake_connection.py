@@ -33,8 +33,8 @@ class FakeConnection:
         self.requests.append(request)
         return over_the_wire(self._answer(request), request)
 
-    def call_in_turn(self, requests: Sequence[Any], limit_ms: int, most_ms: int) -> list[Any]:
-        assert 0 < limit_ms <= most_ms
+    def call_pipelined(self, requests: Sequence[Any], limit_ms: int, total_limit_ms: int) -> list[Any]:
+        assert 0 < limit_ms <= total_limit_ms
         return [self.call(each, timeout_ms=limit_ms) for each in requests]
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ class FakeWire:
     def requests(self) -> list[Any]:
         return self._connection.requests
 
-    def learn(self, brokers: Mapping[int, Address]) -> None:
+    def remember_addresses(self, brokers: Mapping[int, Address]) -> None:
         self.learnt |= brokers
 
     def call(self, address: Address, request: Any) -> Any:

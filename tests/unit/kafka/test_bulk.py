@@ -50,7 +50,7 @@ def probe(epochs: dict[TopicPartition, int]) -> BulkRequest[Any]:
     questions: dict[str, dict[int, int]] = defaultdict(dict)
     for each, epoch in epochs.items():
         questions[each.topic][each.partition] = epoch
-    return asked(partial(epoch_probe.epoch_ends, limit_ms=1, most_ms=1), [questions])
+    return asked(partial(epoch_probe.epoch_ends, limit_ms=1, total_limit_ms=1), [questions])
 
 
 @given(PARTITIONS)

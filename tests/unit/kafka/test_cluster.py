@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster i
     Cluster,
     Registration,
     describe_cluster,
-    look_at_brokers,
+    probe_brokers,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
@@ -75,7 +75,7 @@ def test_every_broker_is_found_to_be_in_a_state_with_its_cause() -> None:
         settings = ConnectionSettings(bootstrap_servers=(addresses[1],), request_timeout_ms=2000)
         wire = stack.enter_context(Wire(settings))
         cluster = Cluster("abc", tuple(Registration(key, addresses[key], None, key == 2) for key in sorted(addresses)))
-        brokers = look_at_brokers(wire, cluster, frozenset({1, 3, 9}))
+        brokers = probe_brokers(wire, cluster, frozenset({1, 3, 9}))
     assert [(each.broker_id, each.state, each.is_fenced) for each in brokers] == [
         (1, BrokerState.ONLINE, False),
         (2, BrokerState.FENCED, True),

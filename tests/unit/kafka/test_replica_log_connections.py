@@ -130,7 +130,7 @@ def test_trying_again_where_it_cannot_help_is_left_out(probe: Probe, broker: Bro
 
 @pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED])
 def test_a_broker_is_tried_once_where_the_caller_wants_to_look_again_before(probe: Probe, cause: Cause) -> None:
-    rows, wire = probe(failing(cause), is_asked_again=False)
+    rows, wire = probe(failing(cause), is_retried=False)
     assert causes(rows) == [cause, cause]
     assert len(wire.connections) == 1
 

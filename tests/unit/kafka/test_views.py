@@ -42,7 +42,7 @@ class FakeAsker:
     def known_addresses(self) -> Collection[Address]:
         return [ADDRESSES[each] for each in self.ids]
 
-    def learn(self, brokers: Mapping[int, Address]) -> None:
+    def remember_addresses(self, brokers: Mapping[int, Address]) -> None:
         self.ids += [each for each in brokers if each not in self.ids]
 
     def call(self, address: Address, request: Any, *, timeout_ms: int | None = None) -> Any:
@@ -109,7 +109,7 @@ def a_quorum(ages: Mapping[int, int], refusal: int) -> Any:
 @pytest.fixture
 def views(clock: FakeClock) -> Views:
     found = Views(clock)
-    found.learn(ADDRESSES)
+    found.remember_addresses(ADDRESSES)
     return found
 
 
@@ -193,7 +193,7 @@ def test_where_all_were_paused_for_a_moment_they_are_looked_at_again() -> None:
                 wire.ages = {1: 300}
 
     views = Views(Catching())
-    views.learn(ADDRESSES)
+    views.remember_addresses(ADDRESSES)
     wire.settings = ConnectionSettings(bootstrap_servers=(ADDRESSES[1],), request_timeout_ms=5000)
     assert asked(views, wire) == 1
     assert ADDRESSES[1] not in views.stale

@@ -94,17 +94,17 @@ def test_a_broker_that_is_well_answers(listen: Listen) -> None:
 def test_requests_in_turn_are_all_sent_before_the_first_answer(listen: Listen) -> None:
     with a_wire(listen(answer_together(3)).address) as wire:
         connection = wire.connection(wire.known_addresses()[0])
-        answers = connection.call_in_turn([DescribeClusterRequest() for _time in range(3)], GENEROUS_MS, GENEROUS_MS)
+        answers = connection.call_pipelined([DescribeClusterRequest() for _time in range(3)], GENEROUS_MS, GENEROUS_MS)
     assert [each.cluster_id for each in answers] == ["0", "1", "2"]
 
 
-@pytest.mark.parametrize(("limit_ms", "most_ms"), [(LIMIT_MS, GENEROUS_MS), (GENEROUS_MS, LIMIT_MS)])
-def test_of_requests_in_turn_the_first_silence_is_named(listen: Listen, limit_ms: int, most_ms: int) -> None:
+@pytest.mark.parametrize(("limit_ms", "total_limit_ms"), [(LIMIT_MS, GENEROUS_MS), (GENEROUS_MS, LIMIT_MS)])
+def test_of_requests_in_turn_the_first_silence_is_named(listen: Listen, limit_ms: int, total_limit_ms: int) -> None:
     with a_wire(listen(greet_and_fall_silent).address, limit_ms=limit_ms) as wire:
         connection = wire.connection(wire.known_addresses()[0])
         started = time.monotonic()
         with pytest.raises(BrokerCallError) as caught:
-            connection.call_in_turn([DescribeClusterRequest() for _time in range(3)], limit_ms, most_ms)
+            connection.call_pipelined([DescribeClusterRequest() for _time in range(3)], limit_ms, total_limit_ms)
         assert time.monotonic() - started < LIMIT_MS / 1000 + SLACK_S
     assert caught.value.cause is Cause.HUNG
 
@@ -268,7 +268,7 @@ def test_a_slow_broker_that_answers_first_after_all_is_heard(listen: Listen) -> 
 def test_brokers_that_the_cluster_names_are_asked_after_the_bootstrap_servers(listen: Listen) -> None:
     bootstrap, learnt = listen(answer_as_broker("bootstrap")), listen(answer_as_broker("learnt"))
     with a_wire(bootstrap.address) as wire:
-        wire.learn({1: bootstrap.address, 2: learnt.address})
+        wire.remember_addresses({1: bootstrap.address, 2: learnt.address})
         assert ask_any(wire) == ("bootstrap", bootstrap.address)
         bootstrap.close()
         assert ask_any(wire) == ("learnt", learnt.address)

@@ -18,9 +18,9 @@ from kafka.protocol.admin import (
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import UNCLEAN, ElectionAnswer, elect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import (
+    parse_unregistered_broker,
     reorder,
     running_reassignments,
-    unregistered_in,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -133,7 +133,7 @@ def test_an_order_that_leaves_a_broker_out_may_change_the_replication_factor() -
 )
 def test_the_controller_names_a_broker_that_is_not_registered(error: str, broker_id: int | None) -> None:
     """The text is the same in Kafka 3.9.2 and 4.3.1."""
-    assert unregistered_in(error) == broker_id
+    assert parse_unregistered_broker(error) == broker_id
 
 
 def test_orders_refused_as_a_whole_are_an_error() -> None:

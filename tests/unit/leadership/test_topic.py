@@ -78,7 +78,7 @@ def test_in_a_container_the_file_is_used_only_if_the_operator_named_its_director
     monkeypatch.setenv("AWX_ISOLATED_DATA_DIR", str(tmp_path))
     topics.errors["CreateTopics"] = TOPIC_AUTHORIZATION_FAILED
     file = tmp_path / "memory"
-    topics.read_own = lambda *_arguments: {"cleanup.policy": Setting("compact", Source.BROKER)}  # type: ignore[method-assign]
+    topics.read_configs = lambda *_arguments: {"cleanup.policy": Setting("compact", Source.BROKER)}  # type: ignore[method-assign]
     homes = Homes(MemoryTopic(topics, ADDRESSES, "t"), file, Home.TOPIC, JournalOptions())
     with pytest.raises(JournalError, match="so the file would be lost: set journal_dir"), homes.open(journal):
         pass
@@ -116,12 +116,12 @@ def test_a_run_that_has_lost_the_lock_writes_nothing_more(
 def _answer(bastion: Bastion, answer: dict[str, Setting] | int) -> MemoryTopic:
     """Return a topic with this answer to DescribeConfigs, or with this error code."""
 
-    def read_own(*_arguments: object) -> dict[str, Setting]:
+    def read_configs(*_arguments: object) -> dict[str, Setting]:
         if isinstance(answer, int):
             raise error_codes.refusal("DescribeConfigs", answer)
         return answer
 
-    bastion.cluster.answer(read_own=read_own)
+    bastion.cluster.answer(read_configs=read_configs)
     return MemoryTopic(bastion.cluster, ADDRESSES, "t")
 
 

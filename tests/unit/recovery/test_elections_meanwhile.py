@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import TOPIC_AUTHORIZATION_FAILED
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Sight, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import PartitionStates, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.fakes.fates import FORBIDDEN, WELL, Fate
@@ -90,21 +90,21 @@ RECREATED = "B" * 22
 @pytest.mark.parametrize("first_look", ["hidden", "of another topic"])
 def test_an_old_first_read_ends_no_partition(wreck: Wreck, first_look: str) -> None:
     """A broker with old metadata may show the old topic of the same name, with a leader."""
-    see, looks = wreck.cluster.see, iter([first_look])
+    see, looks = wreck.cluster.read_partition_states, iter([first_look])
 
-    def see_at_first(wanted: Collection[TopicPartition]) -> Sight:
-        sight, shown = see(wanted), next(looks, "")
+    def see_at_first(wanted: Collection[TopicPartition]) -> PartitionStates:
+        metadata, shown = see(wanted), next(looks, "")
         if shown == "hidden":
-            return Sight({}, {"orders": TopicError("orders", TOPIC_AUTHORIZATION_FAILED)})
+            return PartitionStates({}, {"orders": TopicError("orders", TOPIC_AUTHORIZATION_FAILED)})
         if shown:
             before = {
-                each: state._replace(topic_id=RECREATED, leader_id=BEHIND) for each, state in sight.states.items()
+                each: state._replace(topic_id=RECREATED, leader_id=BEHIND) for each, state in metadata.states.items()
             }
-            return Sight(before, {})
-        return sight
+            return PartitionStates(before, {})
+        return metadata
 
     plan = wreck.plan()
-    wreck.cluster.answer(see=see_at_first)
+    wreck.cluster.answer(read_partition_states=see_at_first)
     assert statuses(wreck.run(plan)) == [Status.RECOVERED] * 3
     assert next(looks, None) is None
     wreck.assert_orders_are_restored()

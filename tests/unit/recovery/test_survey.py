@@ -83,13 +83,13 @@ def test_the_callback_runs_before_the_brokers_are_contacted(
     replicas: list[int],
 ) -> None:
     events: list[int | str] = []
-    look_at_brokers = cluster.look_at_brokers
+    probe_brokers = cluster.probe_brokers
 
     def look_and_note(*arguments: Any) -> Any:
         events.append("brokers")
-        return look_at_brokers(*arguments)
+        return probe_brokers(*arguments)
 
-    monkeypatch.setattr(cluster, "look_at_brokers", look_and_note)
+    monkeypatch.setattr(cluster, "probe_brokers", look_and_note)
     survey(cluster, wanted, include_internal=include_internal, when_offline=events.append)
     assert events == [*replicas, "brokers"]
 

@@ -67,12 +67,12 @@ def cluster(events: Events) -> FakeCluster:
 
     def look(registration: Registration) -> Broker:
         (broker,) = [
-            each for each in found.look_at_brokers(found.describe_cluster()) if each.broker_id == registration.broker_id
+            each for each in found.probe_brokers(found.describe_cluster()) if each.broker_id == registration.broker_id
         ]
         events.looked.set()
         return broker
 
-    found.answer(look_at_broker=look)
+    found.answer(probe_broker=look)
     return found
 
 

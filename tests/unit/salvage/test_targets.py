@@ -59,7 +59,9 @@ class FakeKafka(Kafka):
         absent = wanted - {each.topic for each in there}
         return Description(there, tuple(TopicError(each, 3) for each in sorted(absent)))
 
-    def read_own(self, address: Address | None, kind: int, resource: str, names: Sequence[str]) -> dict[str, Setting]:
+    def read_configs(
+        self, address: Address | None, kind: int, resource: str, names: Sequence[str]
+    ) -> dict[str, Setting]:
         return {name: Setting(value, Source.BROKER) for name, value in self._configs.items()}
 
     def topic_operations(self, names: Sequence[str] | None = None) -> dict[str, TopicAccess]:
