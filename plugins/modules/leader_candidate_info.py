@@ -309,7 +309,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import partition_results, plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import partition_results, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
@@ -360,11 +360,11 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     return {
         "changed": False,
         "cluster_id": planned.plan.cluster_id,
-        "brokers": plain(planned.brokers),
-        "awaited": plain(planned.awaited),
+        "brokers": to_json_types(planned.brokers),
+        "awaited": to_json_types(planned.awaited),
         **partition_results(outcomes, module.params["max_rows"], Status, DONE_OR_FORESEEN),
-        "groups": plain([each.group for each in group_outcomes(outcomes)]),
-        "loss": plain(total_loss(outcomes)),
+        "groups": to_json_types([each.group for each in group_outcomes(outcomes)]),
+        "loss": to_json_types(total_loss(outcomes)),
         "plan_digest": planned.document["digest"],
         **planned.returned,
     }

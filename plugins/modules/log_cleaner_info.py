@@ -121,13 +121,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import options as shared
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS, metrics_source
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import count_by_status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
     connection_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, progress_to
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run
 
 ARGUMENTS = CONNECTION + shared.BROKERS + METRICS + shared.THRESHOLDS + shared.SIZES + PROGRESS
 
@@ -143,7 +143,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 
     params = module.params
-    settings, source, limits = all_of(
+    settings, source, limits = call_all(
         lambda: connection_settings(params), lambda: metrics_source(params), lambda: shared.thresholds(params)
     )
     with Wire(settings) as wire:
@@ -155,7 +155,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     return {
         "changed": False,
         "cluster_id": cluster.cluster_id,
-        "summary": counted((each.diagnosis.case for each in found), Case),
+        "summary": count_by_status((each.diagnosis.case for each in found), Case),
         "brokers": [shared.broker_result(each) for each in found],
     }
 

@@ -237,7 +237,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode, counted
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode, count_by_status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
     Arguments,
@@ -248,7 +248,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
     SELECTION,
     journal_options,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, most_important, plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
+    call_all,
+    run,
+    select_most_important,
+    to_json_types,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
     CHOSEN,
@@ -295,7 +300,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
-    settings, asked, report, *_checked = all_of(
+    settings, asked, report, *_checked = call_all(
         lambda: connection_settings(params),
         lambda: read_wanted(params),
         lambda: ReportFile(params["report_file"]),
@@ -319,12 +324,12 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     return {
         "changed": False,
         "cluster_id": found.cluster_id,
-        "brokers": plain(found.brokers),
-        "quorum_seen": plain(quorum_seen),
+        "brokers": to_json_types(found.brokers),
+        "quorum_seen": to_json_types(quorum_seen),
         **bounded(found.offline, outcomes, unfinished, params["max_rows"]),
-        "groups": plain([each.group for each in group_outcomes(outcomes)]),
-        "start_order": [{**plain(each), "explanation": describe_advice(each)} for each in advice],
-        "summary": {"offline": len(found.offline), **counted((each.status for each in outcomes), Status)},
+        "groups": to_json_types([each.group for each in group_outcomes(outcomes)]),
+        "start_order": [{**to_json_types(each), "explanation": describe_advice(each)} for each in advice],
+        "summary": {"offline": len(found.offline), **count_by_status((each.status for each in outcomes), Status)},
     }
 
 
@@ -337,9 +342,9 @@ def bounded(
     """Return the rows. Of partitions that are left alone, those first that a person must look at."""
     most = max(map(len, (offline, outcomes, unfinished))) if max_rows is None else max_rows
     return {
-        "partitions": plain(offline[:most]),
-        "left_alone": plain(most_important(outcomes, most, DONE_OR_FORESEEN)),
-        "unfinished": plain(unfinished[:most]),
+        "partitions": to_json_types(offline[:most]),
+        "left_alone": to_json_types(select_most_important(outcomes, most, DONE_OR_FORESEEN)),
+        "unfinished": to_json_types(unfinished[:most]),
         "truncated": any(len(each) > most for each in (offline, outcomes, unfinished)),
     }
 

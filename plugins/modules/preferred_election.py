@@ -181,15 +181,15 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import LEADERSHIP
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MOVING, MoveStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import group_by_reason
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
     partition_results,
-    plain,
     run,
     stop_on_signals,
+    to_json_types,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
 
@@ -226,7 +226,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "changed": done.is_changed,
         "cluster_id": done.cluster_id,
         **partition_results(moves, params["max_rows"], MoveStatus, MOVING),
-        "groups": plain(alike(moves)),
+        "groups": to_json_types(group_by_reason(moves)),
         "targets": electing_preferred.count_targets(moves),
         "diff": electing_preferred.diff_of(done, params["max_rows"]),
         **({"msg": failure} if failure else {}),

@@ -232,15 +232,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist_module import list_result
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import CHANGED, OrderStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import LEADERSHIP
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import alike
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import group_by_reason
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
     partition_results,
-    plain,
     run,
     stop_on_signals,
+    to_json_types,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS, REPORT
 
@@ -286,7 +286,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "is_native": done.is_native,
         "remembered_in": done.home,
         **partition_results(outcomes, max_rows, OrderStatus, CHANGED, {OrderStatus.IN_ORDER}),
-        "groups": plain(alike(outcomes)),
+        "groups": to_json_types(group_by_reason(outcomes)),
         "diff": deprioritizing.diff_of(done, max_rows),
         **({"report_fault": done.report_error} if done.report_error else {}),
         **({"msg": failure} if failure else {}),

@@ -218,7 +218,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module import connection
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import (
     QUORUM_REPORT,
     assess,
@@ -241,7 +241,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observe import observe_quorum
 
     params = module.params
-    settings, controllers, their_settings, report = all_of(
+    settings, controllers, their_settings, report = call_all(
         lambda: connection.connection_settings(params),
         lambda: connection.controller_addresses(params),
         lambda: connection.controller_settings(params),
@@ -250,7 +250,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     with Wire(settings, their_settings) as wire:
         assessment = assess(observe_quorum(wire, controllers, window_ms=params["window_ms"]))
     report_error = report.write_or_explain(partial(encode_quorum_report, assessment), QUORUM_REPORT)
-    return {"changed": False, **plain(assessment), **({"msg": report_error} if report_error else {})}
+    return {"changed": False, **to_json_types(assessment), **({"msg": report_error} if report_error else {})}
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module import connection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import parse_voter
 
 VOTER = connection.Arguments(
@@ -158,7 +158,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import voters as quorum_voters
 
     params = module.params
-    settings, controllers, their_settings, voter = all_of(
+    settings, controllers, their_settings, voter = call_all(
         lambda: connection.connection_settings(params),
         lambda: connection.controller_addresses(params),
         lambda: connection.controller_settings(params),
@@ -176,14 +176,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
                     quorum, home, membership, voter, verify_timeout_ms=params["verify_timeout_ms"]
                 )
         except quorum_voters.VoterRefusedError as refusal:
-            return {"msg": str(refusal), "reasons": plain(refusal.reasons)}
+            return {"msg": str(refusal), "reasons": to_json_types(refusal.reasons)}
     for each in notes:
         module.warn(each)
     return {
         "changed": change.is_needed,
-        "voter": plain(change.voter),
-        "voters": plain(voters),
-        "diff": {"before": {"voters": plain(change.before)}, "after": {"voters": plain(voters)}},
+        "voter": to_json_types(change.voter),
+        "voters": to_json_types(voters),
+        "diff": {"before": {"voters": to_json_types(change.before)}, "after": {"voters": to_json_types(voters)}},
     }
 
 

@@ -156,7 +156,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     controller_settings,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
     READINESS_REPORT,
     encode_readiness_report,
@@ -192,7 +192,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
 
     params = module.params
-    settings, controllers, their_settings, report = all_of(
+    settings, controllers, their_settings, report = call_all(
         lambda: connection_settings(params),
         lambda: controller_addresses(params),
         lambda: controller_settings(params),
@@ -210,7 +210,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     with Wire(settings, their_settings) as wire:
         found = check_readiness(Kafka(wire), options)
     report_error = report.write_or_explain(partial(encode_readiness_report, found), READINESS_REPORT)
-    return {"changed": False, **plain(found), **({"msg": report_error} if report_error else {})}
+    return {"changed": False, **to_json_types(found), **({"msg": report_error} if report_error else {})}
 
 
 if __name__ == "__main__":

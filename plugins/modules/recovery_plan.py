@@ -101,12 +101,12 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import format_document
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import check_file
 
     path, renew = module.params["path"], module.params["state"] == "digest_renewed"
     file = check_file(path, digest_must_fit=not renew)
-    wanted = readable(file.document) if renew else file.found
+    wanted = format_document(file.document) if renew else file.found
     changed = wanted != file.found
     if changed and not module.check_mode:
         replace(module, path, wanted)

@@ -159,7 +159,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
     progress_to,
     wanted_partitions,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, most_important, plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
+    call_all,
+    run,
+    select_most_important,
+    to_json_types,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import (
     GATHERING,
     Engines,
@@ -185,7 +190,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
-    settings, wanted, how = all_of(
+    settings, wanted, how = call_all(
         lambda: connection_settings(params),
         lambda: wanted_partitions(params),
         lambda: read_gathering_options(params),
@@ -214,13 +219,13 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             evidence = collect_evidence(engines, settings, found, how, progress_to(params["progress_file"]))
             summary = summarize_rows(evidence.replica_logs, params["max_rows"])
     outcomes = [outcome_of_left_alone(each) for each in found.left_alone]
-    shown = most_important(outcomes, params["max_rows"], DONE_OR_FORESEEN)
+    shown = select_most_important(outcomes, params["max_rows"], DONE_OR_FORESEEN)
     return {
         "changed": False,
         "cluster_id": found.cluster_id,
-        "brokers": plain(found.brokers),
+        "brokers": to_json_types(found.brokers),
         **summary,
-        "left_alone": plain(shown),
+        "left_alone": to_json_types(shown),
         "truncated": summary["truncated"] or len(shown) < len(outcomes),
     }
 

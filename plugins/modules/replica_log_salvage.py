@@ -270,7 +270,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA, RECORDS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, progress_to
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_module import (
     DISK_SALVAGE,
     parse_disk_request,
@@ -290,7 +290,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import salvage_disk
 
     params = module.params
-    settings, request, report_file = all_of(
+    settings, request, report_file = call_all(
         lambda: connection_settings(params),
         lambda: parse_disk_request(params),
         lambda: ReportFile(params["report_file"]),

@@ -116,7 +116,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import DOCUMENTS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, to_json_types
 
 ARGUMENT_SPEC = {
     "salvage_dir": {"type": "path", "required": True},
@@ -138,7 +138,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     with local_copy(module.params["salvage_dir"]) as directory:
         manifest = read_manifest(directory)
         problems = find_file_problems(directory, manifest.files) if module.params["verify_files"] else []
-    described = plain(manifest)
+    described = to_json_types(manifest)
     del described["schema_version"]
     files = described.pop("files")
     summary = {

@@ -225,7 +225,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import BOTH_KAFKA_CLIENTS, RECORDS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run, stop_on_signals
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, stop_on_signals
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_module import (
     REPLAY,
     parse_replay_request,
@@ -245,7 +245,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_module import replay, results_of
 
     params, stop = module.params, stop_on_signals()
-    settings, request, report_file = all_of(
+    settings, request, report_file = call_all(
         lambda: connection_settings(params),
         lambda: parse_replay_request(params),
         lambda: ReportFile(params["report_file"]),

@@ -112,7 +112,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_p
     QUORUM_PREFLIGHT,
     QUORUM_SEEN,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
     CHOSEN,
@@ -158,7 +158,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     for warning in dict.fromkeys([*done.planned.notes, *done.elected.warnings, *tails.warnings()]):
         module.warn(warning)
     return {
-        "awaited": plain(done.planned.awaited),
+        "awaited": to_json_types(done.planned.awaited),
         **results_of(done.elected, params["max_rows"], tails.results(done.elected.refused), check_mode=check_mode),
     }
 

@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     BrokerState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import collector_paused
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import garbage_collection_paused
 from bench.kit.delay_line import delay_line
 from bench.kit.row import CannotMeasureError, Options, Row, Timing
 from bench.kit.simulated import simulator
@@ -71,7 +71,7 @@ def _ask(port: int, epochs: int, replicas: int) -> None:
     """Raise CannotMeasureError unless the complete lineage is returned."""
     address = Address("127.0.0.1", port)
     broker = Broker(_BROKER, address.host, address.port, None, is_fenced=False, state=BrokerState.ONLINE)
-    with collector_paused():  # as in a gather's task
+    with garbage_collection_paused():  # as in a gather's task
         rows = probe_replicas(
             ConnectionSettings(bootstrap_servers=(address,)),
             broker,

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import (
-    packed_size,
+    encode_size,
     read_size,
     read_text,
     read_varint,
@@ -50,13 +50,13 @@ def _answer(request: Request, head: struct.Struct, asked: struct.Struct, reply_h
     view = memoryview(request.payload)
     place = _after_header(view) + head.size
     topics, place = read_varint(view, place)
-    parts = [request.payload[4:8], _EXTRA_NO_TAGS, reply_head, packed_size(topics - 1)]
+    parts = [request.payload[4:8], _EXTRA_NO_TAGS, reply_head, encode_size(topics - 1)]
     for _topic in range(topics - 1):
         size, place = read_varint(view, place)
         name = str(view[place : place + size - 1], "utf-8")
         count, place = read_varint(view, place + size - 1)
         end = place + (count - 1) * asked.size
-        parts += [packed_size(size - 1), name.encode(), packed_size(count - 1)]
+        parts += [encode_size(size - 1), name.encode(), encode_size(count - 1)]
         parts += [reply(name, each) for each in asked.iter_unpack(view[place:end])]
         parts.append(b"\0")
         place = end + 1
@@ -104,11 +104,11 @@ def _new_orders(world: World, _broker_id: int, request: Request) -> bytes:
     parts = [request.payload[4:8], _EXTRA_NO_TAGS, struct.pack(">i?hB", 0, False, 0, 0)]
     # After the header, the time limit and whether the number of replicas may change.
     topics, place = read_size(view, _after_header(view) + 5)
-    parts.append(packed_size(topics))
+    parts.append(encode_size(topics))
     for _topic in range(topics):
         name, place = read_text(view, place)
         count, place = read_size(view, place)
-        parts += [packed_size(len(name.encode())), name.encode(), packed_size(count)]
+        parts += [encode_size(len(name.encode())), name.encode(), encode_size(count)]
         for _partition in range(count):
             number, size = struct.unpack_from(">iB", view, place)
             replicas = struct.unpack_from(f">{size - 1}i", view, place + 5)
@@ -125,11 +125,11 @@ def _elections(world: World, _broker_id: int, request: Request) -> bytes:
     place = _after_header(view)
     is_unclean = view[place] == _UNCLEAN
     topics, place = read_size(view, place + 1)
-    parts.append(packed_size(topics))
+    parts.append(encode_size(topics))
     for _topic in range(topics):
         name, place = read_text(view, place)
         count, place = read_size(view, place)
-        parts += [packed_size(len(name.encode())), name.encode(), packed_size(count)]
+        parts += [encode_size(len(name.encode())), name.encode(), encode_size(count)]
         for number in struct.unpack_from(f">{count}i", view, place):
             parts.append(_VERDICT.pack(number, world.elect(name, number, unclean=is_unclean), 0, 0))
         place += 4 * count + 1
@@ -155,25 +155,25 @@ def _log_dirs(world: World, broker_id: int, request: Request) -> bytes:
         held = [(number, one[1]) for number in numbers if (one := world.held(broker_id, name, number))]
         if held:
             entries = [_ON_DISK.pack(number, log.size_bytes, 0, False, 0) for number, log in held]
-            found.append(b"".join([packed_size(size - 1), name.encode(), packed_size(len(held)), *entries, b"\0"]))
-    one_directory = [packed_size(1), struct.pack(">h", 0), packed_size(len(LOG_DIR)), LOG_DIR.encode()]
-    head = [request.payload[4:8], _EXTRA_NO_TAGS, struct.pack(">ih", 0, 0), *one_directory, packed_size(len(found))]
+            found.append(b"".join([encode_size(size - 1), name.encode(), encode_size(len(held)), *entries, b"\0"]))
+    one_directory = [encode_size(1), struct.pack(">h", 0), encode_size(len(LOG_DIR)), LOG_DIR.encode()]
+    head = [request.payload[4:8], _EXTRA_NO_TAGS, struct.pack(">ih", 0, 0), *one_directory, encode_size(len(found))]
     return b"".join([*head, *found, b"\0\0"])
 
 
 def _descriptions(world: World, _broker_id: int, request: Request) -> bytes:
     asked = messages.DESCRIBE_TOPIC_PARTITIONS.request.decode(request.payload, version=0, header=True)
     page = page_of(world, asked)
-    parts = [request.payload[4:8], _EXTRA_NO_TAGS, struct.pack(">i", 0), packed_size(len(page.topics))]
+    parts = [request.payload[4:8], _EXTRA_NO_TAGS, struct.pack(">i", 0), encode_size(len(page.topics))]
     for name, numbers in page.topics:
         topic = world.topics.get(name)
-        parts += [struct.pack(">h", _UNKNOWN if topic is None else 0), packed_size(len(name.encode())), name.encode()]
-        parts += [topic.topic_id.bytes if topic else bytes(16), b"\0", packed_size(len(numbers or []))]
+        parts += [struct.pack(">h", _UNKNOWN if topic is None else 0), encode_size(len(name.encode())), name.encode()]
+        parts += [topic.topic_id.bytes if topic else bytes(16), b"\0", encode_size(len(numbers or []))]
         parts += [_state(world, number, topic.partitions[number]) for number in numbers or []] if topic else []
         parts.append(_NOT_ASKED_NO_TAGS)
     if page.following:
         name, number = page.following
-        parts += [b"\1", packed_size(len(name.encode())), name.encode(), struct.pack(">iB", number, 0)]
+        parts += [b"\1", encode_size(len(name.encode())), name.encode(), struct.pack(">iB", number, 0)]
     else:
         parts.append(b"\xff")
     return b"".join([*parts, b"\0"])

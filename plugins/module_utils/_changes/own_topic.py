@@ -70,7 +70,7 @@ class OwnTopics:
         for refused in description.refused:
             if refused.is_unknown:
                 return None
-            problem = error_codes.described(refused.code)
+            problem = error_codes.describe_error(refused.code)
             raise TopicUnavailableError(
                 f"topic {self.topic} cannot be looked at: {problem}; our principal needs {self.rights} on it"
             )

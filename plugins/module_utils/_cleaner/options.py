@@ -14,7 +14,7 @@ from .._kafka.port import Kafka
 from .._model.partition import Broker
 from .._model.run import KafkaOpsError, Progress
 from .._module.connection import Arguments
-from .._module.run import plain
+from .._module.run import to_json_types
 from .diagnosis import Thresholds
 from .facts import SHOWN
 from .metrics_source import MetricsSource
@@ -132,13 +132,13 @@ def broker_result(cleaner: Cleaner) -> dict[str, Any]:
         "dead_threads": metrics.dead_threads if metrics is not None else None,
         "time_since_last_run_ms": metrics.time_since_last_run_ms if metrics is not None else None,
         "max_dirty_percent": metrics.max_dirty_percent if metrics is not None else None,
-        "log_dirs": plain(metrics.log_dirs) if metrics is not None else [],
+        "log_dirs": to_json_types(metrics.log_dirs) if metrics is not None else [],
         "configs": [
             {"name": name, "value": facts.settings[name].value, "source": facts.settings[name].source.value}
             for name in SHOWN
             if name in facts.settings
         ],
-        "suspects": plain(cleaner.suspects),
+        "suspects": to_json_types(cleaner.suspects),
         "metrics_error": facts.metrics_error,
         "settings_error": facts.settings_error,
     }

@@ -16,12 +16,12 @@ from .._changes.rollback import has_restored
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import TopicPartition
-from .._model.run import counted
+from .._model.run import count_by_status
 from .._model.setting import RepairStatus
 from .._module.connection import connection_settings
 from .._module.options import wanted_partitions
 from .._module.quorum_preflight import require_quorum
-from .._module.run import all_of, plain
+from .._module.run import call_all, to_json_types
 from . import inspection
 from .cleaner_run import CleanerRun, conflict_warnings, failure_message, leftover_results, restored_diff
 from .diagnosis import Thresholds, diagnose
@@ -60,7 +60,7 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
 
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
-    settings, source, limits, named, _options = all_of(
+    settings, source, limits, named, _options = call_all(
         lambda: connection_settings(params),
         lambda: metrics_source(params),
         lambda: thresholds(params),
@@ -212,8 +212,8 @@ def results_of(done: Repaired) -> dict[str, Any]:
         "changed": has_restored(done.leftovers)
         or any(each.status in _REPAIRS or _has_begun(each) for each in done.outcomes),
         "cluster_id": done.cluster_id,
-        "summary": counted((each.status for each in done.outcomes), RepairStatus),
-        "outcomes": plain(done.outcomes),
+        "summary": count_by_status((each.status for each in done.outcomes), RepairStatus),
+        "outcomes": to_json_types(done.outcomes),
         "unidentified_marks": list(done.unidentified_marks),
         "leftovers": leftover_results(done.leftovers),
         "diff": _diff(done),

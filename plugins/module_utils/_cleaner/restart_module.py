@@ -15,11 +15,11 @@ from .._changes.record import AnyLeftover
 from .._changes.rollback import has_restored
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._model.run import counted
+from .._model.run import count_by_status
 from .._model.setting import RestartStatus
 from .._module.connection import connection_settings
 from .._module.quorum_preflight import require_quorum
-from .._module.run import all_of, plain
+from .._module.run import call_all, to_json_types
 from . import inspection, restart
 from .cleaner_run import CleanerRun, LockedRun, conflict_warnings, failure_message, leftover_results, restored_diff
 from .diagnosis import Thresholds, diagnose
@@ -69,7 +69,7 @@ def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
 
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
-    settings, source, limits, wanted = all_of(
+    settings, source, limits, wanted = call_all(
         lambda: connection_settings(params),
         lambda: metrics_source(params),
         lambda: thresholds(params),
@@ -170,8 +170,8 @@ def results_of(done: Done) -> dict[str, Any]:
     return {
         "changed": has_restored(done.leftovers) or any(each.status in ALTERED for each in done.outcomes),
         "cluster_id": done.cluster_id,
-        "summary": counted((each.status for each in done.outcomes), RestartStatus),
-        "outcomes": plain(done.outcomes),
+        "summary": count_by_status((each.status for each in done.outcomes), RestartStatus),
+        "outcomes": to_json_types(done.outcomes),
         "leftovers": leftover_results(done.leftovers),
         "diff": _diff(done),
         **({"msg": failure} if failure else {}),

@@ -20,7 +20,7 @@ from operator import attrgetter, itemgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from .._model.fields import Into, Meta
+from .._model.fields import Meta, WrittenAs
 
 T = TypeVar("T")
 Schema = dict[str, Any]
@@ -86,7 +86,7 @@ def _shape(hint: Any, name: str) -> _Shape:
     meta = Meta()
     if get_origin(hint) is Annotated:
         hint, *metadata = get_args(hint)
-        if isinstance(metadata[-1], Into):
+        if isinstance(metadata[-1], WrittenAs):
             return _converted(metadata[-1], name)
         meta = metadata[-1]
     if get_origin(hint) in (Union, UnionType):
@@ -105,7 +105,7 @@ def _shape(hint: Any, name: str) -> _Shape:
     return _Shape(_plain_schema(hint, meta, name))
 
 
-def _converted(into: Into, name: str) -> _Shape:
+def _converted(into: WrittenAs, name: str) -> _Shape:
     shape = _shape(into.type, name)
     encode = shape.encode or _same
     return _Shape(shape.schema, lambda value: encode(into.convert(value)), _never_read)

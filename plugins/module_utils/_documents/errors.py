@@ -54,7 +54,7 @@ class DocumentError(KafkaOpsError):
         return "\n".join(lines)
 
 
-def refuse_if_any(path: str, problems: Iterable[Problem]) -> None:
+def raise_if_problems(path: str, problems: Iterable[Problem]) -> None:
     """Raise DocumentError when there are problems, with the first ``MAX_PROBLEMS`` of them."""
     found = tuple(islice(problems, MAX_PROBLEMS))
     if found:
@@ -78,7 +78,7 @@ def _token(token: str | int) -> str:
     return _clipped(json.dumps(token)[1:-1]).replace("~", "~0").replace("/", "~1")
 
 
-def shown(value: object) -> str:
+def show_value(value: object) -> str:
     """Return a value as JSON, in ASCII (no escape sequence reaches a terminal) and cut to a readable length."""
     match value:
         case list() | dict():
@@ -91,7 +91,7 @@ def shown(value: object) -> str:
             return _clipped(json.dumps(value, default=repr))
 
 
-def kind(value: object) -> str:
+def describe_kind(value: object) -> str:
     """Say what a value is, to follow it in a sentence."""
     match value:
         case None:
@@ -112,7 +112,7 @@ def kind(value: object) -> str:
             return f"is of type {type(value).__name__}"
 
 
-def listed(words: Iterable[object]) -> str:
+def join_words(words: Iterable[object]) -> str:
     """Join words as ``1, 2 and 3``; "none" for no words."""
     *most, last = [*map(str, words)] or ["none"]
     return f"{', '.join(most)} and {last}" if most else last

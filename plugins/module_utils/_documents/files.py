@@ -31,10 +31,10 @@ _KINDS = {
 }
 
 
-def read_file(path: str, max_bytes: int, *, is_order: bool = False) -> bytes:
+def read_file(path: str, max_bytes: int, *, must_be_protected: bool = False) -> bytes:
     """Read a regular file, or a symbolic link to one. Never waits, and never reads more than ``max_bytes``.
 
-    ``is_order`` is for a file that says what to do to a cluster: others must not be able to change it.
+    ``must_be_protected`` is for a file that says what to do to a cluster: others must not be able to change it.
 
     Raises DocumentError when it does not exist, may not be read, is not a file, or is too large, and for an order that
     others may write.
@@ -49,7 +49,7 @@ def read_file(path: str, max_bytes: int, *, is_order: bool = False) -> bytes:
             raise DocumentError(path, [_too_large(max_bytes)])
         # Not blocking: another process may have put a FIFO there since. One byte more: the file may have grown since.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if is_order:
+            if must_be_protected:
                 _refuse_writable_by_others(path, os.fstat(file.fileno()))
             data = file.read(max_bytes + 1) or b""
     except (OSError, ValueError) as error:
@@ -169,12 +169,12 @@ def _sync_directory(directory: str) -> None:
         os.close(descriptor)
 
 
-def readable(document: dict[str, Any]) -> bytes:
+def format_document(document: dict[str, Any]) -> bytes:
     """Return the document in UTF-8, always the same bytes: a line for each key, and one for each object in a list."""
-    return b"".join(readable_parts(document))
+    return b"".join(format_document_parts(document))
 
 
-def readable_parts(document: dict[str, Any]) -> Iterator[bytes]:
+def format_document_parts(document: dict[str, Any]) -> Iterator[bytes]:
     """Yield the same bytes piece by piece: those of 100,000 partitions take 300 MB."""
     yield b"{\n"
     for place, (key, value) in enumerate(document.items()):

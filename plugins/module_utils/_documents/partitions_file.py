@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeAlias
 from .._model.fields import Meta, PartitionIndex, TopicName
 from .._model.partition import TopicPartition
 from .dataclass_json import Schema, codec, document
-from .errors import Problem, pointer, refuse_if_any
+from .errors import Problem, pointer, raise_if_problems
 from .screen import screen
 from .strict_json import read_json
 from .validation import schema_problems
@@ -73,7 +73,7 @@ def read_partitions(path: str) -> tuple[TopicPartition, ...]:
 
     Raises DocumentError with every problem that is in the file.
     """
-    value = read_json(path, _file_problems, is_order=True)
+    value = read_json(path, _file_problems, must_be_protected=True)
     return _sorted(value["partitions"])
 
 
@@ -82,7 +82,7 @@ def check_partitions(value: Any, place: str = "partitions") -> tuple[TopicPartit
 
     Raises DocumentError with every problem that is in the list.
     """
-    refuse_if_any(place, chain(schema_problems(value, ENTRIES), _repetitions(value, ())))
+    raise_if_problems(place, chain(schema_problems(value, ENTRIES), _repetitions(value, ())))
     return _sorted(value)
 
 

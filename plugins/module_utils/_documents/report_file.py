@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._model.run import collector_paused, utc_now
+from .._model.run import garbage_collection_paused, utc_now
 from .dataclass_json import Schema
-from .errors import DocumentError, refuse_if_any
-from .files import readable_parts, refuse_existing, write_new_file
+from .errors import DocumentError, raise_if_problems
+from .files import format_document_parts, refuse_existing, write_new_file
 from .validation import schema_problems
 
 
@@ -28,7 +28,7 @@ class ReportFile:
         if path is not None:
             refuse_existing(path)
 
-    @collector_paused()
+    @garbage_collection_paused()
     def write(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> None:
         """Write what ``document_at`` makes of the times of start and end, mode 0600, if a file was asked for.
 
@@ -38,7 +38,7 @@ class ReportFile:
             return
         document = document_at(self._started_at, utc_now())
         if schema is None:
-            write_new_file(self._path, readable_parts(document))
+            write_new_file(self._path, format_document_parts(document))
         else:
             write_document(self._path, document, schema)
 
@@ -60,5 +60,5 @@ def write_document(path: str, document: dict[str, Any], schema: Schema) -> None:
     Raises DocumentError when something has that name already (``files.refuse_existing`` finds that beforehand), when it
     cannot be written, and when it does not meet its schema.
     """
-    refuse_if_any(path, schema_problems(document, schema))
-    write_new_file(path, readable_parts(document))
+    raise_if_problems(path, schema_problems(document, schema))
+    write_new_file(path, format_document_parts(document))

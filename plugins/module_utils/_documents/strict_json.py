@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
-from .errors import MAX_PROBLEMS, DocumentError, Problem, pointer, refuse_if_any, shown
+from .errors import MAX_PROBLEMS, DocumentError, Problem, pointer, raise_if_problems, show_value
 from .files import MIB, read_file
 
 MAX_BYTES = 64 * MIB
@@ -30,19 +30,19 @@ Check = Callable[[Any], Iterable[Problem]]
 """Finds what is wrong with a value beyond JSON itself."""
 
 
-def read_json(path: str, check: Check, *, max_bytes: int = MAX_BYTES, is_order: bool = False) -> Any:
+def read_json(path: str, check: Check, *, max_bytes: int = MAX_BYTES, must_be_protected: bool = False) -> Any:
     """Read a JSON file of at most ``max_bytes`` bytes and ``MAX_DEPTH`` levels; UTF-8, with a BOM or without.
 
     Raises DocumentError with all problems at once: what is wrong with the text, and what ``check`` finds in its value.
     """
-    return parse_json(read_file(path, max_bytes, is_order=is_order), path, check)
+    return parse_json(read_file(path, max_bytes, must_be_protected=must_be_protected), path, check)
 
 
 def parse_json(data: bytes, path: str, check: Check) -> Any:
     """Parse as ``read_json`` does, for bytes that were read already. ``path`` is only named in the error."""
     value, problems = _parse(data, path)
     spoiled = {problem.place for problem in problems}
-    refuse_if_any(path, chain(problems, (problem for problem in check(value) if problem.place not in spoiled)))
+    raise_if_problems(path, chain(problems, (problem for problem in check(value) if problem.place not in spoiled)))
     return value
 
 
@@ -206,7 +206,9 @@ class _RepeatingObject(dict[str, Any]):
 def _value_problems(value: Any, place: tuple[str | int, ...]) -> Iterator[Problem]:
     match value:
         case str() if _SURROGATE.search(value):
-            yield Problem(pointer(*place), f"{shown(value)} holds half of a surrogate pair", "Correct the \\u escapes")
+            yield Problem(
+                pointer(*place), f"{show_value(value)} holds half of a surrogate pair", "Correct the \\u escapes"
+            )
         case float() if math.isnan(value):
             yield Problem(pointer(*place), "NaN is not a value of JSON", "Put the right number there")
         case float() if math.isinf(value):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._model.fields import TOPIC_PATTERN
 from .dataclass_json import Schema
-from .errors import MAX_PROBLEMS, Problem, kind, listed, pointer, shown
+from .errors import MAX_PROBLEMS, Problem, describe_kind, join_words, pointer, show_value
 from .screen import is_integer, screen
 
 if TYPE_CHECKING:
@@ -93,15 +93,15 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
         case "additionalProperties":
             for key in value:
                 if key not in keys:
-                    message = f"this key is not known; the keys here are {listed(keys)}"
+                    message = f"this key is not known; the keys here are {join_words(keys)}"
                     yield Problem(pointer(*place, key), message, _key_remedy(key, keys))
         case _:
             yield Problem(pointer(*place), _message(value, schema), _remedy(value, schema))
 
 
 def _message(value: Any, schema: Schema) -> str:
-    found = "is not allowed" if _strict_validator()(schema).is_type(value, _type(schema)) else kind(value)
-    message = f"{shown(value)} {found}; {schema['description']}"
+    found = "is not allowed" if _strict_validator()(schema).is_type(value, _type(schema)) else describe_kind(value)
+    message = f"{show_value(value)} {found}; {schema['description']}"
     if _is_topic(schema) and isinstance(value, str):
         message += "".join(f"; it {hint}" for hint in _topic_hints(value))
     return message
@@ -133,7 +133,7 @@ def _remedy(value: Any, schema: Schema) -> str:
         case "integer", str() if re.fullmatch("-?[0-9]{1,19}", value):
             return f"Write it without quotes: {int(value)}"
         case "integer", float() if value.is_integer():
-            return f"Write it without a decimal point: {shown(int(value))}"
+            return f"Write it without a decimal point: {show_value(int(value))}"
         case _:
             return "Copy the name from kafka-topics.sh --list" if _is_topic(schema) else "Correct it"
 

@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
 
-def maker(kind: type[_Row]) -> Callable[[tuple[Any, ...]], _Row]:
+def tuple_maker(kind: type[_Row]) -> Callable[[tuple[Any, ...]], _Row]:
     """Return what makes a NamedTuple from all of its fields: in a third of the time of its own constructor."""
     return partial(tuple.__new__, kind)
 
@@ -44,7 +44,7 @@ class BulkAnswer(Generic[Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class Form(Generic[Value]):
+class RequestVersion(Generic[Value]):
     """A request in one version."""
 
     body: bytes
@@ -65,7 +65,7 @@ class BulkRequest(Generic[Value]):
         self,
         message: Any,
         response: Any,
-        forms: Mapping[int, Form[Value]],
+        forms: Mapping[int, RequestVersion[Value]],
         convert: Callable[[Any], Value],
     ) -> None:
         self.message = message
@@ -102,7 +102,7 @@ class BulkRequest(Generic[Value]):
         """Do what kafka-python's requests do under this name."""
         return True
 
-    def typed(self) -> Any:
+    def to_kafka_python(self) -> Any:
         """Return the same request as kafka-python's own object."""
         request = self.message.decode(self.body, version=self.version)
         request._header, request._min_version, request._max_version = None, self.version, self.version
@@ -146,16 +146,16 @@ class _Header:
         return self._request.decode(buffer.read())
 
 
-def packed_topics(topics: Mapping[str, Sequence[bytes]]) -> bytes:
+def encode_topics(topics: Mapping[str, Sequence[bytes]]) -> bytes:
     """Encode topics in the flexible encoding: name, the encoded partitions, no tags."""
-    parts = [packed_size(len(topics))]
+    parts = [encode_size(len(topics))]
     for topic, entries in topics.items():
         name = topic.encode()
-        parts += [packed_size(len(name)), name, packed_size(len(entries)), *entries, b"\0"]
+        parts += [encode_size(len(name)), name, encode_size(len(entries)), *entries, b"\0"]
     return b"".join(parts)
 
 
-def packed_size(size: int) -> bytes:
+def encode_size(size: int) -> bytes:
     """Encode the size of a string or an array: the flexible encoding has size + 1 as an unsigned varint."""
     value = size + 1
     parts = bytearray()
@@ -180,7 +180,7 @@ def read_varint(view: memoryview, place: int) -> tuple[int, int]:
 
 
 def read_size(view: memoryview, place: int) -> tuple[int, int]:
-    """Read what ``packed_size`` wrote. Raises UnusualAnswerError for null, since -1 would move the position back."""
+    """Read what ``encode_size`` wrote. Raises UnusualAnswerError for null, since -1 would move the position back."""
     value, place = read_varint(view, place)
     if value < 1:
         raise UnusualAnswerError
@@ -193,7 +193,7 @@ def read_text(view: memoryview, place: int) -> tuple[str, int]:
     return str(view[place : place + size], "utf-8"), place + size
 
 
-def after_no_tags(data: memoryview | bytes, place: int) -> int:
+def skip_empty_tags(data: memoryview | bytes, place: int) -> int:
     """Return the place after the tags that a message could have here. Raises UnusualAnswerError where it has any."""
     if data[place]:
         raise UnusualAnswerError
@@ -206,7 +206,7 @@ ReadPartitions = Callable[[memoryview, int, int, str], int]
 
 def read_topics(view: memoryview, place: int, read_partitions: ReadPartitions) -> None:
     """Read topics, then no tags of the answer, and its end."""
-    if after_no_tags(view, read_each_topic(view, place, read_partitions)) != len(view):
+    if skip_empty_tags(view, read_each_topic(view, place, read_partitions)) != len(view):
         raise UnusualAnswerError
 
 
@@ -216,7 +216,7 @@ def read_each_topic(view: memoryview, place: int, read_partitions: ReadPartition
     for _topic in range(topics):
         name, place = read_text(view, place)
         partitions, place = read_size(view, place)
-        place = after_no_tags(view, read_partitions(view, place, partitions, name))
+        place = skip_empty_tags(view, read_partitions(view, place, partitions, name))
     return place
 
 
@@ -224,14 +224,14 @@ _VERDICT = struct.Struct(">ihBB")
 """Partition, error code; where there is no message, its absence and no tags."""
 
 
-def read_verdicts(view: memoryview, place: int, count: int) -> tuple[list[tuple[int, int, str | None]], int]:
+def read_partition_results(view: memoryview, place: int, count: int) -> tuple[list[tuple[int, int, str | None]], int]:
     """Read a controller's answers: partition, error code, error message. Return the place after the last, too."""
     verdicts: list[tuple[int, int, str | None]] = []
     for _partition in range(count):
         number, code, size, tags = _VERDICT.unpack_from(view, place)
         if size:
             message, place = read_text(view, place + _VERDICT.size - 2)
-            place = after_no_tags(view, place)
+            place = skip_empty_tags(view, place)
         else:
             message = None
             if tags:

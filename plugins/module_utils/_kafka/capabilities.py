@@ -70,7 +70,7 @@ def cluster_operations(wire: Wire) -> frozenset[str]:
         lambda: DescribeClusterRequest(include_cluster_authorized_operations=True), "DescribeCluster"
     )
     if answer.error_code:
-        raise error_codes.refusal("DescribeCluster", answer.error_code, answer.error_message)
+        raise error_codes.request_refused_error("DescribeCluster", answer.error_code, answer.error_message)
     return _operations(answer.authorized_operations)
 
 

@@ -79,7 +79,7 @@ def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
     ask = wire.call_any if any_view else wire.call_current
     answer, _asked = ask(_describe_cluster_request, "DescribeCluster")
     if answer.error_code:
-        raise error_codes.refusal("DescribeCluster", answer.error_code, answer.error_message)
+        raise error_codes.request_refused_error("DescribeCluster", answer.error_code, answer.error_message)
     registrations = tuple(
         Registration(
             broker.broker_id,
@@ -174,6 +174,6 @@ def check_identity(connection: Connection, broker_id: int, *, timeout_ms: int | 
             raise BrokerCallError(
                 str(connection.address),
                 Cause.WRONG_BROKER,
-                f"another broker answers here: {error_codes.described(result.error_code, result.error_message)}",
+                f"another broker answers here: {error_codes.describe_error(result.error_code, result.error_message)}",
                 hint=f"check advertised.listeners of broker {broker_id}, and any proxy or load balancer before it",
             )

@@ -137,7 +137,7 @@ def write_configs(wire: Wire, address: Address, kind: int, resource: str, edits:
     )
     for result in wire.call(address, request).responses:
         if result.error_code:
-            raise error_codes.refusal("IncrementalAlterConfigs", result.error_code, result.error_message)
+            raise error_codes.request_refused_error("IncrementalAlterConfigs", result.error_code, result.error_message)
 
 
 def write_cluster_default(wire: Wire, address: Address, name: str, value: str | None) -> None:
@@ -164,5 +164,5 @@ def _configs(response: Any) -> list[Any]:
     """Return the configs of all resources of an answer. Raises RequestRefusedError where one was refused."""
     for result in response.results:
         if result.error_code:
-            raise error_codes.refusal("DescribeConfigs", result.error_code, result.error_message)
+            raise error_codes.request_refused_error("DescribeConfigs", result.error_code, result.error_message)
     return [config for result in response.results for config in result.configs]

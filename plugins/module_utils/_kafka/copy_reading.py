@@ -63,7 +63,9 @@ def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int
     """
     starts = log_start_offsets(connection, [partition]).get(partition, [])
     if len(starts) != 1 or starts[0].error_code:
-        why = error_codes.explained("ListOffsets", starts[0].error_code) if starts else "it is left out of the answer"
+        why = (
+            error_codes.explain_error("ListOffsets", starts[0].error_code) if starts else "it is left out of the answer"
+        )
         return CopyCheck("", 0, is_complete=False, note=f"its log start offset could not be read: {why}")
     offset, read, empty = starts[0].offset, 0, 0
     while read < max_bytes:
@@ -72,12 +74,12 @@ def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int
         answer = connection.call(fetch_request(partition, offset, _CHUNK_BYTES)).responses[0].partitions[0]
         if answer.error_code in _DAMAGE_ERRORS:
             return CopyCheck(
-                f"the broker cannot read it at offset {offset}: {error_codes.described(answer.error_code)}",
+                f"the broker cannot read it at offset {offset}: {error_codes.describe_error(answer.error_code)}",
                 read,
                 is_complete=True,
             )
         if answer.error_code:
-            why = error_codes.explained("Fetch", answer.error_code)
+            why = error_codes.explain_error("Fetch", answer.error_code)
             return CopyCheck("", read, is_complete=False, note=f"it could not be read at offset {offset}: {why}")
         if offset >= answer.high_watermark:
             return CopyCheck("", read, is_complete=True)

@@ -17,7 +17,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
 from . import error_codes
-from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, packed_topics, read_topics, read_verdicts
+from .bulk import (
+    BulkAnswer,
+    BulkRequest,
+    RequestVersion,
+    UnusualAnswerError,
+    encode_topics,
+    read_partition_results,
+    read_topics,
+)
 from .errors import BrokerCallError
 from .messages import by_topic, defined, field
 from .settings import Address
@@ -115,7 +123,7 @@ class ElectionAnswer(NamedTuple):
         return self.code == error_codes.ELECTION_NOT_NEEDED
 
     def __str__(self) -> str:
-        return error_codes.described(self.code, self.message)
+        return error_codes.describe_error(self.code, self.message)
 
 
 Answers: TypeAlias = "dict[TopicPartition, ElectionAnswer]"
@@ -131,9 +139,9 @@ def elect(wire: Wire, address: Address, election_type: int, partitions: Collecti
         raise ValueError("an election over no partitions is never asked for")
     wanted = {topic: [_INT32.pack(number) for number in numbers] for topic, numbers in by_topic(partitions).items()}
     timeout = _INT32.pack(wire.settings.request_timeout_ms)
-    body = b"".join([_TYPE.pack(election_type), packed_topics(wanted), timeout, b"\0"])
+    body = b"".join([_TYPE.pack(election_type), encode_topics(wanted), timeout, b"\0"])
     request: BulkRequest[Answers] = BulkRequest(
-        ElectLeadersRequest, ElectLeadersResponse, {_VERSION: Form(body, _read)}, election_answers
+        ElectLeadersRequest, ElectLeadersResponse, {_VERSION: RequestVersion(body, _read)}, election_answers
     )
     answers: Answers = wire.call(address, request).value
     return answers
@@ -186,7 +194,7 @@ def _read(view: memoryview) -> BulkAnswer[Answers]:
     answers: Answers = {}
 
     def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
-        verdicts, place = read_verdicts(view, place, count)
+        verdicts, place = read_partition_results(view, place, count)
         for number, code, message in verdicts:
             answers[TopicPartition(topic, number)] = ElectionAnswer(code, message)
         return place
@@ -211,5 +219,5 @@ def election_answers(response: Any) -> Answers:
         for partition in topic.partition_result
     }
     if response.error_code and not answers:
-        raise error_codes.refusal("ElectLeaders", response.error_code)
+        raise error_codes.request_refused_error("ElectLeaders", response.error_code)
     return answers

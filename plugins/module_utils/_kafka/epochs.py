@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import EpochEnd
-from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, maker, packed_topics, read_topics
+from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_topics, tuple_maker
 from .wire import Connection
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -46,7 +46,7 @@ _DIVERGED = struct.Struct(">ih24xB4xBBBBiqB")
 """The same with one tag: its number, its size, epoch, end offset, number of its tags."""
 _ONE_TAG_OF_DIVERGING_EPOCH = [1, 0, 13]
 _TAGS_AT = _ANSWERED.size - 1
-_epoch_end = maker(EpochEnd)
+_epoch_end = tuple_maker(EpochEnd)
 
 
 class NoEpochEnd(NamedTuple):
@@ -81,14 +81,14 @@ def epoch_ends(
 
 def _request(questions: Questions) -> BulkRequest[Answers]:
     head = _HEAD.pack(_CONSUMER, 0, 0, 1, 0, 0, _NO_SESSION_EPOCH)
-    topics = packed_topics(
+    topics = encode_topics(
         {
             topic: [_ASKED.pack(number, -1, _BEYOND_ANY_LOG, epoch, -1, 1, 0) for number, epoch in epochs.items()]
             for topic, epochs in questions.items()
         }
     )
     body = b"".join([head, topics, _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS])
-    return BulkRequest(FetchRequest, FetchResponse, {_VERSION: Form(body, _read)}, _answers)
+    return BulkRequest(FetchRequest, FetchResponse, {_VERSION: RequestVersion(body, _read)}, _answers)
 
 
 def _read(view: memoryview) -> BulkAnswer[Answers]:

@@ -124,24 +124,24 @@ def error_name(code: int) -> str:
     return _RENAMED.get(code, str(name))
 
 
-def described(code: int, message: str | None = None) -> str:
+def describe_error(code: int, message: str | None = None) -> str:
     """Describe an error for a person: name, number, and the broker's message."""
     has_cause = message and not message.startswith(_PRINTED_REQUEST)
     return f"{error_name(code)} (error {code})" + (f": {message}" if has_cause else "")
 
 
-def explained(request: str, code: int) -> str:
+def explain_error(request: str, code: int) -> str:
     """Describe the error of one object of a request, with the ACL that it means."""
     hint = _HINTS.get((request, code))
-    return described(code) + (f" ({hint})" if hint else "")
+    return describe_error(code) + (f" ({hint})" if hint else "")
 
 
-def refusal(request: str, code: int, message: str | None = None) -> RequestRefusedError:
+def request_refused_error(request: str, code: int, message: str | None = None) -> RequestRefusedError:
     """Return the error for a request that was refused completely. Kafka's own clients retry the transient ones."""
     return RequestRefusedError(
         request,
         code,
-        described(code, message),
+        describe_error(code, message),
         is_transient=bool(getattr(kafka_errors.for_code(code), "retriable", False)),
         is_outcome_unknown=code == REQUEST_TIMED_OUT,
         hint=_HINTS.get((request, code), ""),

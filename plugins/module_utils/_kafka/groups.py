@@ -39,7 +39,7 @@ _NONE_OPEN = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommittedOffsets:
     """The committed offsets of one group."""
 
     offsets: dict[TopicPartition, int]
@@ -72,13 +72,13 @@ def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> 
             break
         clock.sleep(_LOOK_EVERY_S)
     if response.error_code:
-        raise error_codes.refusal("ListGroups", response.error_code)
+        raise error_codes.request_refused_error("ListGroups", response.error_code)
     return sorted(each.group_id for each in response.groups)
 
 
 def committed_offsets(
     wire: Wire, coordinator: Address, groups: Sequence[str], partitions: Collection[TopicPartition]
-) -> dict[str, Committed]:
+) -> dict[str, CommittedOffsets]:
     """Return what each group committed for these partitions.
 
     Where they are many, each group is asked for all that it has. Then a broker leaves out topics that our principal may
@@ -86,7 +86,7 @@ def committed_offsets(
 
     Raises BrokerCallError.
     """
-    found = {group: Committed({}, "it is not in the answer") for group in groups}
+    found = {group: CommittedOffsets({}, "it is not in the answer") for group in groups}
     message = OffsetFetchRequest
     group_message = message.OffsetFetchRequestGroup
     wanted = set(partitions)
@@ -107,7 +107,7 @@ def committed_offsets(
     return found
 
 
-def _committed(group: Any, wanted: Collection[TopicPartition]) -> Committed:
+def _committed(group: Any, wanted: Collection[TopicPartition]) -> CommittedOffsets:
     commits = [
         (partition, each)
         for topic in group.topics
@@ -115,13 +115,13 @@ def _committed(group: Any, wanted: Collection[TopicPartition]) -> Committed:
         if (partition := TopicPartition(topic.name, each.partition_index)) in wanted
     ]
     code = next((code for code in (group.error_code, *(each.error_code for _partition, each in commits)) if code), 0)
-    return Committed(
+    return CommittedOffsets(
         {
             partition: each.committed_offset
             for partition, each in commits
             if not each.error_code and each.committed_offset >= 0
         },
-        error_codes.explained("OffsetFetch", code) if code else "",
+        error_codes.explain_error("OffsetFetch", code) if code else "",
     )
 
 

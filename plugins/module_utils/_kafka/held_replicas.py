@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
-from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, maker, packed_topics, read_topics
+from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_topics, tuple_maker
 from .messages import by_topic
 from .wire import Connection
 
@@ -48,7 +48,7 @@ class OffsetAnswer(NamedTuple):
     current_leader_epoch: int
 
 
-_topic_partition, _offset_answer = maker(TopicPartition), maker(OffsetAnswer)
+_topic_partition, _offset_answer = tuple_maker(TopicPartition), tuple_maker(OffsetAnswer)
 Answers: TypeAlias = "dict[TopicPartition, list[OffsetAnswer]]"
 
 
@@ -103,14 +103,17 @@ def _list_offsets(
     version: int = _VERSION,
 ) -> Answers:
     head = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED)
-    topics = packed_topics(
+    topics = encode_topics(
         {
             topic: [_ASKED.pack(number, -1, timestamp, 0) for number in numbers]
             for topic, numbers in by_topic(partitions).items()
         }
     )
     request: BulkRequest[Answers] = BulkRequest(
-        ListOffsetsRequest, ListOffsetsResponse, {version: Form(b"".join([head, topics, b"\0"]), _read)}, _answers
+        ListOffsetsRequest,
+        ListOffsetsResponse,
+        {version: RequestVersion(b"".join([head, topics, b"\0"]), _read)},
+        _answers,
     )
     answers: Answers = connection.call(request, timeout_ms=timeout_ms).value
     return answers

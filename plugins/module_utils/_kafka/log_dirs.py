@@ -17,14 +17,14 @@ from . import error_codes
 from .bulk import (
     BulkAnswer,
     BulkRequest,
-    Form,
+    RequestVersion,
     UnusualAnswerError,
-    after_no_tags,
-    maker,
-    packed_topics,
+    encode_topics,
     read_each_topic,
     read_size,
     read_text,
+    skip_empty_tags,
+    tuple_maker,
 )
 from .messages import by_topic
 from .wire import Connection
@@ -52,7 +52,7 @@ class ReplicaOnDisk(NamedTuple):
     is_future: bool
 
 
-_topic_partition, _replica_on_disk = maker(TopicPartition), maker(ReplicaOnDisk)
+_topic_partition, _replica_on_disk = tuple_maker(TopicPartition), tuple_maker(ReplicaOnDisk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,13 @@ def describe_log_dirs(
     body = _ALL_TOPICS_NO_TAGS
     if partitions is not None:
         body = (
-            packed_topics(
+            encode_topics(
                 {topic: [_ASKED.pack(number) for number in numbers] for topic, numbers in by_topic(partitions).items()}
             )
             + b"\0"
         )
     request: BulkRequest[LogDirs] = BulkRequest(
-        DescribeLogDirsRequest, DescribeLogDirsResponse, {_VERSION: Form(body, _read)}, _described
+        DescribeLogDirsRequest, DescribeLogDirsResponse, {_VERSION: RequestVersion(body, _read)}, _described
     )
     found: LogDirs = connection.call(request, timeout_ms=timeout_ms).value
     return found
@@ -101,7 +101,7 @@ def _read(view: memoryview) -> BulkAnswer[LogDirs]:
         (code,) = _DIRECTORY.unpack_from(view, place)
         log_dir, place = read_text(view, place + _DIRECTORY.size)
         if code:
-            offline[log_dir] = error_codes.described(code)
+            offline[log_dir] = error_codes.describe_error(code)
 
         def read_partitions(view: memoryview, place: int, count: int, topic: str, log_dir: str = log_dir) -> int:
             end = place + count * _ANSWERED.size
@@ -114,20 +114,20 @@ def _read(view: memoryview) -> BulkAnswer[LogDirs]:
                 replicas[key] = replicas[key] + found if key in replicas else found
             return end
 
-        place = after_no_tags(view, read_each_topic(view, place, read_partitions))
-    if after_no_tags(view, place) != len(view):
+        place = skip_empty_tags(view, read_each_topic(view, place, read_partitions))
+    if skip_empty_tags(view, place) != len(view):
         raise UnusualAnswerError
     return BulkAnswer(throttle_time_ms, LogDirs(replicas, offline, "" if directories else _refusal()))
 
 
 def _described(response: Any) -> LogDirs:
     if response.error_code:
-        return LogDirs({}, {}, error_codes.explained("DescribeLogDirs", response.error_code))
+        return LogDirs({}, {}, error_codes.explain_error("DescribeLogDirs", response.error_code))
     replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]] = {}
     offline: dict[str, str] = {}
     for directory in response.results:
         if directory.error_code:
-            offline[directory.log_dir] = error_codes.described(directory.error_code)
+            offline[directory.log_dir] = error_codes.describe_error(directory.error_code)
         for topic in directory.topics:
             for partition in topic.partitions:
                 key = TopicPartition(topic.name, partition.partition_index)
@@ -138,4 +138,4 @@ def _described(response: Any) -> LogDirs:
 
 def _refusal() -> str:
     """Return why no directory is named: every broker has one, so the authorization is missing."""
-    return error_codes.explained("DescribeLogDirs", error_codes.CLUSTER_AUTHORIZATION_FAILED)
+    return error_codes.explain_error("DescribeLogDirs", error_codes.CLUSTER_AUTHORIZATION_FAILED)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from .._model.partition import Cause, PartitionState, TopicPartition
 from . import error_codes
-from .bulk import BulkAnswer, BulkRequest, Form, UnusualAnswerError, after_no_tags, read_size, read_text
+from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, read_size, read_text, skip_empty_tags
 from .errors import BrokerCallError
 from .messages import uuid_text
 from .settings import Address
@@ -54,7 +54,7 @@ class TopicError:
         return self.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
     def __str__(self) -> str:
-        return error_codes.explained("DescribeTopicPartitions", self.code)
+        return error_codes.explain_error("DescribeTopicPartitions", self.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _request(names: Sequence[str], place: tuple[str, int] | None, limit: int = P
         cursor=message.Cursor(topic_name=place[0], partition_index=place[1]) if place else None,
     )
     body = bytes(request.encode(version=_VERSION))
-    return BulkRequest(message, DescribeTopicPartitionsResponse, {_VERSION: Form(body, _read)}, _page)
+    return BulkRequest(message, DescribeTopicPartitionsResponse, {_VERSION: RequestVersion(body, _read)}, _page)
 
 
 def _page(response: Any) -> _Page:
@@ -189,15 +189,15 @@ def _read(view: memoryview) -> BulkAnswer[_Page]:
             refused.append(TopicError(name, code))
         else:
             states += found
-        place = after_no_tags(data, place + _INT32.size)  # after what our principal may do, which was not asked
+        place = skip_empty_tags(data, place + _INT32.size)  # after what our principal may do, which was not asked
     following = None
     if data[place] == 1:
         topic, place = read_text(view, place + 1)
         following = (topic, _INT32.unpack_from(data, place)[0])
-        place = after_no_tags(data, place + _INT32.size)
+        place = skip_empty_tags(data, place + _INT32.size)
     else:
         place += 1
-    if after_no_tags(data, place) != len(data):
+    if skip_empty_tags(data, place) != len(data):
         raise UnusualAnswerError
     return BulkAnswer(_INT32.unpack_from(data)[0], _Page(states, refused, following))
 
@@ -266,7 +266,7 @@ class PartitionStates:
         """
         hidden = self.hidden.get(partition.topic)
         if hidden is not None:
-            raise error_codes.refusal("DescribeTopicPartitions", hidden.code, f"topic {partition.topic}")
+            raise error_codes.request_refused_error("DescribeTopicPartitions", hidden.code, f"topic {partition.topic}")
         return self.states.get(partition)
 
 

@@ -175,6 +175,6 @@ class Kafka(BaseKafka):
 
     def committed_offsets(
         self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition]
-    ) -> dict[str, groups.Committed]:
+    ) -> dict[str, groups.CommittedOffsets]:
         """Return what each group committed for these partitions (OffsetFetch)."""
         return groups.committed_offsets(self.wire, coordinator, names, partitions)

@@ -115,12 +115,12 @@ def quorum_state(response: Any) -> QuorumState | None:
     Raises RequestRefusedError.
     """
     if response.error_code:
-        raise error_codes.refusal("DescribeQuorum", response.error_code, response.error_message)
+        raise error_codes.request_refused_error("DescribeQuorum", response.error_code, response.error_message)
     partition = response.topics[0].partitions[0]
     if partition.error_code == error_codes.NOT_LEADER_OR_FOLLOWER:
         return None
     if partition.error_code:
-        raise error_codes.refusal("DescribeQuorum", partition.error_code, partition.error_message)
+        raise error_codes.request_refused_error("DescribeQuorum", partition.error_code, partition.error_message)
     endpoints = {
         node.node_id: tuple(Endpoint(each.name, each.host, each.port) for each in node.listeners)
         for node in response.nodes or ()
@@ -178,7 +178,7 @@ def controllers(response: Any) -> Controllers:
     Raises RequestRefusedError.
     """
     if response.error_code:
-        raise error_codes.refusal("DescribeCluster", response.error_code, response.error_message)
+        raise error_codes.request_refused_error("DescribeCluster", response.error_code, response.error_message)
     return Controllers(
         response.cluster_id, {each.broker_id: Address(each.host, each.port) for each in response.brokers}
     )

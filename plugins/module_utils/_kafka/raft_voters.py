@@ -121,4 +121,4 @@ def _directory(voter: Voter) -> uuid.UUID:
 
 def _refuse(name: str, response: Any) -> None:
     if response.error_code:
-        raise error_codes.refusal(name, response.error_code, response.error_message)
+        raise error_codes.request_refused_error(name, response.error_code, response.error_message)

@@ -29,12 +29,12 @@ from . import error_codes
 from .bulk import (
     BulkAnswer,
     BulkRequest,
-    Form,
+    RequestVersion,
     UnusualAnswerError,
-    packed_size,
-    packed_topics,
+    encode_size,
+    encode_topics,
+    read_partition_results,
     read_topics,
-    read_verdicts,
 )
 from .messages import by_topic
 from .settings import Address
@@ -103,7 +103,9 @@ def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) ->
         return {}
     response, _asked = wire.call_any(request, "ListPartitionReassignments")
     if response.error_code:
-        raise error_codes.refusal("ListPartitionReassignments", response.error_code, response.error_message)
+        raise error_codes.request_refused_error(
+            "ListPartitionReassignments", response.error_code, response.error_message
+        )
     return {
         TopicPartition(topic.name, each.partition_index): Reassignment(
             tuple(each.adding_replicas), tuple(each.removing_replicas)
@@ -134,7 +136,7 @@ def _alter(
     wire: Wire, address: Address, replicas: Mapping[TopicPartition, Sequence[int] | None], *, may_change_number: bool
 ) -> dict[TopicPartition, str | None]:
     """Request these replicas, or, with None, what there was before; return the error text or None of each answer."""
-    topics = packed_topics(
+    topics = encode_topics(
         {
             topic: [_entry(number, replicas[TopicPartition(topic, number)]) for number in numbers]
             for topic, numbers in by_topic(replicas).items()
@@ -143,19 +145,19 @@ def _alter(
     timeout, may_change = _INT32.pack(wire.settings.request_timeout_ms), _BOOL.pack(may_change_number)
     # Version 1 has the field in between (KIP-860), and its answer repeats it.
     forms = {
-        0: Form(b"".join([timeout, topics, b"\0"]), partial(_read, head=_HEAD)),
-        1: Form(b"".join([timeout, may_change, topics, b"\0"]), partial(_read, head=_HEAD_WITH_FIELD)),
+        0: RequestVersion(b"".join([timeout, topics, b"\0"]), partial(_read, head=_HEAD)),
+        1: RequestVersion(b"".join([timeout, may_change, topics, b"\0"]), partial(_read, head=_HEAD_WITH_FIELD)),
     }
     request: BulkRequest[_Altered] = BulkRequest(
         AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, forms, _altered
     )
     altered: _Altered = wire.call(address, request).value
     if altered.code:
-        raise error_codes.refusal("AlterPartitionReassignments", altered.code, altered.message)
+        raise error_codes.request_refused_error("AlterPartitionReassignments", altered.code, altered.message)
     answers: dict[TopicPartition, str | None] = {}
     for partition, (code, message) in altered.answers.items():
         is_over = replicas.get(partition) is None and code == error_codes.NO_REASSIGNMENT_IN_PROGRESS
-        answers[partition] = None if not code or is_over else error_codes.described(code, message)
+        answers[partition] = None if not code or is_over else error_codes.describe_error(code, message)
     return answers
 
 
@@ -179,7 +181,7 @@ def _entry(number: int, replicas: Sequence[int] | None) -> bytes:
     if replicas is None:
         packed = _NOT_GIVEN
     else:
-        packed = packed_size(len(replicas)) + struct.pack(f">{len(replicas)}i", *replicas)
+        packed = encode_size(len(replicas)) + struct.pack(f">{len(replicas)}i", *replicas)
     return b"".join([_INT32.pack(number), packed, b"\0"])
 
 
@@ -187,7 +189,7 @@ def _read(view: memoryview, head: struct.Struct) -> BulkAnswer[_Altered]:
     answers: dict[TopicPartition, tuple[int, str | None]] = {}
 
     def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
-        verdicts, place = read_verdicts(view, place, count)
+        verdicts, place = read_partition_results(view, place, count)
         for number, code, message in verdicts:
             answers[TopicPartition(topic, number)] = (code, message)
         return place

@@ -30,7 +30,7 @@ def offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause, 
         return error
     code = answers[0].error_code
     if code:
-        return _CAUSES.get(code, Cause.ERROR), f"{request}: {error_codes.explained('ListOffsets', code)}"
+        return _CAUSES.get(code, Cause.ERROR), f"{request}: {error_codes.explain_error('ListOffsets', code)}"
     if answers[0].offset < 0:
         return Cause.BAD_ANSWER, f"{request}: offset {answers[0].offset}"
     return None
@@ -54,7 +54,7 @@ def epoch_error(answer: EpochAnswer | None, question: int) -> tuple[Cause, str] 
         return Cause.BAD_ANSWER, "Fetch (epoch probe): no error and no diverging epoch"
     if code == error_codes.OFFSET_OUT_OF_RANGE:
         return None
-    return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.explained('Fetch', code)}"
+    return _CAUSES.get(code, Cause.ERROR), f"Fetch (epoch probe): {error_codes.explain_error('Fetch', code)}"
 
 
 def _count_error(times: int, request: str) -> tuple[Cause, str] | None:

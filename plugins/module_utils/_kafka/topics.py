@@ -122,7 +122,7 @@ def _create(
     )
     (answer,) = _the_one(wire.call(address, request).topics, address, "CreateTopics")
     if answer.error_code:
-        raise error_codes.refusal("CreateTopics", answer.error_code, answer.error_message)
+        raise error_codes.request_refused_error("CreateTopics", answer.error_code, answer.error_message)
     return answer
 
 
@@ -141,7 +141,7 @@ def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:
     )
     (answer,) = _the_one(wire.call(address, request).responses, address, "DeleteTopics")
     if answer.error_code:
-        raise error_codes.refusal("DeleteTopics", answer.error_code, answer.error_message)
+        raise error_codes.request_refused_error("DeleteTopics", answer.error_code, answer.error_message)
 
 
 def append_records(
@@ -176,7 +176,7 @@ def append_records(
     (answered,) = _the_one(wire.call(leader, request).responses, leader, "Produce")
     (answer,) = _the_one(answered.partition_responses, leader, "Produce")
     if answer.error_code:
-        raise error_codes.refusal("Produce", answer.error_code, answer.error_message)
+        raise error_codes.request_refused_error("Produce", answer.error_code, answer.error_message)
     return int(answer.base_offset)
 
 
@@ -201,11 +201,11 @@ def _fetch(wire: Wire, leader: Address, topic_id: str, offset: int) -> Any:
     request = fetch_request(TopicPartition("", 0), offset, _MAX_FETCH_BYTES, topic_id=topic_id)
     response = wire.call(leader, request)
     if response.error_code:
-        raise error_codes.refusal("Fetch", response.error_code)
+        raise error_codes.request_refused_error("Fetch", response.error_code)
     (topic_answer,) = _the_one(response.responses, leader, "Fetch")
     (answer,) = _the_one(topic_answer.partitions, leader, "Fetch")
     if answer.error_code:
-        raise error_codes.refusal("Fetch", answer.error_code)
+        raise error_codes.request_refused_error("Fetch", answer.error_code)
     return answer
 
 

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import reduce
 from typing import Annotated, TypeAlias
 
-from .._model.fields import INT32_MAX, BrokerId, Into, Meta
+from .._model.fields import INT32_MAX, BrokerId, Meta, WrittenAs
 from .._model.run import KafkaOpsError
 
 _PATTERN = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
@@ -56,7 +56,7 @@ class Blacklist:
     """Those for all topics: the KIP's dynamic config."""
     by_topic: Annotated[
         Mapping[str, tuple[int, ...]],
-        Into(Annotated[tuple[ListOfTopics, ...], Meta(description="the lists of topics are a list")], _lists),
+        WrittenAs(Annotated[tuple[ListOfTopics, ...], Meta(description="the lists of topics are a list")], _lists),
     ] = field(default_factory=dict)
     """Those for the topics that match a pattern (the KIP's "future enhancement"), in addition to ``brokers``."""
 

@@ -19,7 +19,7 @@ from .._model.run import RunMode
 from .._module.connection import connection_settings
 from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
-from .._module.run import all_of, named
+from .._module.run import call_all, list_rows
 from .blacklist import Blacklist, Change, check_request
 from .decide import OrderOutcome, OrderStatus
 from .deprioritize import LeadershipResult, run_leadership
@@ -42,7 +42,7 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
 
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
-    settings, report_file, _request = all_of(
+    settings, report_file, _request = call_all(
         lambda: connection_settings(params),
         lambda: ReportFile(params["report_file"]),
         lambda: check_request(params["brokers"], params["topics"]),
@@ -77,14 +77,14 @@ def warnings(result: LeadershipResult) -> list[str]:
     warnings = list(result.warnings)
     drifted = [each for each in outcomes if each.drift is not Drift.NONE]
     if drifted:
-        warnings.append(named(f"{len(drifted)} partitions were changed by another party", drifted))
+        warnings.append(list_rows(f"{len(drifted)} partitions were changed by another party", drifted))
     for status, head in (
         (OrderStatus.LEFT_ALONE, "partitions are left alone, and do not have the order that the list requires"),
         (OrderStatus.ALL_LISTED, "partitions have replicas on listed brokers only, so the list has no effect on them"),
     ):
         found = [each for each in outcomes if each.status is status]
         if found:
-            warnings.append(named(f"{len(found)} {head}", found))
+            warnings.append(list_rows(f"{len(found)} {head}", found))
     return warnings
 
 
@@ -92,7 +92,7 @@ def failure_message(result: LeadershipResult) -> str | None:
     """Return the failure message; None if nothing failed."""
     failed = [each for each in result.outcomes.values() if each.status is OrderStatus.FAILED]
     head = f"{len(failed)} replica orders were not changed as requested"
-    return "\n".join(filter(None, [named(head, failed) if failed else "", result.report_error])) or None
+    return "\n".join(filter(None, [list_rows(head, failed) if failed else "", result.report_error])) or None
 
 
 def diff_of(result: LeadershipResult, max_rows: int) -> dict[str, Any]:

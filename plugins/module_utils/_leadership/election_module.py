@@ -21,7 +21,7 @@ from .._model.run import utc_now
 from .._module.connection import connection_settings
 from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
-from .._module.run import all_of, named
+from .._module.run import call_all, list_rows
 from .blacklist import BlacklistError, check_request
 from .election import MoveOptions, MoveReport, move_leaders
 from .memory_homes import leadership_options
@@ -35,7 +35,7 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
     report_file = params["report_file"]
-    settings, *_checked = all_of(
+    settings, *_checked = call_all(
         lambda: connection_settings(params),
         lambda: read_leadership_report(report_file) if report_file else None,
         lambda: check_request([*params["from_brokers"], *params["to_brokers"]], params["topics"]),
@@ -69,14 +69,16 @@ def count_targets(moves: Iterable[Move]) -> list[dict[str, int]]:
 def failure_message(report: MoveReport) -> str | None:
     """Return the failure message; None if nothing failed."""
     wrong = [each for each in report.moves.values() if each.status in WRONG]
-    not_moved = named(f"{len(wrong)} partitions do not have the leader that they should have", wrong) if wrong else ""
+    not_moved = (
+        list_rows(f"{len(wrong)} partitions do not have the leader that they should have", wrong) if wrong else ""
+    )
     return "\n".join(filter(None, [not_moved, report.report_error])) or None
 
 
 def warnings(report: MoveReport) -> list[str]:
     """Return warnings about the journal, and about partitions whose leader stays because no other broker can lead."""
     stuck = [each for each in report.moves.values() if each.status not in MOVING | WRONG]
-    return [*report.notes, *([named(f"{len(stuck)} partitions keep their leader", stuck)] if stuck else [])]
+    return [*report.notes, *([list_rows(f"{len(stuck)} partitions keep their leader", stuck)] if stuck else [])]
 
 
 def diff_of(report: MoveReport, max_rows: int) -> dict[str, str]:

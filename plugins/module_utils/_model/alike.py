@@ -76,20 +76,20 @@ class Alike:
     """Numbers that differ are given from the lowest to the highest."""
 
 
-def alike(rows: Iterable[Ended]) -> tuple[Alike, ...]:
+def group_by_reason(rows: Iterable[Ended]) -> tuple[Alike, ...]:
     """Group rows by status and reason, those with the most partitions first."""
     buckets: dict[tuple[StrEnum, str], list[Ended]] = defaultdict(list)
     for each in rows:
-        form, _values = shape(each.reason, with_brokers=True)
+        form, _values = replace_numbers(each.reason, with_brokers=True)
         buckets[each.status, form].append(each)
     groups = [
-        Alike(status, len(members), named_topics(members), common([each.reason for each in members]))
+        Alike(status, len(members), name_topics(members), common_reason([each.reason for each in members]))
         for (status, _form), members in buckets.items()
     ]
     return tuple(sorted(groups, key=lambda group: -group.partitions))
 
 
-def named_topics(rows: Iterable[Placed]) -> NamedTopics:
+def name_topics(rows: Iterable[Placed]) -> NamedTopics:
     """Name the topics of the rows, with ranges of partitions."""
     topics: dict[str, list[int]] = defaultdict(list)
     for each in rows:
@@ -101,17 +101,17 @@ def named_topics(rows: Iterable[Placed]) -> NamedTopics:
     )
 
 
-def common(reasons: Sequence[str]) -> str:
+def common_reason(reasons: Sequence[str]) -> str:
     """Return the most frequent of the reasons, and how many others there are. Empty reasons are left out."""
     shapes: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for each in filter(None, reasons):
-        form, values = shape(each, with_brokers=False)
+        form, values = replace_numbers(each, with_brokers=False)
         shapes[form].append(values)
     if not shapes:
         return ""
     form, values_of = max(shapes.items(), key=lambda one: len(one[1]))
     rest = len(shapes) - 1
-    return merged(form, values_of) + (f", and {rest} other reason{'' if rest == 1 else 's'}" if rest else "")
+    return merge_numbers(form, values_of) + (f", and {rest} other reason{'' if rest == 1 else 's'}" if rest else "")
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -119,7 +119,7 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in _joined(numbers))
 
 
-def shape(text: str, *, with_brokers: bool) -> tuple[str, tuple[str, ...]]:
+def replace_numbers(text: str, *, with_brokers: bool) -> tuple[str, tuple[str, ...]]:
     """Return the text with a placeholder for each number, and the numbers as they stand in the text.
 
     Two reasons with the same shape say the same about different offsets. With ``with_brokers`` the broker ids stay in
@@ -136,7 +136,7 @@ def shape(text: str, *, with_brokers: bool) -> tuple[str, tuple[str, ...]]:
     return _WORD.sub(keep_or_take, text), tuple(found)
 
 
-def merged(form: str, values: Sequence[tuple[str, ...]]) -> str:
+def merge_numbers(form: str, values: Sequence[tuple[str, ...]]) -> str:
     """Return the text of a shape for all its values: "log end offset 15 to 340"."""
     slots = iter([_range(each) for each in zip(*values, strict=True)])
     return re.sub("\0", lambda _match: next(slots), form)

@@ -33,7 +33,7 @@ def in_background(work: Callable[[], Result], name: str) -> Future[Result]:
     return answer
 
 
-class OpenedAhead(Generic[Result]):
+class BackgroundContext(Generic[Result]):
     """A context that is entered in a thread of this name, once and only when it is needed.
 
     Use it in a ``with`` block, at whose end the context is left, if it was entered.

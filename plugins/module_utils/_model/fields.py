@@ -46,16 +46,16 @@ class Meta:
 
 
 @dataclass(frozen=True, slots=True)
-class Into:
+class WrittenAs:
     """For ``typing.Annotated``: what stands in JSON instead of the field's own type. It is written, never read."""
 
     type: Any
     convert: Callable[[Any], Any]
 
 
-def each_word(kind: type[StrEnum], value: Any, description: str) -> Into:
+def counts_of_words(kind: type[StrEnum], value: Any, description: str) -> WrittenAs:
     """Return how counts by words of an enum stand in a document: each word is there, with 0 where it has no count."""
-    return Into(
+    return WrittenAs(
         Annotated[Mapping[str, value], Meta(description=description, keys=kind)],
         lambda counts: {word.value: counts.get(word, 0) for word in kind},
     )

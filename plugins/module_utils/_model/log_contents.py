@@ -76,7 +76,7 @@ class Log(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class LogDifference:
     """What one log holds and another one lacks."""
 
     lost: Stretches
@@ -87,7 +87,7 @@ class Lacking:
     """What lies before the other log's start offset, and may have been in it until it was deleted there."""
 
 
-def with_epochs(log: Log) -> Stretches:
+def stretches_with_epochs(log: Log) -> Stretches:
     """All that the log holds with a leader epoch."""
     start, found = log.log_start_offset, []
     for epoch, end in log.lineage:
@@ -97,12 +97,12 @@ def with_epochs(log: Log) -> Stretches:
     return tuple(found)
 
 
-def stretches_of(log: Log) -> Stretches | None:
+def all_stretches(log: Log) -> Stretches | None:
     """All that the log holds. None where its epochs do not cover it: its records can be compared with no other log's.
 
     Kafka writes epochs with every record since 0.11; older segments have none.
     """
-    found = with_epochs(log)
+    found = stretches_with_epochs(log)
     return found if (found[-1].end_offset if found else log.log_start_offset) == log.log_end_offset else None
 
 
@@ -128,7 +128,7 @@ def before_offset(stretches: Stretches, offset: int) -> Stretches:
     )
 
 
-def without(stretches: Stretches, log: Stretches) -> Stretches:
+def subtract(stretches: Stretches, log: Stretches) -> Stretches:
     """Return the records that ``log``, one log's stretches, does not hold."""
     held = {each.epoch: each for each in log}
     left: list[EpochRange] = []
@@ -145,7 +145,7 @@ def without(stretches: Stretches, log: Stretches) -> Stretches:
     return tuple(left)
 
 
-def of_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
+def in_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
     """Return what was written in epochs after ``epoch``."""
     return tuple(each for each in stretches if each.epoch > epoch)
 
@@ -176,17 +176,17 @@ def divergence_offset(one: Stretches, other: Stretches) -> int | None:
     return max(shared, default=None)
 
 
-def lacking(one: Log, mine: Stretches, theirs: Stretches) -> Lacking:
+def compare_logs(one: Log, mine: Stretches, theirs: Stretches) -> LogDifference:
     """Compare a log with another one: what of ``theirs`` does ``one``, which holds ``mine``, lack?"""
     if all(each.start_offset >= one.log_start_offset for each in theirs):
         # The usual case: the same as below, where nothing is cut.
-        return Lacking(union([without(theirs, mine)]), divergence_offset(mine, theirs), ())
+        return LogDifference(union([subtract(theirs, mine)]), divergence_offset(mine, theirs), ())
     before_start = before_offset(theirs, one.log_start_offset)
     never_held = never_held_before_start(one, before_start)
-    return Lacking(
-        union([never_held, without(from_offset(theirs, one.log_start_offset), mine)]),
+    return LogDifference(
+        union([never_held, subtract(from_offset(theirs, one.log_start_offset), mine)]),
         divergence_offset(mine, theirs),
-        without(before_start, never_held),
+        subtract(before_start, never_held),
     )
 
 
@@ -195,4 +195,4 @@ def never_held_before_start(one: Log, earlier: Stretches) -> Stretches:
 
     Epochs only grow along a log. It did hold the others where the two logs share an epoch: they are the same up to it.
     """
-    return of_newer_epochs(earlier, one.lineage[0].epoch) if one.lineage else ()
+    return in_newer_epochs(earlier, one.lineage[0].epoch) if one.lineage else ()

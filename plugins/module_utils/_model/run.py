@@ -33,7 +33,7 @@ def utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def counted(statuses: Iterable[StrEnum], kind: type[StrEnum]) -> dict[str, int]:
+def count_by_status(statuses: Iterable[StrEnum], kind: type[StrEnum]) -> dict[str, int]:
     """Count the rows of each status, those with no row included."""
     counts = Counter(statuses)
     return {status.value: counts[status] for status in kind}
@@ -68,7 +68,7 @@ class NullProgress:
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def garbage_collection_paused() -> Iterator[None]:
     """Pause the search for cycles during a ``with`` block, in all threads.
 
     For work that makes objects by the hundred thousand and keeps them: the collector looks through all of them again

@@ -40,7 +40,7 @@ REQUIRED = {
 """What PyPI calls each library, and the first version that will do, as in meta/ee-requirements.txt; by import name."""
 
 
-def unusable(libraries: Iterable[str]) -> str:
+def missing_libraries_message(libraries: Iterable[str]) -> str:
     """Return what a person has to know who lacks some of these libraries; empty where all can be used.
 
     Imports none of them: a version that is too old may fail while it is imported.

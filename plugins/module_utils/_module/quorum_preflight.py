@@ -48,7 +48,7 @@ class NoQuorumError(KafkaOpsError):
 Observe = Callable[[ConnectionSettings, Mapping[str, Any], int], Verdict]
 
 
-def elections_allowed(settings: ConnectionSettings, params: Mapping[str, Any], window_ms: int) -> Verdict:
+def judge_elections(settings: ConnectionSettings, params: Mapping[str, Any], window_ms: int) -> Verdict:
     """Judge whether elections may be requested (DESCRIBE on the cluster), over connections of its own.
 
     The quorum is observed for ``window_ms`` from the first look on. That one takes up to two request_timeout_ms where
@@ -78,7 +78,7 @@ class QuorumCheck:
         params: Mapping[str, Any],
         *,
         check_mode: bool = False,
-        observe: Observe = elections_allowed,
+        observe: Observe = judge_elections,
         clock: Clock = time,
     ) -> None:
         self._look = partial(observe, settings, params)
@@ -113,7 +113,7 @@ class QuorumCheck:
 
 
 def require_quorum(
-    wire: Wire, params: Mapping[str, Any], *, check_mode: bool = False, observe: Observe = elections_allowed
+    wire: Wire, params: Mapping[str, Any], *, check_mode: bool = False, observe: Observe = judge_elections
 ) -> None:
     """Observe the quorum now, and raise as ``QuorumCheck.require`` does."""
     QuorumCheck(wire.settings, params, check_mode=check_mode, observe=observe).require()

@@ -21,8 +21,8 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from ansible.module_utils.basic import AnsibleModule
 
 from .._model.partition import TopicPartition
-from .._model.run import KafkaOpsError, counted
-from .libraries import KAFKA, unusable
+from .._model.run import KafkaOpsError, count_by_status
+from .libraries import KAFKA, missing_libraries_message
 
 _COLLECTOR = (100_000, 50, 100)
 """Python looks for cycles after so many new objects, and through older ones after so many such looks.
@@ -56,7 +56,7 @@ def run(
     ``needs`` are the libraries without which ``work`` is not begun.
     """
     gc.set_threshold(*_COLLECTOR)
-    lacking = unusable(needs)
+    lacking = missing_libraries_message(needs)
     try:
         results = {"msg": lacking} if lacking else work(module)
     except KafkaOpsError as error:
@@ -83,7 +83,7 @@ def stop_on_signals(stop: threading.Event | None = None) -> threading.Event:
     return stop
 
 
-def most_important(rows: Sequence[Row], max_rows: int, *lesser: Collection[StrEnum]) -> list[Row]:
+def select_most_important(rows: Sequence[Row], max_rows: int, *lesser: Collection[StrEnum]) -> list[Row]:
     """Select at most ``max_rows`` rows in their order.
 
     Rows with a status in ``lesser`` are dropped first, those of the last set before all others.
@@ -105,42 +105,42 @@ def partition_results(
 
     ``lesser`` are the statuses of the rows that are dropped first.
     """
-    shown = most_important(rows, max_rows, *lesser)
+    shown = select_most_important(rows, max_rows, *lesser)
     return {
-        "partitions": plain(shown),
+        "partitions": to_json_types(shown),
         "truncated": len(shown) < len(rows),
-        "summary": counted((each.status for each in rows), statuses),
+        "summary": count_by_status((each.status for each in rows), statuses),
     }
 
 
-def named(head: str, rows: Sequence[Outcome]) -> str:
+def list_rows(head: str, rows: Sequence[Outcome]) -> str:
     """Return a message that names the first rows, each with its reason."""
-    return listed(head, [line(row) for row in rows])
+    return list_lines(head, [describe_row(row) for row in rows])
 
 
-def line(row: Outcome) -> str:
+def describe_row(row: Outcome) -> str:
     """Return the status and reason of a row as one line."""
     return f"{row.topic_partition}: {row.status.value}: {row.reason}"
 
 
-def listed(head: str, lines: Sequence[str]) -> str:
+def list_lines(head: str, lines: Sequence[str]) -> str:
     """Return a message with the first lines below its head."""
     more = [f"and {len(lines) - _NAMED} more"] if len(lines) > _NAMED else []
     return "\n  ".join([f"{head}:", *lines[:_NAMED], *more])
 
 
-def plain(value: Any) -> Any:
+def to_json_types(value: Any) -> Any:
     """Convert a value to JSON's types: what has named fields becomes a dict, other tuples lists, enums their values."""
     if isinstance(value, Enum):
         return value.value
     if hasattr(value, "_asdict"):
-        return {name: plain(each) for name, each in value._asdict().items()}
+        return {name: to_json_types(each) for name, each in value._asdict().items()}
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
+        return [to_json_types(each) for each in value]
     if isinstance(value, dict):
-        return {plain(key): plain(each) for key, each in value.items()}
+        return {to_json_types(key): to_json_types(each) for key, each in value.items()}
     if dataclasses.is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: to_json_types(getattr(value, field.name)) for field in dataclasses.fields(value)}
     return value
 
 
@@ -152,7 +152,7 @@ class SeveralRefusalsError(KafkaOpsError):
         super().__init__("\n".join(str(each) for each in refusals))
 
 
-def all_of(*checks: Callable[[], Any]) -> list[Any]:
+def call_all(*checks: Callable[[], Any]) -> list[Any]:
     """Run all checks and return their results.
 
     Raises the one KafkaOpsError that was raised, or SeveralRefusalsError, once every check was made.

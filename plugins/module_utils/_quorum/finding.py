@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from .._model.fields import Into, Meta, NodeId
+from .._model.fields import Meta, NodeId, WrittenAs
 
 
 class Severity(StrEnum):
@@ -87,7 +87,7 @@ class Finding:
     """The controllers concerned; empty if the finding concerns the whole quorum, or if no id is known."""
     evidence: Annotated[
         Mapping[str, Any],
-        Into(
+        WrittenAs(
             Annotated[
                 tuple[Annotated[Evidence, Meta(description="a piece of evidence is an object")], ...],
                 Meta(description="the evidence is a list"),

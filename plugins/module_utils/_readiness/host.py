@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from .._module.libraries import KAFKA_AND_SPARK, unusable
+from .._module.libraries import KAFKA_AND_SPARK, missing_libraries_message
 from .._spark.java import SparkUnavailableError, find_java
 from .._spark.session import has_class_archive
 from .check import Check, CheckName, failed, passed, unknown, warning
@@ -30,7 +30,7 @@ def check_libraries(*, local_spark: bool) -> Iterator[Check]:
 
     Without ``local_spark``, Spark runs on another host, and Java is not checked.
     """
-    missing = unusable(KAFKA_AND_SPARK)
+    missing = missing_libraries_message(KAFKA_AND_SPARK)
     if missing:
         yield failed(CheckName.LIBRARIES, missing, "Install them")
     else:

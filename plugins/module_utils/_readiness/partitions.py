@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._model.alike import named_topics
+from .._model.alike import name_topics
 from .._model.controller_model import predict
 from .._model.partition import NO_LEADER, PartitionState
 from .check import BrokerLoss, Check, CheckName, failed, join_first, passed, unknown, warning
@@ -93,7 +93,7 @@ def _predict_loss(
 
 def name_partitions(states: Iterable[PartitionState]) -> str:
     """Name partitions by topic and ranges of numbers. The topics with the most partitions come first."""
-    found = named_topics(states)
+    found = name_topics(states)
     texts = [f"{each.topic} {each.partitions}" for each in found.named]
     return "; ".join(texts) + (f"; and {found.more} more topics" if found.more else "")
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import TopicPartition
-from .._model.run import KafkaOpsError, collector_paused
+from .._model.run import KafkaOpsError, garbage_collection_paused
 from .expected_loss import describe_offsets
 from .outcome import AftermathFinding, AftermathKind, Outcome
 from .plan import Status
@@ -30,7 +30,7 @@ _MOST_URGENT = (
 )
 
 
-@collector_paused()
+@garbage_collection_paused()
 def find_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[AftermathFinding, ...]:
     """Return the findings on the recovered partitions. What cannot be read is a finding too, not an error."""
     recovered = [each for each in outcomes if each.status is Status.RECOVERED]

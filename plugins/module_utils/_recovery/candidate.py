@@ -18,7 +18,7 @@ from math import inf
 from typing import Annotated, NamedTuple, TypeAlias
 
 from .._model.fields import INT32_MAX, BrokerId, LeaderEpoch, Meta, Offset, SizeBytes
-from .._model.log_contents import from_offset, with_epochs, without
+from .._model.log_contents import from_offset, stretches_with_epochs, subtract
 from .._model.partition import Cause, EpochEnd
 
 
@@ -166,7 +166,7 @@ def _is_diverged(log: AnsweredLog, best: AnsweredLog) -> bool:
     """
     if log is best or (log.lineage == best.lineage and log.log_start_offset >= best.log_start_offset):
         return False  # true for most replicas, and faster than comparing stretches
-    return bool(without(from_offset(with_epochs(log), best.log_start_offset), with_epochs(best)))
+    return bool(subtract(from_offset(stretches_with_epochs(log), best.log_start_offset), stretches_with_epochs(best)))
 
 
 class Standing(NamedTuple):

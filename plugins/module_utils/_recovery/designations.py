@@ -14,7 +14,7 @@ from typing import Any
 
 from .._kafka.port import Kafka
 from .._model.partition import TopicPartition
-from .._model.run import collector_paused
+from .._model.run import garbage_collection_paused
 from .._module.connection import Arguments
 from .options import PAIRS, Designations, check_designations
 from .plan import LeftAlone, Plan, Status, plan_election
@@ -51,7 +51,7 @@ def read_given_designations(params: Mapping[str, Any]) -> Plan | Designations:
     return require_limit(require_digest(plan, params["plan_digest"], place), params["max_lost_records"], place)
 
 
-@collector_paused()
+@garbage_collection_paused()
 def plan_from_designations(
     kafka: Kafka, designations: Mapping[TopicPartition, int], *, include_internal: bool = False
 ) -> Plan:

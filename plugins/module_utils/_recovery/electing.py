@@ -20,7 +20,7 @@ from .._model.run import Progress, RunMode
 from .._module.connection import connection_settings
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import QuorumCheck
-from .._module.run import all_of
+from .._module.run import call_all
 from .aftermath import find_aftermath
 from .designations import plan_from_designations, read_given_designations
 from .election import ElectionOptions, run_elections
@@ -89,7 +89,7 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event,
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    report_file, settings, given, terms, _checked = all_of(
+    report_file, settings, given, terms, _checked = call_all(
         lambda: ReportFile(params["report_file"]),
         lambda: connection_settings(params),
         lambda: read_given_designations(params),

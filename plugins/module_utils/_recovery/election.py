@@ -22,7 +22,7 @@ from .._kafka.messages import in_batches
 from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
 from .._model.partition import NO_LEADER, Broker, TopicPartition
-from .._model.run import KafkaOpsError, Progress, collector_paused
+from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
 from .election_batch import ElectionBatch, Limits
 from .left_orders import (
     KeptOrders,
@@ -163,7 +163,7 @@ def run_elections(  # noqa: PLR0917
         timeout_s = options.timeout_ms / 1000
         limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
         run = _Run(writer, journal, progress, limits, kept, options.save_tails)
-        with collector_paused():
+        with garbage_collection_paused():
             outcomes = {**alone, **settled, **run.elect(adopt_restored_orders(elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
             # After the elections, so that they do not wait for late requests of an earlier run.

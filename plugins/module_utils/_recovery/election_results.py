@@ -13,8 +13,8 @@ from typing import Any
 
 from .._changes.record import OrderLeftover, Undoing
 from .._model.partition import NO_LEADER, Broker, TopicPartition
-from .._model.run import collector_paused
-from .._module.run import line, listed, partition_results, plain
+from .._model.run import garbage_collection_paused
+from .._module.run import describe_row, list_lines, partition_results, to_json_types
 from .aftermath import limit_findings
 from .election import ElectionReport
 from .groups import group_outcomes, total_loss
@@ -49,7 +49,7 @@ class Elected:
         return {each.topic_partition for each in self.report.outcomes if each.status is Status.REFUSED}
 
 
-@collector_paused()
+@garbage_collection_paused()
 def results_of(elected: Elected, max_rows: int, salvage: Mapping[str, Any], *, check_mode: bool) -> dict[str, Any]:
     """Return a module's results, with at most ``max_rows`` partitions. ``salvage`` is what was saved of live losers."""
     outcomes = elected.report.outcomes
@@ -57,12 +57,12 @@ def results_of(elected: Elected, max_rows: int, salvage: Mapping[str, Any], *, c
     return {
         "changed": elected.report.is_changed,
         "cluster_id": elected.cluster_id,
-        "brokers": plain(elected.brokers),
+        "brokers": to_json_types(elected.brokers),
         **partition_results(outcomes, max_rows, Status, DONE_OR_FORESEEN),
-        "groups": plain([each.group for each in group_outcomes(outcomes)]),
-        "loss": plain(total_loss(outcomes)),
-        "leftovers": plain(elected.report.leftovers),
-        "aftermath": plain(limit_findings(elected.aftermath, max_rows)),
+        "groups": to_json_types([each.group for each in group_outcomes(outcomes)]),
+        "loss": to_json_types(total_loss(outcomes)),
+        "leftovers": to_json_types(elected.report.leftovers),
+        "aftermath": to_json_types(limit_findings(elected.aftermath, max_rows)),
         "salvage": salvage,
         "diff": diff_of(elected.report, max_rows),
         **({"report_fault": elected.report_error} if elected.report_error else {}),
@@ -74,7 +74,7 @@ def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:
     """Say what was not done and why; None when everything was done, or, in check mode, would be."""
     accepted = DONE_OR_FORESEEN if check_mode else DONE
     not_done = [each for each in report.outcomes if each.status not in accepted]
-    lines = [line(each) for each in not_done]
+    lines = [describe_row(each) for each in not_done]
     stuck = [each for each in report.leftovers if each.undoing is Undoing.FAILED]
     lines += [f"{each.change.topic_partition}: an earlier run's order stays: {each.reason}" for each in stuck]
     lines += [
@@ -87,7 +87,7 @@ def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:
     head = (
         f"{len(not_done)} of {len(report.outcomes)} partitions {'would not be' if check_mode else 'were not'} recovered"
     )
-    return listed(head, lines)
+    return list_lines(head, lines)
 
 
 def warnings(leftovers: Collection[OrderLeftover]) -> list[str]:

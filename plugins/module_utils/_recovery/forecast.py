@@ -23,14 +23,14 @@ from typing import Annotated
 from .._model.fields import BrokerId, Meta, Offset
 from .._model.log_contents import (
     Stretches,
+    all_stretches,
     before_offset,
+    compare_logs,
     from_offset,
-    lacking,
     never_held_before_start,
     records_in,
-    stretches_of,
+    subtract,
     union,
-    without,
 )
 from .._model.partition import PartitionState
 from .candidate import Candidate, Flag
@@ -123,7 +123,7 @@ def forecast_losses(
     The second is every silent replica, if the last leader answered and was the only leader that the partition ever had.
     Then all replicas copied everything that they hold from its log.
     """
-    logs = {each.broker_id: stretches_of(each) for each in candidates}
+    logs = {each.broker_id: all_stretches(each) for each in candidates}
     leader = find_last_leader(state)
     of_leader = _find_known_part_of_last_leader(state, candidates) if leader in silent else None
     only_leader = _find_only_leader_ever(state, candidates) if silent else None
@@ -182,7 +182,7 @@ def find_last_leader(state: PartitionState) -> int | None:
 def _find_known_part_of_last_leader(state: PartitionState, candidates: Sequence[Candidate]) -> Stretches | None:
     """Return the records that the last leader is known to hold, by its last followers. None if nothing is known."""
     last_followers = [each for each in candidates if each.last_written_epoch == state.leader_epoch - 1]
-    known = [part for part in map(stretches_of, last_followers) if part]
+    known = [part for part in map(all_stretches, last_followers) if part]
     return union(known) if known else None
 
 
@@ -198,10 +198,10 @@ def _find_only_leader_ever(state: PartitionState, candidates: Sequence[Candidate
     leader = find_last_leader(state)
     if state.leader_epoch != 1 or leader not in (state.elr or ()):
         return None
-    logs = [stretches_of(each) for each in candidates]
+    logs = [all_stretches(each) for each in candidates]
     whole = next((log for log, each in zip(logs, candidates, strict=True) if each.broker_id == leader), None)
     starts_late = any(each.broker_id == leader and each.log_start_offset for each in candidates)
-    if whole is None or starts_late or any(log is None or without(log, whole) for log in logs):
+    if whole is None or starts_late or any(log is None or subtract(log, whole) for log in logs):
         return None
     return leader
 
@@ -210,7 +210,7 @@ def _compare_answered(one: Candidate, other: Candidate, logs: dict[int, Stretche
     mine, theirs = logs[one.broker_id], logs[other.broker_id]
     if mine is None or theirs is None:
         return LossAgainst(other.broker_id, True, None)
-    missing = lacking(one, mine, theirs)
+    missing = compare_logs(one, mine, theirs)
     is_shared = missing.divergence_offset is not None
     return LossAgainst(
         other.broker_id,
@@ -232,7 +232,7 @@ def _compare_silent(
     if mine is None or known is None:
         return LossAgainst(silent, False, None)
     never_held = never_held_before_start(one, before_offset(known, one.log_start_offset))
-    return LossAgainst(silent, False, union([never_held, without(from_offset(known, one.log_start_offset), mine)]))
+    return LossAgainst(silent, False, union([never_held, subtract(from_offset(known, one.log_start_offset), mine)]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from .._kafka.native import NativeSource, NativeSourceError
 from .._kafka.replica_logs import silent_rows
-from .._model.background import OpenedAhead
+from .._model.background import BackgroundContext
 from .._model.partition import Broker, PartitionState
 from .._module.connection import Arguments
 from .._module.options import SPARK
-from .._module.run import all_of
-from .._spark.options import SparkOptions, SparkOptionsError, given_options
+from .._module.run import call_all
+from .._spark.options import SparkOptions, SparkOptionsError, parse_spark_options
 from .._spark.workers import Deadline
 from .options import refuse_existing_output
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker
@@ -74,7 +74,7 @@ class Gathering:
 def read_gathering_options(params: Mapping[str, Any]) -> Gathering:
     """Read and check the options of a gather. Opens no connection. Raises KafkaOpsError with every problem."""
     evidence_dir = params["evidence_dir"]
-    native, spark, _checked = all_of(
+    native, spark, _checked = call_all(
         lambda: _read_native_source(params),
         lambda: _read_spark_options(params),
         lambda: refuse_existing_output(evidence_dir),
@@ -96,7 +96,7 @@ def _read_native_source(params: Mapping[str, Any]) -> NativeSource | None:
 
 
 def _read_spark_options(params: Mapping[str, Any]) -> SparkOptions | None:
-    options = given_options(params["spark"])
+    options = parse_spark_options(params["spark"])
     if options is None:
         return None
     asks_brokers = params.get("evidence") is None
@@ -139,7 +139,7 @@ class Engines:
     def __init__(self, options: SparkOptions | None) -> None:
         """``options`` are the operator's choice of Spark, which is then used for any number of replicas."""
         self._is_chosen = options is not None
-        self._ahead = OpenedAhead(lambda: _open_session(options or SparkOptions()), "spark-start")
+        self._ahead = BackgroundContext(lambda: _open_session(options or SparkOptions()), "spark-start")
 
     def __enter__(self) -> Self:
         self._ahead.__enter__()

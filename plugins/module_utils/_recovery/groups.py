@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from .._model.alike import NamedTopics, common, named_topics, ranges, shape
+from .._model.alike import NamedTopics, common_reason, name_topics, ranges, replace_numbers
 from .candidate import Candidate
 from .expected_loss import ExpectedLoss
 from .outcome import Outcome
@@ -130,12 +130,12 @@ def _find_loss(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
 
 
 def _same_brokers(facts: _Facts) -> Hashable:
-    form, _values = shape(facts.reason, with_brokers=True)
+    form, _values = replace_numbers(facts.reason, with_brokers=True)
     return facts.outcome.status, facts.leader, facts.rank, form, facts.losing, facts.nothing, facts.unknown
 
 
 def _same_reason(facts: _Facts) -> Hashable:
-    form, _values = shape(facts.reason, with_brokers=False)
+    form, _values = replace_numbers(facts.reason, with_brokers=False)
     return facts.outcome.status, facts.rank, form, bool(facts.losing), bool(facts.nothing), bool(facts.unknown)
 
 
@@ -179,11 +179,15 @@ def _make_members(facts: Sequence[_Facts]) -> Members:
     group = Group(
         facts[0].outcome.status,
         len(outcomes),
-        named_topics(outcomes),
+        name_topics(outcomes),
         tuple(
             LeaderShare(broker, count) for broker, count in sorted(leaders.items(), key=lambda one: (-one[1], one[0]))
         ),
-        "; ".join(filter(None, [common([e.rank for e in facts if e.rank]), common([each.reason for each in facts])])),
+        "; ".join(
+            filter(
+                None, [common_reason([e.rank for e in facts if e.rank]), common_reason([each.reason for each in facts])]
+            )
+        ),
         _loss_in_words(facts, total),
         total,
     )

@@ -15,7 +15,7 @@ from importlib import import_module
 
 from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, ReplicaLog, TopicPartition
 from .._spark.session import spark_session
-from .._spark.tasks import deal, slots, task_for_each
+from .._spark.tasks import distribute, slots, task_for_each
 from .._spark.workers import Deadline
 from .probe_task import AskBrokers, BrokerWork, divide_by_broker
 
@@ -42,7 +42,7 @@ class OnSpark:
         The result is an Arrow table, not a DataFrame: each action on a DataFrame, and each retry of a lost task, would
         ask the brokers again and could get other answers.
         """
-        hands = deal(work, len, slots(self._spark))
+        hands = distribute(work, len, slots(self._spark))
         rows = task_for_each(self._spark, hands, ask_brokers, from_arrow_schema(REPLICA_LOG_SCHEMA))
         return rows.toArrow().cast(REPLICA_LOG_SCHEMA)
 

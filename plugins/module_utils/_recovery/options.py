@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from .._documents.dataclass_json import codec, document
-from .._documents.errors import Problem, pointer, refuse_if_any
+from .._documents.errors import Problem, pointer, raise_if_problems
 from .._documents.files import refuse_existing
 from .._documents.screen import screen
 from .._documents.strict_json import read_json
@@ -129,7 +129,7 @@ def read_designations(path: str) -> Designations:
 
     Raises DocumentError with every problem of the file, such as permissions that let others write it.
     """
-    return _by_partition(read_json(path, _find_problems, is_order=True))
+    return _by_partition(read_json(path, _find_problems, must_be_protected=True))
 
 
 def check_designations(entries: Sequence[Mapping[str, Any]], place: str = "designations") -> Designations:
@@ -143,7 +143,7 @@ def check_designations(entries: Sequence[Mapping[str, Any]], place: str = "desig
             for each in entries
         ]
     }
-    refuse_if_any(place, _find_problems(value))
+    raise_if_problems(place, _find_problems(value))
     return _by_partition(value)
 
 

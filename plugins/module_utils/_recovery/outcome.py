@@ -32,7 +32,7 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition
-from .._model.run import RunMode, counted
+from .._model.run import RunMode, count_by_status
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLosses
 from .plan import (
@@ -203,7 +203,7 @@ class Report:
     ] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "summary", counted((outcome.status for outcome in self.outcomes), Status))
+        object.__setattr__(self, "summary", count_by_status((outcome.status for outcome in self.outcomes), Status))
 
     @property
     def is_success(self) -> bool:

@@ -18,7 +18,7 @@ from .._kafka.native import NativeSource
 from .._kafka.private_files import temporary_settings_reference
 from .._kafka.settings import ConnectionSettings
 from .._model.partition import TopicPartition
-from .._model.run import VERSION, Progress, collector_paused, utc_now
+from .._model.run import VERSION, Progress, garbage_collection_paused, utc_now
 from .decide import decide
 from .evidence import Evidence, write_evidence
 from .gather import Engine, Engines, Gathering, gather
@@ -113,7 +113,7 @@ def plan_from_evidence(
     return plan_recovery(engine, evidence, policies)
 
 
-@collector_paused()
+@garbage_collection_paused()
 def plan_recovery(
     engine: Engine,
     evidence: Evidence,

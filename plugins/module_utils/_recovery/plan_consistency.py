@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from .._documents.dataclass_json import codec
-from .._documents.errors import Problem, listed, pointer
+from .._documents.errors import Problem, join_words, pointer
 from .._documents.screen import screen
 from .decide import decide
 from .plan import INTERNAL_NOTE, ElectionType, LeftAlone, Plan, PlannedElection
@@ -75,7 +75,7 @@ def _find_replica_problems(entry: dict[str, Any], place: Place) -> Iterator[Prob
                 "Designate a replica: an election never changes the replica set",
             )
         elif leader not in candidates and entry["electionType"] == ElectionType.UNCLEAN:
-            message = f"broker {leader} is not among the candidates, which are {listed(candidates)}"
+            message = f"broker {leader} is not among the candidates, which are {join_words(candidates)}"
             yield Problem(at, message, "Designate a candidate: what another replica holds is not known")
     # The replicas of a partition that is left alone may be unknown.
     known = replicas or [*candidates, *silent]
@@ -108,7 +108,7 @@ def _find_broker_problems(brokers: Sequence[int], known: Sequence[int], places: 
 
 
 def _explain_unknown_broker(broker: int, replicas: Sequence[int]) -> str:
-    return f"broker {broker} is not among the replicas, which are {listed(replicas)}"
+    return f"broker {broker} is not among the replicas, which are {join_words(replicas)}"
 
 
 def _find_log_problems(candidate: dict[str, Any], place: Place) -> Iterator[Problem]:

@@ -28,8 +28,8 @@ from itertools import chain
 from typing import Annotated, Any, TypeAlias
 
 from .._documents.dataclass_json import codec, document
-from .._documents.errors import DocumentError, Problem, refuse_if_any, shown
-from .._documents.files import MIB, digest, read_file, readable, write_new_file
+from .._documents.errors import DocumentError, Problem, raise_if_problems, show_value
+from .._documents.files import MIB, digest, format_document, read_file, write_new_file
 from .._documents.screen import is_integer
 from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
@@ -63,11 +63,11 @@ def write_plan(plan: Plan, path: str) -> dict[str, Any]:
     Raises DocumentError if the file exists, cannot be written, or has a plan that ``read_plan`` would refuse.
     """
     document = plan_document(plan)
-    data = readable(document)
+    data = format_document(document)
     if len(data) > MAX_BYTES:
         message = f"takes more than {MAX_BYTES:,} bytes"
         raise DocumentError(path, [Problem("", message, "Plan for fewer partitions at a time")])
-    refuse_if_any(path, _find_content_problems(document))
+    raise_if_problems(path, _find_content_problems(document))
     write_new_file(path, data)
     return document
 
@@ -91,7 +91,7 @@ def check_plan(value: Any, place: str = "plan") -> Plan:
 
     Raises DocumentError with every problem in the value, as ``read_plan`` does.
     """
-    refuse_if_any(
+    raise_if_problems(
         place, chain(_find_content_problems(value), _find_digest_problems(value, "Give the plan as it was made"))
     )
     return _PLAN.decode(value)
@@ -127,12 +127,12 @@ def check_file(path: str, *, digest_must_fit: bool = True) -> PlanFile:
             value["digest"] = digest(value)
             yield from _find_content_problems(value)
 
-    found = read_file(path, MAX_BYTES, is_order=True)
+    found = read_file(path, MAX_BYTES, must_be_protected=True)
     document = parse_json(found, path, problems)
     plan = _PLAN.decode(document)
     if not digest_must_fit:
         plan, against = renew_plan(plan)
-        refuse_if_any(path, against)
+        raise_if_problems(path, against)
         document = plan_document(plan)
     return PlanFile(plan, document, found)
 
@@ -185,7 +185,7 @@ def require_digest(plan: Plan, approved: str | None, place: str) -> Plan:
         return plan
     found = plan_document(plan)["digest"]
     if found != approved.strip():
-        message = f"this plan has the digest {found}, and {shown(approved)} was approved"
+        message = f"this plan has the digest {found}, and {show_value(approved)} was approved"
         raise DocumentError(
             place, [Problem("/digest", message, "Carry out the approved plan, or have this one approved")]
         )
@@ -198,7 +198,7 @@ def require_limit(plan: Plan, limit: int | None, place: str) -> Plan:
     Raises DocumentError with every election that has a higher limit or none.
     """
     if limit is not None:
-        refuse_if_any(place, _find_higher_limits(plan, limit))
+        raise_if_problems(place, _find_higher_limits(plan, limit))
     return plan
 
 

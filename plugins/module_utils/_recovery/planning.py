@@ -17,10 +17,10 @@ from .._kafka.groups import OpenTransaction
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition
-from .._model.run import KafkaOpsError, Progress, RunMode, collector_paused, utc_now
+from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_paused, utc_now
 from .._module.connection import connection_settings
 from .._module.options import progress_to
-from .._module.run import all_of
+from .._module.run import call_all
 from .gather import Engines, Gathering, read_gathering_options
 from .observation import plan_drops
 from .options import Wanted, read_wanted, refuse_existing_output
@@ -83,7 +83,7 @@ def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
 
     Raises KafkaOpsError with every problem.
     """
-    asked, policies, how, limits = all_of(
+    asked, policies, how, limits = call_all(
         lambda: read_wanted(params),
         lambda: read_policy_options(params),
         lambda: read_gathering_options(params),
@@ -104,7 +104,7 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    report, settings, options, *_checked = all_of(
+    report, settings, options, *_checked = call_all(
         lambda: ReportFile(params["report_file"]),
         lambda: None if params["evidence"] else connection_settings(params),
         lambda: plan_options(params, waits=False),
@@ -166,7 +166,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
     return Planned(plan, found.brokers, waited.awaited, notes)
 
 
-@collector_paused()
+@garbage_collection_paused()
 def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> Plan:
     """Return the plan with these flags among its reasons. A follower reports open transactions as a leader does.
 

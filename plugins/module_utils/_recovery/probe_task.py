@@ -31,7 +31,7 @@ from typing import TypeAlias
 from .._kafka.package import defer_clients
 from .._model.background import in_background
 from .._model.partition import Broker, BrokerState, Cause, PartitionState, ReplicaLog, TopicPartition
-from .._model.run import KafkaOpsError, collector_paused
+from .._model.run import KafkaOpsError, garbage_collection_paused
 from .._spark.workers import Deadline
 
 with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
@@ -116,7 +116,7 @@ class AskBrokers:
 
     def __call__(self, work: Sequence[BrokerWork]) -> Iterator[pa.RecordBatch]:
         deadline = max(self.deadline.at, time.monotonic() + self.least_seconds)
-        with collector_paused():
+        with garbage_collection_paused():
             asked = [(item, in_background(partial(self._ask, item, deadline), "broker")) for item in work]
             for item, answer in asked:
                 yield _to_rows(item, _await_logs(item, answer, deadline))

@@ -16,7 +16,7 @@ from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._module.connection import connection_settings
 from .._module.quorum_preflight import QuorumCheck
-from .._module.run import all_of, stop_on_signals
+from .._module.run import call_all, stop_on_signals
 from .electing import Tails, carry_out, terms_of, with_report
 from .election_results import Elected
 from .planning import Planned, plan_of_cluster, plan_options
@@ -39,7 +39,7 @@ def recover(params: Mapping[str, Any], *, check_mode: bool, tails: Tails) -> Rec
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
     stop = threading.Event()
-    report_file, settings, options, terms, _checked = all_of(
+    report_file, settings, options, terms, _checked = call_all(
         lambda: ReportFile(params["report_file"]),
         lambda: connection_settings(params),
         lambda: plan_options(params, waits=not check_mode),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from .._kafka.base_port import BaseKafka
 from .._kafka.partitions import Description
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
-from .._model.run import KafkaOpsError, collector_paused
+from .._model.run import KafkaOpsError, garbage_collection_paused
 from .plan import LeftAlone, Status, leave_alone
 
 
@@ -59,7 +59,7 @@ def survey(
     """
     cluster = kafka.describe_cluster()
     topics = {each.topic for each in wanted} if wanted is not None else None
-    with collector_paused():
+    with garbage_collection_paused():
         description = kafka.describe_partitions(topics)
     chosen, left_alone = _select(description, wanted)
     offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]

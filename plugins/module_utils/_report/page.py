@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from .._model.run import collector_paused
+from .._model.run import garbage_collection_paused
 from .._recovery.outcome import Outcome, outcomes_of_plan
 from .blocks import Cell, Folded, Paragraph, Section, Table, number_cell, plural
 from .charts import can_draw
@@ -57,7 +57,7 @@ class _Event:
 
 def build_page(sources: Sequence[Source], title: str, approvals: Sequence[Approval] = ()) -> Page:
     """Build the page of all documents. If there are several recovery reports, the last one gives the verdict."""
-    with collector_paused():
+    with garbage_collection_paused():
         return _build_page(sources, title, approvals)
 
 

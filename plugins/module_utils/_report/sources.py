@@ -17,11 +17,11 @@ from typing import Any
 
 from .._cleaner.report import LOG_CLEANER_REPORT
 from .._documents.dataclass_json import Schema
-from .._documents.errors import DocumentError, Problem, refuse_if_any
+from .._documents.errors import DocumentError, Problem, raise_if_problems
 from .._documents.files import MIB, read_file
 from .._documents.validation import schema_problems
 from .._leadership.report import LEADERSHIP_REPORT
-from .._model.run import collector_paused
+from .._model.run import garbage_collection_paused
 from .._quorum.assessment import QUORUM_REPORT
 from .._readiness.check import READINESS_REPORT
 from .._recovery.outcome import REPORT_FILE
@@ -86,7 +86,7 @@ def read_sources(paths: Sequence[str]) -> tuple[Source, ...]:
     """Read all documents. Raises DocumentError with the problems of all invalid files."""
     sources: list[Source] = []
     problems: list[Problem] = []
-    with collector_paused():
+    with garbage_collection_paused():
         for path in paths:
             try:
                 sources.append(_read(path))
@@ -154,7 +154,7 @@ def _checker_of(kind: Kind, schema: Schema | None, path: str) -> Callable[[Any],
         if schema is None:
             return check_plan(value, path)
         checked = keep_known_fields(value, schema) if kind is Kind.SURVEY else value
-        refuse_if_any(path, schema_problems(checked, schema))
+        raise_if_problems(path, schema_problems(checked, schema))
         return checked
 
     return check

@@ -14,8 +14,8 @@ from .._documents.report_file import ReportFile
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
-from .._module.run import plain
-from .._spark.options import given_options, options_here
+from .._module.run import to_json_types
+from .._spark.options import local_spark_options, parse_spark_options
 from .account import Account, Balance, build_account_result, build_accounts
 from .finding import DiskFinding, Status
 from .from_disk import DRIVER_MEMORY, DiskRequest, DiskSalvage
@@ -53,7 +53,7 @@ def parse_disk_request(params: Mapping[str, Any]) -> DiskRequest:
         resolve_place(params["salvage_dir"]),
         None if params["topics"] is None else frozenset(params["topics"]),
         params["leaders_timeout_ms"],
-        options_here(params["spark"], DRIVER_MEMORY) if given_options(params["spark"]) else None,
+        local_spark_options(params["spark"], DRIVER_MEMORY) if parse_spark_options(params["spark"]) else None,
     )
 
 
@@ -88,11 +88,11 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
         "log_dirs": list(done.log_dirs),
         "salvage_dir": params["salvage_dir"],
         "salvage_id": done.salvage_id,
-        "summary": plain(summary),
+        "summary": to_json_types(summary),
         "account": build_account_result(accounts, params["max_rows"]),
-        "partitions": plain(shown),
+        "partitions": to_json_types(shown),
         "truncated": len(shown) < len(done.findings),
-        "newer_commits": plain(done.newer_commits[: params["max_rows"]]),
+        "newer_commits": to_json_types(done.newer_commits[: params["max_rows"]]),
     }
     failed = [each for each in done.findings if each.status is Status.FAILED]
     return results | describe_failures(failed, len(done.findings), "salvaged", report_error)

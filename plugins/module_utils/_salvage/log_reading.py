@@ -66,7 +66,7 @@ def fetch(
     answers = [each for topic in response.responses for each in topic.partitions]
     code = response.error_code or (answers[0].error_code if len(answers) == 1 else error_codes.UNKNOWN_SERVER_ERROR)
     if code:
-        raise error_codes.refusal("Fetch", code, str(partition))
+        raise error_codes.request_refused_error("Fetch", code, str(partition))
     (answer,) = answers
     aborted: dict[int, list[int]] = {}
     for each in answer.aborted_transactions or ():

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated
 
 from .._documents.dataclass_json import codec, document
-from .._documents.files import read_file, readable
+from .._documents.files import format_document, read_file
 from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
 from .._model.fields import (
@@ -104,7 +104,7 @@ SALVAGE_MANIFEST = document("salvage-manifest", "What a salvage directory holds,
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """Return the content of the manifest file."""
-    return readable(_CODEC.encode(manifest))
+    return format_document(_CODEC.encode(manifest))
 
 
 def read_manifest(directory: str) -> Manifest:

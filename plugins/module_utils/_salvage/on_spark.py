@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .._model.log_contents import EpochRange
-from .._spark.tasks import in_tasks
+from .._spark.tasks import run_in_tasks
 from .log_dir import Segment
 from .read_back import ReadBack, combine_counts, count_rows
 from .rows import RowSource
@@ -51,7 +51,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 def scan(spark: SparkSession, segments: Sequence[Segment]) -> dict[str, SegmentContents]:
     """Read every segment from end to end. Returns the contents by path."""
-    rows = in_tasks(spark, segments, _size, _scanned, _SCHEMA).toArrow().to_pylist()
+    rows = run_in_tasks(spark, segments, _size, _scanned, _SCHEMA).toArrow().to_pylist()
     return {
         row["path"]: SegmentContents(
             row["path"],
@@ -65,7 +65,7 @@ def scan(spark: SparkSession, segments: Sequence[Segment]) -> dict[str, SegmentC
 
 def write(spark: SparkSession, source: RowSource[Any], uri: str) -> None:
     """Write all rows to Parquet files in a new directory. Raises PySparkException or Py4JJavaError."""
-    rows = in_tasks(spark, source.items, source.weight, source.rows, ROW_SCHEMA, together=source.together)
+    rows = run_in_tasks(spark, source.items, source.weight, source.rows, ROW_SCHEMA, together=source.together)
     rows.write.parquet(uri)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .._model.run import KafkaOpsError
-from .._module.libraries import unusable
+from .._module.libraries import missing_libraries_message
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, decode_manifest, digest, encode_manifest
@@ -218,7 +218,7 @@ def local_copy(place: str) -> Iterator[str]:
 
 @contextmanager
 def _session() -> Iterator[SparkSession]:
-    missing = unusable(("pyspark",))
+    missing = missing_libraries_message(("pyspark",))
     if missing:
         raise SalvageDirectoryError(f"other file systems than the local one need Spark: {missing}")
     with spark_session(SparkOptions(driver_memory=_DRIVER_MEMORY)) as spark:

@@ -19,7 +19,7 @@ from .._model.run import KafkaOpsError, Progress
 from .._module.connection import Arguments
 from .._module.options import journal_options
 from .._module.quorum_preflight import require_quorum
-from .._module.run import plain
+from .._module.run import to_json_types
 from .account import Account, Balance, build_account_result, build_accounts
 from .options import resolve_place
 from .replay import Replay, Replayer, ReplayRequest
@@ -117,9 +117,9 @@ def results_of(done: Replay, params: Mapping[str, Any], report_file: ReportFile)
         "salvage_id": done.manifest.salvage_id,
         "salvage_dir": params["salvage_dir"],
         "target": params["target"],
-        "summary": plain(summary),
+        "summary": to_json_types(summary),
         "account": build_account_result(accounts, params["max_rows"]),
-        "partitions": plain(shown),
+        "partitions": to_json_types(shown),
         "truncated": len(shown) < len(done.partitions),
     }
     failed = find_not_done(done.partitions)

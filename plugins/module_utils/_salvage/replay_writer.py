@@ -15,7 +15,7 @@ from itertools import islice, repeat
 from .._changes.record import JournalError
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._model.partition import TopicPartition
-from .._model.run import KafkaOpsError, Progress, collector_paused
+from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
 from .log_reading import OpenTransactionError
 from .partition_replay import PartitionReplay
 from .replay_progress import ProgressTopic, ReplayProgressError
@@ -56,7 +56,7 @@ class ReplayWriter:
         try:
             self._report_progress(total)
             # Every record has several objects until its transaction ends. The garbage collector would visit them all.
-            with collector_paused():
+            with garbage_collection_paused():
                 transactions = _ReadAhead(self._transactions(runs, throttle_bytes_per_second))
                 for transaction in transactions:
                     self._write_transaction(transaction, cluster_id, transactions.read)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
-from .._model.fields import Meta, PartitionIndex, SizeBytes, TopicId, TopicName, each_word
+from .._model.fields import Meta, PartitionIndex, SizeBytes, TopicId, TopicName, counts_of_words
 from .._model.partition import TopicPartition
 from .saved import Number
 
@@ -103,7 +103,9 @@ class Counts:
         self.left_out[why] = self.left_out.get(why, 0) + records
 
 
-CountsLeftOut: TypeAlias = Annotated[dict[LeftOut, int], each_word(LeftOut, Number, "what was left out is an object")]
+CountsLeftOut: TypeAlias = Annotated[
+    dict[LeftOut, int], counts_of_words(LeftOut, Number, "what was left out is an object")
+]
 """A reason without records is missing here. Documents have all reasons."""
 
 

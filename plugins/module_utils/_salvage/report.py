@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
 from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Meta, SchemaVersion, SizeBytes, Time
-from .._model.run import counted
+from .._model.run import count_by_status
 from .account import Accounts
 from .finding import DiskFinding, Status
 from .group_offsets import NewerCommit
@@ -111,7 +111,7 @@ def summarize_disks(findings: Sequence[DiskFinding]) -> DiskSummary:
     saved = [each.saved for each in findings if each.saved is not None]
     return DiskSummary(
         len(findings),
-        counted((each.status for each in findings), Status),
+        count_by_status((each.status for each in findings), Status),
         sum(each.lost_records for each in findings),
         sum(each.unreadable_records for each in findings),
         sum(each.records for each in saved),
@@ -138,7 +138,7 @@ def summarize_replay(rows: Sequence[Replayed]) -> ReplaySummary:
     """Add up the results of all partitions."""
     return ReplaySummary(
         len(rows),
-        counted((each.status for each in rows), ReplayStatus),
+        count_by_status((each.status for each in rows), ReplayStatus),
         sum(each.saved for each in rows),
         sum(each.to_give for each in rows),
         sum(each.given for each in rows),

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .._model.log_contents import EpochRange, Lacking, Stretches, stretches_of, union
-from .._model.log_contents import lacking as compare_logs
+from .._model.log_contents import EpochRange, LogDifference, Stretches, all_stretches, compare_logs, union
 from .._model.partition import EpochEnd, ReplicaLog
 from .._model.run import KafkaOpsError
 
@@ -32,7 +31,7 @@ class IncomparableError(KafkaOpsError):
     """Two logs cannot be compared, because one has records without a leader epoch. The message says which one."""
 
 
-def find_lacking(leader: ReplicaLog, held: Stretches) -> Lacking:
+def find_lacking(leader: ReplicaLog, held: Stretches) -> LogDifference:
     """Find what a disk holds and the leader lacks. The leader must have answered.
 
     ``held`` is what was read from the disk, as ``merge_stretches`` returns it. A gap between two stretches counts as
@@ -41,7 +40,7 @@ def find_lacking(leader: ReplicaLog, held: Stretches) -> Lacking:
     if leader.log_start_offset is None or leader.log_end_offset is None:
         raise ValueError("the leader has not reported its offsets")
     of_leader = _Log(leader.log_start_offset, leader.log_end_offset, leader.lineage)
-    mine, theirs = stretches_of(of_leader), stretches_of(_of_disk(held))
+    mine, theirs = all_stretches(of_leader), all_stretches(_of_disk(held))
     if theirs is None or any(each.epoch == NO_EPOCH for each in held):
         raise IncomparableError("the disk has records without a leader epoch")
     if mine is None:

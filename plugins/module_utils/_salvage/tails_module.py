@@ -18,8 +18,8 @@ from .._kafka.wire import Wire
 from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
-from .._module.libraries import KAFKA, RECORDS, unusable
-from .._spark.options import SparkOptions, SparkOptionsError, given_options, options_here
+from .._module.libraries import KAFKA, RECORDS, missing_libraries_message
+from .._spark.options import SparkOptions, SparkOptionsError, local_spark_options, parse_spark_options
 from .account import Account
 from .directory import OtherSalvageError, check_destination
 from .options import Salvage, is_remote, resolve_place
@@ -107,7 +107,7 @@ class RunTails:
         found = [Tail(each.partition, each.topic_id, each.broker_id, each.lost) for each in tails]
         self.held = merge_tails(found)
         try:
-            missing = unusable((*KAFKA, *RECORDS))
+            missing = missing_libraries_message((*KAFKA, *RECORDS))
             if missing:
                 raise KafkaOpsError(missing)
             with Wire(settings) as wire:
@@ -155,11 +155,11 @@ class RunTails:
         Raises SparkOptionsError.
         """
         given = self.params.get("spark")
-        options = given_options(given)
+        options = parse_spark_options(given)
         if options is None or options.is_local:
             return options, None
         if options.remote is not None or not is_remote(self._place):
-            return options_here(given, SparkOptions().driver_memory), None
+            return local_spark_options(given, SparkOptions().driver_memory), None
         reference = (given or {}).get("settings_reference")
         if reference is None:
             raise SparkOptionsError(

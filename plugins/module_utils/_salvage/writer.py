@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
 from .._model.run import VERSION, KafkaOpsError, utc_now
-from .._module.libraries import unusable
+from .._module.libraries import missing_libraries_message
 from .._spark.options import SparkOptions
-from .._spark.tasks import deal_together
+from .._spark.tasks import distribute_groups
 from .directory import UnfinishedSalvage, open_unfinished_salvage
 from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, find_file_problems, read_manifest
 from .options import is_remote
@@ -101,7 +101,7 @@ class SalvageWriter:
             # A remote directory is removed before, because only Spark can remove it.
             stack.enter_context(self._local)
             if self._options is not None:
-                missing = unusable(("pandas", "pyspark"))
+                missing = missing_libraries_message(("pandas", "pyspark"))
                 if missing:
                     raise SalvageError(f"Spark is needed for so many records, or for that place: {missing}")
                 from .._spark.session import spark_session  # noqa: PLC0415 - PySpark takes half a second to import
@@ -154,7 +154,7 @@ class SalvageWriter:
             return self._write_on_spark(self._session, source)
         directory = self._directory = self._local.enter_context(open_unfinished_salvage(self._place))
         directory.records.mkdir()
-        shares = deal_together(source.items, source.weight, _THREADS, source.together)
+        shares = distribute_groups(source.items, source.weight, _THREADS, source.together)
         paths = [directory.records / f"part-{number:05}.parquet" for number in range(len(shares))]
         with ThreadPoolExecutor(_THREADS) as threads:
             for _done in threads.map(lambda path, share: _write_file(path, share, source.rows), paths, shares):

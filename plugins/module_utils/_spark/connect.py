@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .failures import explained, refused_token
+from .failures import explain_failure, explain_refused_token
 from .java import SparkUnavailableError
 from .options import SparkOptions
 from .workers import code_for_workers
@@ -57,7 +57,7 @@ def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
             spark.addArtifacts(str(code_for_workers(Path(name))), pyfile=True)
         yield spark
     except PySparkException as error:
-        cause = explained(str(error))
+        cause = explain_failure(str(error))
         if cause is not None:
             raise SparkUnavailableError(
                 f"the Spark Connect server at {options.remote} gave the work up: {cause}"
@@ -94,7 +94,7 @@ def _open(options: SparkOptions) -> SparkSession:
         _close_what_began()
         raise SparkUnavailableError(
             f"the Spark Connect server at {options.remote} cannot be used: "
-            f"{refused_token(str(error)) or _in_short(error)}"
+            f"{explain_refused_token(str(error)) or _in_short(error)}"
         ) from error
     return spark
 

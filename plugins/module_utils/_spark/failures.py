@@ -84,7 +84,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 )
 
 
-def explained(text: str) -> str | None:
+def explain_failure(text: str) -> str | None:
     """Return cause and remedy of an error that Spark reported; None for one that is not known here."""
     for pattern, describe in _KNOWN:
         found = pattern.search(text)
@@ -93,7 +93,7 @@ def explained(text: str) -> str | None:
     return None
 
 
-def refused_token(text: str) -> str | None:
+def explain_refused_token(text: str) -> str | None:
     """Return cause and remedy where a Spark Connect server refused our token, or wanted one; None otherwise."""
     if not _TOKEN.search(text):
         return None

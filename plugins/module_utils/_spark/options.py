@@ -61,7 +61,7 @@ class SparkOptions:
         return self.remote is None and self.master.startswith("local")
 
 
-def given_options(given: Mapping[str, Any] | None) -> SparkOptions | None:
+def parse_spark_options(given: Mapping[str, Any] | None) -> SparkOptions | None:
     """Return where Spark runs by a module's option; None where nothing is said. Raises SparkOptionsError.
 
     ``settings_reference`` is about what its tasks do.
@@ -76,10 +76,10 @@ def given_options(given: Mapping[str, Any] | None) -> SparkOptions | None:
     return SparkOptions(**values)
 
 
-def options_here(given: Mapping[str, Any] | None, driver_memory: str) -> SparkOptions:
+def local_spark_options(given: Mapping[str, Any] | None, driver_memory: str) -> SparkOptions:
     """Return how Spark runs on this host, whatever place is given. Raises SparkOptionsError."""
     about_here = {name: (given or {}).get(name) for name in ("driver_memory", "conf")}
-    options = given_options(about_here) or SparkOptions()
+    options = parse_spark_options(about_here) or SparkOptions()
     return options if about_here["driver_memory"] is not None else replace(options, driver_memory=driver_memory)
 
 

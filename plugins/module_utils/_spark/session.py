@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .._model.background import in_background
-from .failures import explained
+from .failures import explain_failure
 from .java import ClassArchive, Java, SparkUnavailableError, class_archive, find_java, is_recorded, lean_spark_home
 from .options import SparkOptions
 from .workers import code_for_workers
@@ -122,12 +122,12 @@ def spark_session(
                     f"Spark's JVM was lost: killed, perhaps for want of memory. It said: {_said(directory)}"
                 ) from error
             given_up = _GIVEN_UP.search(str(error)) if isinstance(error, Py4JJavaError) else None
-            cause = explained(str(error)) or (given_up[0] if given_up else None)
+            cause = explain_failure(str(error)) or (given_up[0] if given_up else None)
             if cause is None:
                 raise
             raise SparkUnavailableError(f"Spark gave the work up: {cause}") from error
         except PySparkException as error:
-            cause = explained(str(error))
+            cause = explain_failure(str(error))
             if cause is None:
                 raise
             raise SparkUnavailableError(f"Spark gave the work up: {cause}") from error

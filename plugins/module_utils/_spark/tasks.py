@@ -27,7 +27,7 @@ _SLOTS_UNKNOWN = "4"
 Item = TypeVar("Item")
 
 
-def in_tasks(
+def run_in_tasks(
     spark: SparkSession,
     items: Sequence[Item],
     weight: Callable[[Item], int],
@@ -47,7 +47,7 @@ def in_tasks(
         for item in hand:
             yield from work(item)
 
-    hands = deal_together(items, weight, slots(spark) * _TASKS_A_SLOT, together)
+    hands = distribute_groups(items, weight, slots(spark) * _TASKS_A_SLOT, together)
     return task_for_each(spark, hands, one_by_one, from_arrow_schema(schema))
 
 
@@ -67,18 +67,18 @@ def task_for_each(
     return spark.range(0, len(hands), 1, len(hands)).mapInArrow(run, schema)
 
 
-def deal_together(
+def distribute_groups(
     items: Sequence[Item], weight: Callable[[Item], int], most: int, together: Callable[[Item], Hashable]
 ) -> list[list[Item]]:
-    """Deal as ``deal`` does, and all items for which ``together`` returns the same to one hand, in their order."""
+    """Distribute as ``distribute`` does. Items for which ``together`` returns the same go to one share, in order."""
     groups: dict[Hashable, list[Item]] = {}
     for each in items:
         groups.setdefault(together(each), []).append(each)
-    hands = deal([*groups.values()], lambda group: sum(map(weight, group)), most)
+    hands = distribute([*groups.values()], lambda group: sum(map(weight, group)), most)
     return [[*chain.from_iterable(hand)] for hand in hands]
 
 
-def deal(items: Sequence[Item], weight: Callable[[Item], int], most: int) -> list[list[Item]]:
+def distribute(items: Sequence[Item], weight: Callable[[Item], int], most: int) -> list[list[Item]]:
     """Deal items out to at most ``most`` hands: the heaviest first, each to the lightest hand."""
     hands: list[list[Item]] = [[] for _each in range(min(max(most, 1), len(items)))]
     weights = [0] * len(hands)

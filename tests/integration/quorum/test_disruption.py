@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Voter
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import elections_allowed
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import judge_elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind, Severity
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import (
@@ -241,7 +241,7 @@ def test_without_two_of_three_controllers_there_is_no_quorum(quorum: Quorum) -> 
         quorum.look_until(lambda seen: not seen.verdicts.elections.allowed, "no quorum")
         with quorum.wire() as wire:
             began = time.monotonic()
-            verdict = elections_allowed(wire.settings, _NO_CONTROLLERS, 0)
+            verdict = judge_elections(wire.settings, _NO_CONTROLLERS, 0)
             assert time.monotonic() - began < 2 * LIMIT_MS / 1000 + _SLACK_S
         assert not verdict.allowed
         assert verdict.reasons[0].startswith("no quorum")
@@ -262,7 +262,7 @@ def test_a_frozen_former_leader_does_not_hide_a_healthy_quorum(quorum: Quorum) -
     with quorum.frozen(leader):
         quorum.look_until(lambda seen: seen.leader_id not in (None, leader), "another leader")
         with quorum.wire() as wire:
-            assert elections_allowed(wire.settings, _NO_CONTROLLERS, 0).allowed
+            assert judge_elections(wire.settings, _NO_CONTROLLERS, 0).allowed
 
 
 @ONLY_STATIC

@@ -114,7 +114,7 @@ def test_an_order_that_another_party_sets_right_after_ours_stays(wreck: Wreck, c
 
 def test_an_order_is_not_requested_again_if_reassignments_cannot_be_read(wreck: Wreck) -> None:
     def refuse(_partitions: object) -> frozenset[TopicPartition]:
-        raise error_codes.refusal("ListPartitionReassignments", NOT_CONTROLLER)
+        raise error_codes.request_refused_error("ListPartitionReassignments", NOT_CONTROLLER)
 
     wreck.cluster.fates["reorder"] = [Fate(lost_request=True)]
     wreck.cluster.answer(running_reassignments=refuse)

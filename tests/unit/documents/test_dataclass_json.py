@@ -17,7 +17,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents import partitions_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.dataclass_json import codec, in_camel_case
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.fields import BrokerId, Into, Meta, Offset
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.fields import BrokerId, Meta, Offset, WrittenAs
 
 
 class Color(StrEnum):
@@ -85,7 +85,7 @@ class Inner:
 class Around:
     inner: Annotated[Inner, Meta(flat=True)]
     counts: Annotated[Mapping[str, Offset], Meta(description="the counts are an object", keys=Color)]
-    word: Annotated[int, Into(str, str)]
+    word: Annotated[int, WrittenAs(str, str)]
 
 
 def test_what_is_only_written() -> None:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable, write_new_file
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import format_document, write_new_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import plan_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
@@ -41,7 +41,7 @@ def test_plan_to_file_and_back(tmp_path: Path, plan: Plan) -> None:
     document = write_plan(plan, str(path))
     assert read_plan(str(path)) == plan
     assert check_plan(json.loads(json.dumps(document))) == plan
-    assert path.read_bytes() == readable(plan_document(plan)), "the same plan makes the same bytes"
+    assert path.read_bytes() == format_document(plan_document(plan)), "the same plan makes the same bytes"
 
 
 def test_file_is_whole_private_and_alone(tmp_path: Path) -> None:
@@ -63,11 +63,11 @@ def test_the_kips_elect_tool_could_read_it() -> None:
 
 def test_a_person_can_read_and_compare_it() -> None:
     """One line for each partition and each candidate."""
-    lines = readable(plan_document(a_plan())).decode().splitlines()
+    lines = format_document(plan_document(a_plan())).decode().splitlines()
     assert lines[5].startswith('  "partitions": [')
     assert lines[6].startswith('    {"topic": "bar", "partition": 0, "designatedLeader": 3, ')
     assert lines[7].startswith('      {"brokerId": 3, "rank": 1, ')
-    other = readable(edited("partitions", 0, "designatedLeader", to=2)).decode().splitlines()
+    other = format_document(edited("partitions", 0, "designatedLeader", to=2)).decode().splitlines()
     assert [number for number, (one, two) in enumerate(zip(lines, other, strict=True)) if one != two] == [
         6,
         len(lines) - 2,
@@ -83,7 +83,7 @@ def test_digest_can_be_made_by_others() -> None:
 
 
 def _small_plan() -> bytes:
-    return readable(plan_document(Plan(CLUSTER_ID, "2026-01-31T23:59:59Z", (an_election(),), ())))
+    return format_document(plan_document(Plan(CLUSTER_ID, "2026-01-31T23:59:59Z", (an_election(),), ())))
 
 
 @pytest.mark.parametrize("flip", ["one bit", "all bits"])
@@ -121,7 +121,7 @@ def test_other_white_space_is_the_same_plan(tmp_path: Path) -> None:
 
 def test_renewed_digest_makes_an_edited_plan_right(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    path.write_bytes(readable(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
+    path.write_bytes(format_document(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
     with pytest.raises(DocumentError, match="changed after its digest was made"):
         read_plan(str(path))
     found = check_file(str(path), digest_must_fit=False)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import format_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_consistency import renew_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
     check_plan,
@@ -32,7 +32,7 @@ PLAN = plan_document(renew_plan(check_plan(edited("partitions", 0, "designatedLe
 def edited_plan(tmp_path: Path) -> Path:
     """Return an edited plan with an unusual file mode."""
     path = tmp_path / "plan.json"
-    path.write_bytes(readable(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
+    path.write_bytes(format_document(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
     path.chmod(0o640)
     return path
 
@@ -65,7 +65,7 @@ def test_check_mode_says_what_would_be_done(run: Any, edited_plan: Path) -> None
     before = edited_plan.read_bytes()
     result = run(edited_plan, "digest_renewed", check=True, diff=True)
     assert result["changed"]
-    assert (result["diff"]["before"], result["diff"]["after"]) == (before.decode(), readable(PLAN).decode())
+    assert (result["diff"]["before"], result["diff"]["after"]) == (before.decode(), format_document(PLAN).decode())
     assert edited_plan.read_bytes() == before
 
 
@@ -74,7 +74,7 @@ def test_digest_is_renewed_once(run: Any, edited_plan: Path) -> None:
     assert result["changed"]
     assert "diff" not in result
     assert result["digest"] == PLAN["digest"]
-    assert edited_plan.read_bytes() == readable(PLAN)
+    assert edited_plan.read_bytes() == format_document(PLAN)
     assert stat.S_IMODE(edited_plan.stat().st_mode) == 0o640
     written_at = edited_plan.stat().st_mtime_ns
     assert not run(edited_plan, "digest_renewed")["changed"]
@@ -82,7 +82,7 @@ def test_digest_is_renewed_once(run: Any, edited_plan: Path) -> None:
 
 
 def test_right_plan_is_summed_up(run: Any, edited_plan: Path) -> None:
-    edited_plan.write_bytes(readable(PLAN))
+    edited_plan.write_bytes(format_document(PLAN))
     result = run(edited_plan, "checked")
     del result["invocation"]
     assert result == {
@@ -97,13 +97,13 @@ def test_right_plan_is_summed_up(run: Any, edited_plan: Path) -> None:
 
 @pytest.mark.parametrize("claimed", ["", "sha256:ABC", None])
 def test_digest_may_be_anything_before_it_is_renewed(run: Any, edited_plan: Path, claimed: str | None) -> None:
-    edited_plan.write_bytes(readable({**PLAN, "digest": claimed}))
+    edited_plan.write_bytes(format_document({**PLAN, "digest": claimed}))
     assert run(edited_plan, "digest_renewed")["changed"]
     assert read_plan(str(edited_plan)).elections[0].designated_leader == 2
 
 
 def test_other_problems_keep_the_digest_from_being_renewed(run: Any, edited_plan: Path) -> None:
-    edited_plan.write_bytes(readable(edited("partitions", 0, "designatedLeader", to=9, renew=False)))
+    edited_plan.write_bytes(format_document(edited("partitions", 0, "designatedLeader", to=9, renew=False)))
     before = edited_plan.read_bytes()
     result = run(edited_plan, "digest_renewed")
     assert result["failed"]
@@ -124,7 +124,7 @@ def test_edited_plan_is_judged_like_a_new_one(run: Any, edited_plan: Path) -> No
 def test_what_an_edited_election_drops_stays_in_it_and_is_named(run: Any, edited_plan: Path) -> None:
     document = json.loads(edited_plan.read_text())
     document["partitions"][0]["dropped"] = [1]
-    edited_plan.write_bytes(readable(document))
+    edited_plan.write_bytes(format_document(document))
     assert run(edited_plan, "digest_renewed")["changed"]
     election = json.loads(edited_plan.read_text())["partitions"][0]
     assert election["dropped"] == [1]
@@ -145,7 +145,7 @@ def test_edit_that_a_new_plan_would_refuse_is_refused(
 ) -> None:
     document = json.loads(edited_plan.read_text())
     document["partitions"][0][place] = to
-    edited_plan.write_bytes(readable(document))
+    edited_plan.write_bytes(format_document(document))
     before = edited_plan.read_bytes()
     result = run(edited_plan, "digest_renewed")
     assert result["failed"]
@@ -156,7 +156,7 @@ def test_edit_that_a_new_plan_would_refuse_is_refused(
 
 @pytest.mark.parametrize("mode", [0o622, 0o606, 0o666])
 def test_plan_that_others_may_write_is_refused(run: Any, edited_plan: Path, mode: int) -> None:
-    edited_plan.write_bytes(readable(PLAN))
+    edited_plan.write_bytes(format_document(PLAN))
     edited_plan.chmod(mode)
     os.chown(edited_plan, os.geteuid(), os.getegid())
     result = run(edited_plan, "checked")
@@ -170,7 +170,7 @@ def test_link_stays_a_link(run: Any, edited_plan: Path, tmp_path: Path) -> None:
     link.symlink_to(edited_plan)
     assert run(link, "digest_renewed")["changed"]
     assert link.is_symlink()
-    assert edited_plan.read_bytes() == readable(PLAN)
+    assert edited_plan.read_bytes() == format_document(PLAN)
 
 
 def test_file_that_is_none(run: Any, tmp_path: Path) -> None:

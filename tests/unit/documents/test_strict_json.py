@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.error
     DocumentError,
     Problem,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import readable
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import format_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import check_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.strict_json import MAX_DEPTH, parse_json
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
@@ -71,7 +71,7 @@ def test_any_bytes_that_look_like_json(data: bytes) -> None:
 
 @given(st.integers(0), st.integers(0), st.binary(max_size=4))
 def test_any_splice_of_a_real_file(start: int, length: int, data: bytes) -> None:
-    whole = readable(plan_document(a_plan()))
+    whole = format_document(plan_document(a_plan()))
     start %= len(whole)
     assert_value_or_refusal(whole[:start] + data + whole[start + length % 64 :])
 

@@ -223,13 +223,17 @@ class FakeCluster(FakeAnswers):
         self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]
     ) -> None:
         if gone := sorted({*replicas} - self.registered):
-            raise error_codes.refusal("CreateTopics", INVALID_REPLICA_ASSIGNMENT, _no_such_broker(gone[0]))
+            raise error_codes.request_refused_error(
+                "CreateTopics", INVALID_REPLICA_ASSIGNMENT, _no_such_broker(gone[0])
+            )
 
     def cancel(self, address: Address, partition: TopicPartition) -> str | None:
         self._connect(address, "cancel")
         self.writes.append(Write("cancel", (partition,), address, ("",)))
         if not self.states[partition].isr:
-            return error_codes.described(INVALID_REPLICA_ASSIGNMENT, "it would require an unclean leader election.")
+            return error_codes.describe_error(
+                INVALID_REPLICA_ASSIGNMENT, "it would require an unclean leader election."
+            )
         self.removing.pop(partition, None)
         return None
 
@@ -272,7 +276,9 @@ class FakeCluster(FakeAnswers):
             lambda each: INVALID_REPLICA_ASSIGNMENT if gone[each] else self._reorder(each, tuple(orders[each])),
         )
         return {
-            each: error_codes.described(code, _no_such_broker(gone[each][0]) if gone[each] else None) if code else None
+            each: error_codes.describe_error(code, _no_such_broker(gone[each][0]) if gone[each] else None)
+            if code
+            else None
             for each, code in codes.items()
         }
 
@@ -314,14 +320,14 @@ class FakeCluster(FakeAnswers):
                 self._late.append((self.clock.monotonic() + fate.executed_after_s, work))
             raise _lost(kind)
         if fate.refused_with:
-            raise error_codes.refusal(kind, fate.refused_with)
+            raise error_codes.request_refused_error(kind, fate.refused_with)
         self.lag_behind(self.stale_reads)
         codes = {each: fate.errors.get(each) or carry_out(each) for each in partitions}
         fate.after()
         if fate.lost_answer:
             raise _lost(kind)
         if fate.timed_out:
-            raise error_codes.refusal(kind, error_codes.REQUEST_TIMED_OUT)
+            raise error_codes.request_refused_error(kind, error_codes.REQUEST_TIMED_OUT)
         return {each: code for each, code in codes.items() if each not in fate.left_out}
 
     def _reorder(self, partition: TopicPartition, order: tuple[int, ...]) -> int:

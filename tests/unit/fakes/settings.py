@@ -75,7 +75,9 @@ class FakeSettings(Kafka):
         for name, value in edits.items():
             self.writes.append((resource, name, value))
             if resource in self.refused:
-                raise error_codes.refusal("IncrementalAlterConfigs", error_codes.CLUSTER_AUTHORIZATION_FAILED)
+                raise error_codes.request_refused_error(
+                    "IncrementalAlterConfigs", error_codes.CLUSTER_AUTHORIZATION_FAILED
+                )
             if value is None:
                 self.values.pop((resource, name), None)
             else:

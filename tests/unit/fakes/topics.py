@@ -59,7 +59,7 @@ class FakeTopics(Kafka):
         with self._lock:
             self._begin("CreateTopics")
             if name in self.topics:
-                raise error_codes.refusal("CreateTopics", error_codes.TOPIC_ALREADY_EXISTS)
+                raise error_codes.request_refused_error("CreateTopics", error_codes.TOPIC_ALREADY_EXISTS)
             self._number += 1
             topic_id = base64.urlsafe_b64encode(self._number.to_bytes(16, "big")).decode().rstrip("=")
             self.topics[name] = _Topic(topic_id, tuple(replicas))
@@ -71,7 +71,7 @@ class FakeTopics(Kafka):
             self._begin("DeleteTopics")
             name = next((name for name, each in self.topics.items() if each.topic_id == topic_id), None)
             if name is None:
-                raise error_codes.refusal("DeleteTopics", error_codes.UNKNOWN_TOPIC_ID)
+                raise error_codes.request_refused_error("DeleteTopics", error_codes.UNKNOWN_TOPIC_ID)
             del self.topics[name]
             self._end("DeleteTopics")
 
@@ -81,7 +81,7 @@ class FakeTopics(Kafka):
         with self._lock:
             self._begin("Produce")
             if partition.topic not in self.topics or not self.are_shown:
-                raise error_codes.refusal("Produce", error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+                raise error_codes.request_refused_error("Produce", error_codes.UNKNOWN_TOPIC_OR_PARTITION)
             log = self.topics[partition.topic].records
             if acks == ACKS_ALL or not self.is_leader_lost:
                 log += records
@@ -98,7 +98,7 @@ class FakeTopics(Kafka):
                         return TopicRecords((), 0)
                     found = [*enumerate(topic.records)][offset:]
                     return TopicRecords(tuple(found), len(topic.records))
-            raise error_codes.refusal("Fetch", error_codes.UNKNOWN_TOPIC_ID)
+            raise error_codes.request_refused_error("Fetch", error_codes.UNKNOWN_TOPIC_ID)
 
     def describe_partitions(
         self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
@@ -120,7 +120,7 @@ class FakeTopics(Kafka):
     def _begin(self, request: str) -> None:
         self.sent.append(request)
         if request in self.errors:
-            raise error_codes.refusal(request, self.errors[request])
+            raise error_codes.request_refused_error(request, self.errors[request])
 
     def _end(self, request: str) -> None:
         if self.lost.get(request, 0):

@@ -28,7 +28,7 @@ class FakeConnection:
     def call(self, request: Any, *, timeout_ms: int | None = None) -> Any:
         assert timeout_ms is None or timeout_ms > 0
         if isinstance(request, BulkRequest):
-            self.requests.append(request.typed())
+            self.requests.append(request.to_kafka_python())
             return request.decode(self._answer(self.requests[-1]).encode(version=request.max_version))
         self.requests.append(request)
         return over_the_wire(self._answer(request), request)

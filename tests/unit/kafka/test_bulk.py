@@ -29,7 +29,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk impo
     BulkAnswer,
     BulkRequest,
     UnusualAnswerError,
-    packed_size,
+    encode_size,
     read_varint,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -56,7 +56,7 @@ def probe(epochs: dict[TopicPartition, int]) -> BulkRequest[Any]:
 @given(PARTITIONS)
 def test_an_epoch_probe_is_the_fetch_that_the_schema_writes(epochs: dict[TopicPartition, int]) -> None:
     request = probe(epochs)
-    typed = request.typed()
+    typed = request.to_kafka_python()
     assert typed.encode(version=12) == request.body
     found = {TopicPartition(t.topic, p.partition): p.last_fetched_epoch for t in typed.topics for p in t.partitions}
     assert found == epochs
@@ -67,7 +67,7 @@ def test_an_epoch_probe_is_the_fetch_that_the_schema_writes(epochs: dict[TopicPa
 @given(PARTITIONS)
 def test_a_question_for_offsets_is_what_the_schema_writes(partitions: dict[TopicPartition, int]) -> None:
     request = asked(held_replicas.log_start_offsets, list(partitions))
-    typed = request.typed()
+    typed = request.to_kafka_python()
     assert typed.encode(version=7) == request.body
     assert {TopicPartition(t.name, p.partition_index) for t in typed.topics for p in t.partitions} == set(partitions)
     assert all(p.timestamp == -2 for t in typed.topics for p in t.partitions)
@@ -102,7 +102,7 @@ def test_offsets_are_read_as_the_schema_reads_them(topics: list[Any], throttle: 
 @given(st.none() | st.lists(st.builds(TopicPartition, TOPICS, st.integers(0, 2**31 - 1)), unique=True))
 def test_a_question_for_log_directories_is_what_the_schema_writes(partitions: list[TopicPartition] | None) -> None:
     request = asked(log_dirs.describe_log_dirs, partitions)
-    typed = request.typed()
+    typed = request.to_kafka_python()
     assert typed.encode(version=3) == request.body
     if partitions is None:
         assert typed.topics is None
@@ -223,7 +223,7 @@ def test_a_cut_answer_is_no_answer(cut: int) -> None:
 
 @given(st.integers(0, 2**31 - 2))
 def test_sizes_are_read_as_written(size: int) -> None:
-    packed = packed_size(size)
+    packed = encode_size(size)
     assert read_varint(memoryview(packed), 0) == (size + 1, len(packed))
 
 

@@ -59,7 +59,7 @@ def test_new_orders_are_what_the_schema_writes(version: int, orders: dict[TopicP
     wire = Wire(version)
     with pytest.raises(AskedError):
         reassignments.reorder(wire, ADDRESS, orders)  # type: ignore[arg-type]  # no connection
-    typed = wire.request.typed()
+    typed = wire.request.to_kafka_python()
     assert isinstance(typed, AlterPartitionReassignmentsRequest)
     assert typed.encode(version=version) == wire.request.body
     found = {TopicPartition(t.name, p.partition_index): p.replicas for t in typed.topics for p in t.partitions}
@@ -72,7 +72,7 @@ def test_elections_are_what_the_schema_writes(partitions: set[TopicPartition], k
     wire = Wire(2)
     with pytest.raises(AskedError):
         elections.elect(wire, ADDRESS, kind, partitions)  # type: ignore[arg-type]  # no connection
-    typed = wire.request.typed()
+    typed = wire.request.to_kafka_python()
     assert isinstance(typed, ElectLeadersRequest)
     assert typed.encode(version=2) == wire.request.body
     assert {TopicPartition(t.topic, p) for t in typed.topic_partitions for p in t.partitions} == partitions

@@ -33,12 +33,12 @@ def test_codes_have_kafkas_names(code: int, name: str) -> None:
 
 
 def test_a_description_has_the_number_and_what_the_broker_said() -> None:
-    assert error_codes.described(56) == "KAFKA_STORAGE_ERROR (error 56)"
-    assert error_codes.described(9999, "beyond us") == "UNKNOWN_ERROR_CODE_9999 (error 9999): beyond us"
+    assert error_codes.describe_error(56) == "KAFKA_STORAGE_ERROR (error 56)"
+    assert error_codes.describe_error(9999, "beyond us") == "UNKNOWN_ERROR_CODE_9999 (error 9999): beyond us"
 
 
 def test_a_refusal_names_the_missing_acl() -> None:
-    refusal = error_codes.refusal("ElectLeaders", error_codes.CLUSTER_AUTHORIZATION_FAILED)
+    refusal = error_codes.request_refused_error("ElectLeaders", error_codes.CLUSTER_AUTHORIZATION_FAILED)
     assert refusal.code == error_codes.CLUSTER_AUTHORIZATION_FAILED
     assert not refusal.is_transient
     assert str(refusal) == (
@@ -56,4 +56,4 @@ def test_a_refusal_names_the_missing_acl() -> None:
     ],
 )
 def test_transient_is_what_kafkas_clients_try_again(code: int, is_transient: bool) -> None:
-    assert error_codes.refusal("ElectLeaders", code).is_transient is is_transient
+    assert error_codes.request_refused_error("ElectLeaders", code).is_transient is is_transient

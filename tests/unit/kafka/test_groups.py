@@ -77,7 +77,7 @@ def test_above_a_thousand_partitions_a_group_is_asked_for_all_it_has() -> None:
         partitions = [TopicPartition("orders", number) for number in range(count)]
         before = len(stand_in.requests)
         found = groups.committed_offsets(stand_in, ADDRESS, names, partitions)
-        assert found == {each: groups.Committed({partitions[0]: 7}) for each in names}
+        assert found == {each: groups.CommittedOffsets({partitions[0]: 7}) for each in names}
         sent = stand_in.requests[before:]
         assert len(sent) == requests
         assert {group.topics is None for request in sent for group in request.groups} == {count > 1000}
@@ -117,10 +117,10 @@ def test_a_group_that_does_not_answer_is_not_one_that_committed_nothing() -> Non
     stand_in: Any = FakeWire(lambda _request: answer)
     first, second = TopicPartition("orders", 0), TopicPartition("orders", 1)
     assert groups.committed_offsets(stand_in, ADDRESS, ["all", "some", "hidden", "absent"], [first, second]) == {
-        "all": groups.Committed({first: 7}),
-        "some": groups.Committed({first: 7}, "TOPIC_AUTHORIZATION_FAILED (error 29)"),
-        "hidden": groups.Committed(
+        "all": groups.CommittedOffsets({first: 7}),
+        "some": groups.CommittedOffsets({first: 7}, "TOPIC_AUTHORIZATION_FAILED (error 29)"),
+        "hidden": groups.CommittedOffsets(
             {}, "GROUP_AUTHORIZATION_FAILED (error 30) (our principal needs DESCRIBE on the group)"
         ),
-        "absent": groups.Committed({}, "it is not in the answer"),
+        "absent": groups.CommittedOffsets({}, "it is not in the answer"),
     }

@@ -118,7 +118,7 @@ def _answer(bastion: Bastion, answer: dict[str, Setting] | int) -> MemoryTopic:
 
     def read_configs(*_arguments: object) -> dict[str, Setting]:
         if isinstance(answer, int):
-            raise error_codes.refusal("DescribeConfigs", answer)
+            raise error_codes.request_refused_error("DescribeConfigs", answer)
         return answer
 
     bastion.cluster.answer(read_configs=read_configs)

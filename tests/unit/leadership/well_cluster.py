@@ -73,7 +73,7 @@ class WellCluster(FakeCluster):
             assert tuple(order) in known[partition], "the memory or the journal has the order first"
         asked = {each: str(list(order)) for each, order in orders.items()}
         codes = self._write("reorder", address, asked, lambda each: self._reorder(each, tuple(orders[each])))
-        return {each: error_codes.described(code) if code else None for each, code in codes.items()}
+        return {each: error_codes.describe_error(code) if code else None for each, code in codes.items()}
 
     def elect(
         self, address: Address, election_type: int, partitions: Collection[TopicPartition]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.background import OpenedAhead
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.background import BackgroundContext
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
 
 _SECONDS = 20
@@ -48,14 +48,14 @@ class FakeSession(AbstractContextManager[Any]):
 
 def test_nothing_is_opened_that_is_not_begun() -> None:
     fake = FakeSession()
-    with OpenedAhead(fake.open, "spark-start"):
+    with BackgroundContext(fake.open, "spark-start"):
         pass
     assert (fake.opened_by, fake.closed_by) == ([], [])
 
 
 def test_it_is_opened_once_in_the_background_and_waited_for_where_it_is_wanted() -> None:
     fake = FakeSession()
-    with OpenedAhead(fake.open, "spark-start") as ahead:
+    with BackgroundContext(fake.open, "spark-start") as ahead:
         ahead.begin()
         ahead.begin()
         # It could not have started by now.
@@ -70,14 +70,14 @@ def test_it_is_opened_once_in_the_background_and_waited_for_where_it_is_wanted()
 def test_without_a_beginning_the_session_starts_where_it_is_wanted() -> None:
     fake = FakeSession()
     fake.may_start.set()
-    with OpenedAhead(fake.open, "spark-start") as ahead:
+    with BackgroundContext(fake.open, "spark-start") as ahead:
         assert str(ahead.opened()) == "the session"
     assert fake.closed_by == [None]
 
 
 def test_a_start_that_is_not_needed_any_more_is_waited_for_and_ended() -> None:
     fake = FakeSession()
-    with OpenedAhead(fake.open, "spark-start") as ahead:
+    with BackgroundContext(fake.open, "spark-start") as ahead:
         ahead.begin()
         threading.Timer(0.1, fake.may_start.set).start()
     assert fake.closed_by == [None]
@@ -87,7 +87,7 @@ def test_a_start_that_is_not_needed_any_more_is_waited_for_and_ended() -> None:
 def test_a_start_that_fails_is_raised_only_where_the_session_is_wanted(is_wanted: bool) -> None:
     fake = FakeSession(SparkUnavailableError("no Java"))
     fake.may_start.set()
-    with OpenedAhead(fake.open, "spark-start") as ahead:
+    with BackgroundContext(fake.open, "spark-start") as ahead:
         ahead.begin()
         if is_wanted:
             with pytest.raises(SparkUnavailableError, match="no Java"):
@@ -98,7 +98,7 @@ def test_a_start_that_fails_is_raised_only_where_the_session_is_wanted(is_wanted
 def test_the_session_sees_and_explains_what_ends_the_block() -> None:
     fake = FakeSession()
     fake.may_start.set()
-    ahead = OpenedAhead(fake.open, "spark-start")
+    ahead = BackgroundContext(fake.open, "spark-start")
 
     def work() -> None:
         with ahead:

@@ -20,7 +20,7 @@ from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module import libraries, python
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import all_of, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run
 from ansible_collections.kafkaops.recovery.plugins.modules import leader_candidate_info
 from unit.module.fake_module import EndedError, FakeModule
 
@@ -131,7 +131,7 @@ def test_a_mistyped_evidence_path_fails_the_module_in_words(tmp_path: Path, caps
 
 def test_all_refusals_are_reported_at_once() -> None:
     with pytest.raises(KafkaOpsError) as refused:
-        all_of(lambda: refuse("one"), lambda: 2, lambda: refuse("three"))
+        call_all(lambda: refuse("one"), lambda: 2, lambda: refuse("three"))
     assert str(refused.value) == "one\nthree"
 
 
@@ -142,9 +142,9 @@ def test_one_refusal_stays_what_it_is() -> None:
         raise error
 
     with pytest.raises(KafkaOpsError) as refused:
-        all_of(check)
+        call_all(check)
     assert refused.value is error
 
 
 def test_what_checks_return_comes_back_in_order() -> None:
-    assert all_of(lambda: 1, lambda: None, lambda: "three") == [1, None, "three"]
+    assert call_all(lambda: 1, lambda: None, lambda: "three") == [1, None, "three"]

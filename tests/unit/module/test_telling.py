@@ -9,7 +9,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import most_important
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import select_most_important
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import DONE_OR_FORESEEN, Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 
@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 @given(st.lists(st.sampled_from(Status), max_size=20), st.integers(0, 25))
 def test_trouble_goes_in_first_and_the_order_stays(statuses: list[Status], max_rows: int) -> None:
     outcomes = [Outcome("t", number, status, "") for number, status in enumerate(statuses)]
-    shown = most_important(outcomes, max_rows, DONE_OR_FORESEEN)
+    shown = select_most_important(outcomes, max_rows, DONE_OR_FORESEEN)
     assert len(shown) == min(len(outcomes), max_rows)
     assert [each.partition for each in shown] == sorted(each.partition for each in shown)
     left_out = [each for each in outcomes if each not in shown]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import counted
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import count_by_status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
@@ -45,11 +45,11 @@ COMMANDS = {
 def a_recovery(outcomes: Sequence[Outcome], brokers: Sequence[Broker], **fields: Any) -> dict[str, Any]:
     """Return what leader_candidate_info or designated_election returns."""
     return {
-        "brokers": plain(brokers),
-        "partitions": plain(outcomes[:MAX_ROWS]),
-        "groups": plain([each.group for each in group_outcomes(outcomes)]),
-        "loss": plain(total_loss(outcomes)),
-        "summary": counted((each.status for each in outcomes), Status),
+        "brokers": to_json_types(brokers),
+        "partitions": to_json_types(outcomes[:MAX_ROWS]),
+        "groups": to_json_types([each.group for each in group_outcomes(outcomes)]),
+        "loss": to_json_types(total_loss(outcomes)),
+        "summary": count_by_status((each.status for each in outcomes), Status),
         "leftovers": [],
         "aftermath": [],
         **fields,
@@ -61,7 +61,7 @@ def an_advice(broker_id: int, always_back: int) -> dict[str, Any]:
     (broker,) = (each for each in outages.brokers(20, dead=[broker_id]) if each.broker_id == broker_id)
     return {
         "broker_id": broker_id,
-        "broker": plain(broker),
+        "broker": to_json_types(broker),
         "always_back": always_back,
         "back_after_clean_stop": 0,
         "replica_of": always_back,

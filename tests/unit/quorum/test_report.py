@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import schema_problems
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import (
     QUORUM_REPORT,
     assess,
@@ -58,14 +58,14 @@ def verdicts(result: Result) -> str:
 @EVERY_CASE
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_every_report_can_be_printed(observation: Observation, width: int) -> None:
-    lines = rendered(quorum_page.blocks(plain(assess(observation))), width, color=False).splitlines()
+    lines = rendered(quorum_page.blocks(to_json_types(assess(observation))), width, color=False).splitlines()
     assert lines[0].startswith("Elections ")
     assert max(map(len, lines)) <= width
     assert all(line.isprintable() for line in lines)
 
 
 def test_rows() -> None:
-    result = plain(assess(observed(state(follower(102), down(103)), controllers=[controller(103)])))
+    result = to_json_types(assess(observed(state(follower(102), down(103)), controllers=[controller(103)])))
     assert [each.cells for each in quorum_page.member_rows(result)] == [
         ("101", "leader", "5000", "0", "0", "-", "yes", "-", "no"),
         ("102", "voter", "5000", "0", "300", "300", "yes", "-", "no"),
@@ -75,7 +75,9 @@ def test_rows() -> None:
 
 
 def test_every_verdict_is_printed() -> None:
-    text = verdicts(plain(assess(observed(state(follower(102), down(103), observers=[follower(104), down(105)])))))
+    text = verdicts(
+        to_json_types(assess(observed(state(follower(102), down(103), observers=[follower(104), down(105)]))))
+    )
     assert text.startswith("elections may be requested")
     assert "controller 102 must not be restarted" in text
     assert "voter 102 must not be removed" in text
@@ -85,16 +87,16 @@ def test_every_verdict_is_printed() -> None:
 
 
 def test_a_reason_about_all_voters_is_printed_once() -> None:
-    static = verdicts(plain(assess(observed(healthy(), kraft_version=0))))
+    static = verdicts(to_json_types(assess(observed(healthy(), kraft_version=0))))
     assert static.startswith("elections may be requested voters 101, 102, 103 must not be removed ")
     assert static.count("kraft.version 0") == 1
-    dynamic = verdicts(plain(assess(observed(healthy()))))
+    dynamic = verdicts(to_json_types(assess(observed(healthy()))))
     assert dynamic == "elections may be requested voters 101, 102, 103 may be removed, one of them"
 
 
 def test_control_characters_are_not_printed() -> None:
-    result = plain(assess(NOBODY))
-    result["controllers"] = [{**plain(controller(103)), "node_id": None, "address": "\x1b[31m"}]
+    result = to_json_types(assess(NOBODY))
+    result["controllers"] = [{**to_json_types(controller(103)), "node_id": None, "address": "\x1b[31m"}]
     assert "?[31m" in rendered(quorum_page.blocks(result), 80, color=False)
 
 
@@ -114,6 +116,6 @@ def test_control_characters_are_not_printed() -> None:
     ],
 )
 def test_exit_status(observation: Observation, fail_on: str, failure: str) -> None:
-    message = quorum_page.failure(plain(assess(observation)), fail_on)
+    message = quorum_page.failure(to_json_types(assess(observation)), fail_on)
     assert message.startswith(failure)
     assert bool(message) == bool(failure)

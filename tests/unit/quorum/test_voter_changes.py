@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
     CLUSTER_AUTHORIZATION_FAILED,
-    refusal,
+    request_refused_error,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
@@ -70,7 +70,7 @@ def test_a_voter_that_does_not_catch_up_is_reported() -> None:
 
 def test_a_refused_request_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_change: VoterChange) -> None:
-        raise refusal("AddRaftVoter", CLUSTER_AUTHORIZATION_FAILED)
+        raise request_refused_error("AddRaftVoter", CLUSTER_AUTHORIZATION_FAILED)
 
     quorum, clock = FakeQuorumPort(observed(healthy())), FakeClock()
     monkeypatch.setattr(quorum, "change", refuse)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Committed, OpenTransaction
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import CommittedOffsets, OpenTransaction
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
@@ -49,7 +49,7 @@ def cluster() -> FakeCluster:
         open_transactions=lambda _address, asked: dict.fromkeys(asked, ()),
         log_end_offsets=lambda _address, asked: {each: [OffsetAnswer(0, END, 8)] for each in asked},
         coordinated_groups=lambda address: ["billing"] if address.host == f"broker-{BEST}.invalid" else [],
-        committed_offsets=lambda _address, groups, _partitions: {each: Committed({}) for each in groups},
+        committed_offsets=lambda _address, groups, _partitions: {each: CommittedOffsets({}) for each in groups},
         broker_config=lambda *_arguments: None,
     )
     return cluster
@@ -94,7 +94,11 @@ def test_a_hidden_topic_of_groups_is_reported(cluster: FakeCluster) -> None:
 def test_groups_that_do_not_answer_are_reported_once_for_each_cause(cluster: FakeCluster) -> None:
     cluster.answer(
         committed_offsets=lambda _address, groups, _partitions: (
-            {"a": Committed({}, "hidden"), "b": Committed({}, "hidden"), "c": Committed({FIRST: END + 1}, "torn")}
+            {
+                "a": CommittedOffsets({}, "hidden"),
+                "b": CommittedOffsets({}, "hidden"),
+                "c": CommittedOffsets({FIRST: END + 1}, "torn"),
+            }
             if groups
             else {}
         )
@@ -145,7 +149,9 @@ def test_a_transaction_whose_time_is_unknown_has_no_age(cluster: FakeCluster) ->
 def test_findings_that_affect_applications_come_before_truncations(cluster: FakeCluster) -> None:
     cluster.answer(
         open_transactions=lambda _address, _asked: {FIRST: (OpenTransaction(7, 3, -1),)},
-        committed_offsets=lambda _address, groups, _partitions: {each: Committed({FIRST: 99}) for each in groups},
+        committed_offsets=lambda _address, groups, _partitions: {
+            each: CommittedOffsets({FIRST: 99}) for each in groups
+        },
     )
     found = aftermath.find_aftermath(cluster, OUTCOMES)
     assert [each.kind for each in found] == [

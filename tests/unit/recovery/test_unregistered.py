@@ -328,7 +328,7 @@ def test_the_option_to_drop_is_refused_with_evidence() -> None:
 
 def test_brokers_of_unknown_registration_are_named(wreck: Wreck) -> None:
     def refuse(*_arguments: object) -> None:
-        raise error_codes.refusal("CreateTopics", error_codes.TOPIC_AUTHORIZATION_FAILED)
+        raise error_codes.request_refused_error("CreateTopics", error_codes.TOPIC_AUTHORIZATION_FAILED)
 
     wreck.cluster.lists_fenced = False
     wreck.cluster.answer(check_topic_creation=refuse)

@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import plain
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence, write_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
@@ -39,10 +39,10 @@ def a_survey(*partitions: PartitionState) -> dict[str, Any]:
         "changed": False,
         "failed": False,
         "cluster_id": CLUSTER,
-        "brokers": plain(outages.brokers()),
-        "partitions": plain(partitions),
+        "brokers": to_json_types(outages.brokers()),
+        "partitions": to_json_types(partitions),
         "left_alone": [],
-        "start_order": [{**plain(each), "explanation": describe_advice(each)} for each in advice],
+        "start_order": [{**to_json_types(each), "explanation": describe_advice(each)} for each in advice],
         "unfinished": [],
         "summary": {"offline": len(partitions)},
     }

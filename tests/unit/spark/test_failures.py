@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.failures import explained, refused_token
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.failures import (
+    explain_failure,
+    explain_refused_token,
+)
 
 MISMATCH = (
     "PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: "
@@ -35,15 +38,15 @@ MISMATCH = (
     ],
 )
 def test_cause_and_remedy(text: str, said: str) -> None:
-    found = explained(text) or ""
+    found = explain_failure(text) or ""
     assert said in found
     assert "spark." in found, "a setting to change"
 
 
 def test_what_is_not_known_is_not_explained() -> None:
-    assert explained("org.apache.spark.sql.AnalysisException: [TABLE_OR_VIEW_NOT_FOUND]") is None
-    assert refused_token("the server said no") is None
+    assert explain_failure("org.apache.spark.sql.AnalysisException: [TABLE_OR_VIEW_NOT_FOUND]") is None
+    assert explain_refused_token("the server said no") is None
 
 
 def test_a_refused_token() -> None:
-    assert "SPARK_CONNECT_AUTHENTICATE_TOKEN" in (refused_token("status = StatusCode.UNAUTHENTICATED") or "")
+    assert "SPARK_CONNECT_AUTHENTICATE_TOKEN" in (explain_refused_token("status = StatusCode.UNAUTHENTICATED") or "")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.tasks import in_tasks
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.tasks import run_in_tasks
 
 SCHEMA = pa.schema({"name": pa.string(), "offset": pa.int64()})
 
@@ -25,7 +25,7 @@ def rows(item: tuple[str, int]) -> Iterator[pa.RecordBatch]:
 
 def test_what_belongs_together_is_in_one_partition_in_its_order(spark: SparkSession) -> None:
     items = [(name, start) for start in (0, 10, 20) for name in ("a", "b", "c", "d", "e")]
-    done = in_tasks(spark, items, lambda item: item[1] + 1, rows, SCHEMA, together=lambda item: item[0])
+    done = run_in_tasks(spark, items, lambda item: item[1] + 1, rows, SCHEMA, together=lambda item: item[0])
     found = done.withColumn("task", sql.spark_partition_id()).toArrow().to_pylist()
     for name in "abcde":
         mine = [each for each in found if each["name"] == name]

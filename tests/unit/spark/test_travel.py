@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import divide_by_broker
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import workers as deadline_file
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.tasks import deal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.tasks import distribute
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline, code_for_workers
 from unit.fakes.brokers import a_broker, a_partition
 
@@ -31,7 +31,7 @@ replica_lists = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True)
 def test_every_replica_is_in_exactly_one_task(replicas: dict[tuple[str, int], tuple[int, ...]], slots: int) -> None:
     partitions = [a_partition(topic, number, brokers) for (topic, number), brokers in replicas.items()]
     work = divide_by_broker([a_broker(broker_id) for broker_id in range(6)], partitions)
-    tasks = deal(work, len, slots)
+    tasks = distribute(work, len, slots)
     found = Counter(
         (each.topic, each.partition, item.broker.broker_id, place)
         for task in tasks
@@ -49,7 +49,7 @@ def test_every_replica_is_in_exactly_one_task(replicas: dict[tuple[str, int], tu
 
 def test_one_broker_a_task_while_there_are_slots() -> None:
     work = divide_by_broker([], [a_partition("t", 0, (5, 3, 1))])
-    assert [[item.broker.broker_id for item in task] for task in deal(work, len, 4)] == [[1], [3], [5]]
+    assert [[item.broker.broker_id for item in task] for task in distribute(work, len, 4)] == [[1], [3], [5]]
 
 
 def test_on_its_own_host_a_deadline_stays_the_same_instant() -> None:
