@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Requests about thousands of partitions, encoded and decoded by column instead of by object. No I/O.
+"""Encode and decode requests about thousands of partitions without an object for each partition. No I/O.
 
-kafka-python makes an object for each partition of a request and of an answer. Of a gather from a million replicas, five
-to seven requests each, that was more than half of all CPU time (docs/benchmarks.md). What is read here is read as
-kafka-python's own schemas say, in the one version that is asked for; whatever looks unusual is left to kafka-python.
+kafka-python creates an object for each partition of a request and of an answer. In a gather from a million replicas,
+with five to seven requests each, that took more than half of the CPU time (docs/benchmarks.md). The readers here follow
+kafka-python's own schemas, in one version each. kafka-python decodes every answer that they do not expect.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from typing import Any, Generic, TypeVar
 
 _LENGTH = struct.Struct(">i")
 _ONE_BYTE = 0x80
-_MOST_SHIFTED = 28
-"""Bits: a size has 32 at most, seven to a byte."""
+_MAX_SHIFT = 28
+"""A size has at most 32 bits, seven in each byte."""
 
 Value = TypeVar("Value")
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
 
 def tuple_maker(kind: type[_Row]) -> Callable[[tuple[Any, ...]], _Row]:
-    """Return what makes a NamedTuple from all of its fields: in a third of the time of its own constructor."""
+    """Return a function that makes a NamedTuple of a tuple, in a third of the time of its own constructor."""
     return partial(tuple.__new__, kind)
 
 
 class UnusualAnswerError(Exception):
-    """The bytes are not of the plain shape that is read by column. Nothing is wrong with that."""
+    """The answer is valid, but has fields that the fast reader does not expect: kafka-python must decode it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkAnswer(Generic[Value]):
-    """What an answer says. kafka-python looks for ``throttle_time_ms``."""
+    """A decoded answer. kafka-python itself reads ``throttle_time_ms``."""
 
     throttle_time_ms: int
     value: Value
@@ -50,56 +50,55 @@ class RequestVersion(Generic[Value]):
     body: bytes
     """The encoded fields."""
     read: Callable[[memoryview], BulkAnswer[Value]]
-    """Takes the answer's fields; raises UnusualAnswerError, IndexError or struct.error for what it does not know."""
+    """Decodes the answer. Raises UnusualAnswerError, IndexError or struct.error if kafka-python must decode it."""
 
 
 class BulkRequest(Generic[Value]):
-    """Stands in for one of kafka-python's requests where its connection handles them.
+    """A request with the interface that kafka-python's connection expects of its own requests.
 
-    ``message`` and ``response`` are kafka-python's classes, ``forms`` the versions that are asked for, of which
-    kafka-python takes the newest that the broker offers. ``convert`` takes kafka-python's own reading of an answer that
-    is not read by column.
+    ``message`` and ``response`` are kafka-python's classes. ``versions`` are the versions to offer; kafka-python picks
+    the newest that the broker supports. ``convert`` converts an answer that kafka-python decoded.
     """
 
     def __init__(
         self,
         message: Any,
         response: Any,
-        forms: Mapping[int, RequestVersion[Value]],
+        versions: Mapping[int, RequestVersion[Value]],
         convert: Callable[[Any], Value],
     ) -> None:
         self.message = message
         self.response = response
-        self.API_VERSION: int | None = None  # kafka-python fills it in, once it has compared versions with the broker
+        self.API_VERSION: int | None = None  # kafka-python sets it once it knows the broker's versions
         self.API_KEY = message.API_KEY
         self.name = message.name
-        self.min_version = self._min_version = min(forms)
-        self.max_version = self._max_version = max(forms)
+        self.min_version = self._min_version = min(versions)
+        self.max_version = self._max_version = max(versions)
         self.header: _Header | None = None
-        self._forms = forms
+        self._versions = versions
         self._convert = convert
 
     @property
     def version(self) -> int:
-        """The version that is asked for, once kafka-python has taken one; before, the newest."""
+        """The version that kafka-python picked, or the newest one until then."""
         return self.max_version if self.API_VERSION is None else self.API_VERSION
 
     @property
     def body(self) -> bytes:
-        return self._forms[self.version].body
+        return self._versions[self.version].body
 
     def with_header(self, correlation_id: int = 0, client_id: str = "") -> None:
-        """Do what kafka-python's requests do under this name."""
+        """Set the header. Part of the interface of kafka-python's requests."""
         self.header = _Header(self, correlation_id, client_id)
 
     def encode(self, *, framed: bool = False, header: bool = False) -> bytes:
-        """Do what kafka-python's requests do under this name."""
+        """Encode the request. Part of the interface of kafka-python's requests."""
         parts = [self.header.encoded() if header and self.header else b"", self.body]
         size = _LENGTH.pack(sum(map(len, parts))) if framed else b""
         return b"".join([size, *parts])
 
     def expect_response(self) -> bool:
-        """Do what kafka-python's requests do under this name."""
+        """Return whether there is an answer. Part of the interface of kafka-python's requests."""
         return True
 
     def to_kafka_python(self) -> Any:
@@ -111,14 +110,14 @@ class BulkRequest(Generic[Value]):
     def decode(self, fields: bytes) -> BulkAnswer[Value]:
         """Decode the answer, without its header."""
         try:
-            return self._forms[self.version].read(memoryview(fields))
+            return self._versions[self.version].read(memoryview(fields))
         except (UnusualAnswerError, IndexError, struct.error):
             answer = self.response.decode(fields, version=self.version)
             return BulkAnswer(answer.throttle_time_ms, self._convert(answer))
 
 
 class _Header:
-    """A request's header, which kafka-python also asks for the class of the answer."""
+    """A request's header. kafka-python also asks it for the class that decodes the answer, which is this one."""
 
     def __init__(self, request: BulkRequest[Any], correlation_id: int, client_id: str) -> None:
         self.correlation_id = correlation_id
@@ -147,7 +146,7 @@ class _Header:
 
 
 def encode_topics(topics: Mapping[str, Sequence[bytes]]) -> bytes:
-    """Encode topics in the flexible encoding: name, the encoded partitions, no tags."""
+    """Encode topics in the flexible encoding. Each has its name, its encoded partitions, and no tagged fields."""
     parts = [encode_size(len(topics))]
     for topic, entries in topics.items():
         name = topic.encode()
@@ -156,7 +155,7 @@ def encode_topics(topics: Mapping[str, Sequence[bytes]]) -> bytes:
 
 
 def encode_size(size: int) -> bytes:
-    """Encode the size of a string or an array: the flexible encoding has size + 1 as an unsigned varint."""
+    """Encode the size of a string or an array: in the flexible encoding, an unsigned varint of size + 1."""
     value = size + 1
     parts = bytearray()
     while value >= _ONE_BYTE:
@@ -166,76 +165,78 @@ def encode_size(size: int) -> bytes:
     return bytes(parts)
 
 
-def read_varint(view: memoryview, place: int) -> tuple[int, int]:
-    """Read an unsigned varint and return it with the place after it. Raises UnusualAnswerError above 32 bits."""
+def read_varint(view: memoryview, position: int) -> tuple[int, int]:
+    """Read an unsigned varint and return it with the position after it. Raises UnusualAnswerError above 32 bits."""
     value = shift = 0
-    while shift <= _MOST_SHIFTED:
-        byte = view[place]
-        place += 1
+    while shift <= _MAX_SHIFT:
+        byte = view[position]
+        position += 1
         value |= (byte & 0x7F) << shift
         if byte < _ONE_BYTE:
-            return value, place
+            return value, position
         shift += 7
     raise UnusualAnswerError
 
 
-def read_size(view: memoryview, place: int) -> tuple[int, int]:
-    """Read what ``encode_size`` wrote. Raises UnusualAnswerError for null, since -1 would move the position back."""
-    value, place = read_varint(view, place)
+def read_size(view: memoryview, position: int) -> tuple[int, int]:
+    """Decode a size and return it with the position after it. Raises UnusualAnswerError for null, encoded as -1."""
+    value, position = read_varint(view, position)
     if value < 1:
         raise UnusualAnswerError
-    return value - 1, place
+    return value - 1, position
 
 
-def read_text(view: memoryview, place: int) -> tuple[str, int]:
-    """Read a string and return it with the place after it."""
-    size, place = read_size(view, place)
-    return str(view[place : place + size], "utf-8"), place + size
+def read_text(view: memoryview, position: int) -> tuple[str, int]:
+    """Read a string and return it with the position after it."""
+    size, position = read_size(view, position)
+    return str(view[position : position + size], "utf-8"), position + size
 
 
-def skip_empty_tags(data: memoryview | bytes, place: int) -> int:
-    """Return the place after the tags that a message could have here. Raises UnusualAnswerError where it has any."""
-    if data[place]:
+def skip_empty_tags(data: memoryview | bytes, position: int) -> int:
+    """Return the position after an empty list of tagged fields. Raises UnusualAnswerError if it is not empty."""
+    if data[position]:
         raise UnusualAnswerError
-    return place + 1
+    return position + 1
 
 
 ReadPartitions = Callable[[memoryview, int, int, str], int]
-"""(view, place of the first, how many, topic) -> the place after the last."""
+"""(view, position of the first partition, number of partitions, topic) -> the position after the last partition."""
 
 
-def read_topics(view: memoryview, place: int, read_partitions: ReadPartitions) -> None:
-    """Read topics, then no tags of the answer, and its end."""
-    if skip_empty_tags(view, read_each_topic(view, place, read_partitions)) != len(view):
+def read_topics(view: memoryview, position: int, read_partitions: ReadPartitions) -> None:
+    """Read the topics up to the end of the answer. Raises UnusualAnswerError if anything else follows."""
+    if skip_empty_tags(view, read_each_topic(view, position, read_partitions)) != len(view):
         raise UnusualAnswerError
 
 
-def read_each_topic(view: memoryview, place: int, read_partitions: ReadPartitions) -> int:
-    """Read topics in the flexible encoding: name, partitions, no tags. Return the place after the last."""
-    topics, place = read_size(view, place)
+def read_each_topic(view: memoryview, position: int, read_partitions: ReadPartitions) -> int:
+    """Read topics in the flexible encoding. Return the position after the last one."""
+    topics, position = read_size(view, position)
     for _topic in range(topics):
-        name, place = read_text(view, place)
-        partitions, place = read_size(view, place)
-        place = skip_empty_tags(view, read_partitions(view, place, partitions, name))
-    return place
+        name, position = read_text(view, position)
+        partitions, position = read_size(view, position)
+        position = skip_empty_tags(view, read_partitions(view, position, partitions, name))
+    return position
 
 
-_VERDICT = struct.Struct(">ihBB")
-"""Partition, error code; where there is no message, its absence and no tags."""
+_RESULT = struct.Struct(">ihBB")
+"""Partition, error code, and, if there is no error message, the null message and the number of tagged fields (0)."""
 
 
-def read_partition_results(view: memoryview, place: int, count: int) -> tuple[list[tuple[int, int, str | None]], int]:
-    """Read a controller's answers: partition, error code, error message. Return the place after the last, too."""
-    verdicts: list[tuple[int, int, str | None]] = []
+def read_partition_results(
+    view: memoryview, position: int, count: int
+) -> tuple[list[tuple[int, int, str | None]], int]:
+    """Read each partition's number, error code and error message. Return them and the position after the last one."""
+    results: list[tuple[int, int, str | None]] = []
     for _partition in range(count):
-        number, code, size, tags = _VERDICT.unpack_from(view, place)
+        number, code, size, tags = _RESULT.unpack_from(view, position)
         if size:
-            message, place = read_text(view, place + _VERDICT.size - 2)
-            place = skip_empty_tags(view, place)
+            message, position = read_text(view, position + _RESULT.size - 2)
+            position = skip_empty_tags(view, position)
         else:
             message = None
             if tags:
                 raise UnusualAnswerError
-            place += _VERDICT.size
-        verdicts.append((number, code, message))
-    return verdicts, place
+            position += _RESULT.size
+        results.append((number, code, message))
+    return results, position

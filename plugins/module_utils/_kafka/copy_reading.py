@@ -2,11 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads one replica's copy of a partition from end to end, and checks every batch (Fetch, API key 1, KIP-392).
+"""Read one replica of a partition from start to end, and check every batch (Fetch, API key 1, KIP-392).
 
-A broker answers an ordinary consumer's Fetch from version 11 on for its own copy, leader or not, up to the high
-watermark. It sends what is on its disk without looking at it: a damaged copy shows here, as it does to a follower that
-is to be made from it, and to the log cleaner.
+From version 11 on, a broker answers a consumer's Fetch from its own replica, leader or not, up to the high watermark.
+It sends what is on its disk unchecked. So this check finds the damage that a follower or the log cleaner would find.
 """
 
 from __future__ import annotations
@@ -28,38 +27,38 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 _CHUNK_BYTES = 1024 * 1024
-_EMPTY_ANSWERS = 20
+_MAX_EMPTY_ANSWERS = 20
 _PAUSE_S = 0.2
 
 _HEADER = struct.Struct(">qiibIhi")
-"""Base offset, length of what follows, leader epoch, magic, CRC, attributes, last offset's delta."""
+"""Base offset, length of the rest, leader epoch, magic, CRC, attributes, delta of the last offset."""
 _PREFIX = 12
 """Bytes of base offset and length."""
-_CRC_END = 21
-"""Where the part begins that the CRC covers."""
+_CRC_START = 21
+"""Position of the first byte that the CRC covers."""
 _SMALLEST_BATCH = 61 - _PREFIX
 _MAGIC = 2
 _OLD_MAGICS = (0, 1)
 _DAMAGE_ERRORS = frozenset({error_codes.UNKNOWN_SERVER_ERROR, 2, error_codes.KAFKA_STORAGE_ERROR})
-"""2 is CORRUPT_MESSAGE. The broker itself cannot read on: it stumbles over the damage where it looks for an offset."""
+"""2 is CORRUPT_MESSAGE. The broker itself fails at the damage when it looks for an offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyCheck:
-    """What reading a copy showed."""
+    """The result of reading a replica."""
 
     damage: str
-    """What is wrong and at which offset; empty when nothing was found."""
+    """What is wrong and at which offset. Empty if nothing was found."""
     read_bytes: int
     is_complete: bool
-    """False where it was not read to its end: too large, or the broker gave up. Nothing is known of the rest."""
+    """False if it was not read to its end, for the reason in ``note``. The rest may be damaged."""
     note: str = ""
 
 
 def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int, stop: threading.Event) -> CopyCheck:
-    """Read a broker's copy from its log start offset to the high watermark, at most ``max_bytes`` of it.
+    """Read a broker's replica from its log start offset to the high watermark, at most ``max_bytes`` of it.
 
-    That may take hours: setting ``stop`` ends it after the chunk in hand. Raises BrokerCallError.
+    That may take hours. ``stop`` ends it after the current chunk. Raises BrokerCallError.
     """
     starts = log_start_offsets(connection, [partition]).get(partition, [])
     if len(starts) != 1 or starts[0].error_code:
@@ -93,9 +92,9 @@ def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int
         if following > offset:
             offset, empty = following, 0
             continue
-        # Nothing for this offset, although the log goes on: the high watermark may have just moved.
+        # The broker sent no batch, although the log continues: the high watermark may have just moved.
         empty += 1
-        if empty > _EMPTY_ANSWERS:
+        if empty > _MAX_EMPTY_ANSWERS:
             return CopyCheck("", read, is_complete=False, note=f"the broker sends nothing for offset {offset}")
         time.sleep(_PAUSE_S)
     return CopyCheck("", read, is_complete=False, note=f"only the first {read} bytes were read")
@@ -104,13 +103,13 @@ def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int
 def _check(records: bytes, offset: int) -> tuple[int, str, bool]:
     """Return the offset after the last good batch, what is wrong with the next one, and whether its format is old.
 
-    The last batch may be cut off, which is nothing wrong.
+    The last batch of an answer may be incomplete, which is no damage.
     """
-    place = 0
-    while len(records) - place >= _CRC_END:
-        if len(records) - place < _HEADER.size:
+    position = 0
+    while len(records) - position >= _CRC_START:
+        if len(records) - position < _HEADER.size:
             break
-        base, length, _epoch, magic, crc, _attributes, last = _HEADER.unpack_from(records, place)
+        base, length, _epoch, magic, crc, _attributes, last = _HEADER.unpack_from(records, position)
         where = f"the batch after offset {offset - 1}"
         if magic in _OLD_MAGICS and length >= 0:
             return offset, "", True
@@ -118,10 +117,10 @@ def _check(records: bytes, offset: int) -> tuple[int, str, bool]:
             return offset, f"{where} has magic {magic}, which no version of Kafka writes", False
         if length < _SMALLEST_BATCH or last < 0 or base + last < offset - 1:
             return offset, f"{where} has a header that makes no sense (length {length}, base offset {base})", False
-        end = place + _PREFIX + length
+        end = position + _PREFIX + length
         if end > len(records):
             break
-        if calc_crc32c(records[place + _CRC_END : end]) != crc:
+        if calc_crc32c(records[position + _CRC_START : end]) != crc:
             return offset, f"{where} does not have its checksum", False
-        offset, place = max(offset, base + last + 1), end
+        offset, position = max(offset, base + last + 1), end
     return offset, "", False

@@ -2,10 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Leader elections (ElectLeaders, API key 43), also of a designated leader, as the proposals write them (KAFKA-20098).
+"""Request leader elections (ElectLeaders, API key 43), also of a designated leader (proposal KAFKA-20098).
 
-No released Kafka has version 3, which names the leaders. Where ApiVersions offers it, it takes the place of the detour
-by replica orders.
+No released Kafka has version 3, which designates the leaders. If a broker offers it, no reorder is needed.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
         )
 
     class DesignatedElectLeadersResponse(ApiMessage, metaclass=DefinedMessage):
-        """The same as Kafka's own of version 2. kafka-python finds it by its key for all versions."""
+        """The same fields as Kafka's own version 2. kafka-python finds the class by its API key."""
 
         definition = defined(
             43,
@@ -97,7 +96,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
 PREFERRED = 0
 UNCLEAN = 1
 DESIGNATED = 2
-"""The election type after PREFERRED and UNCLEAN; the proposal names it and gives no number."""
+"""The next number after UNCLEAN: the proposal does not give one."""
 _DESIGNATED_VERSION = 3
 _VERSION = 2
 """Offered by Kafka 3.9 to 4.4."""
@@ -108,7 +107,7 @@ _HEAD = struct.Struct(">ih")
 
 
 class ElectionAnswer(NamedTuple):
-    """The controller's answer about one partition's election. Only the metadata shows who leads."""
+    """The controller's answer about one partition's election. Only the metadata shows which broker leads."""
 
     code: int
     message: str | None
@@ -119,7 +118,7 @@ class ElectionAnswer(NamedTuple):
 
     @property
     def was_not_needed(self) -> bool:
-        """Return whether a leader existed (unclean) or the preferred one led (preferred). Not a success by itself."""
+        """Return whether there was a leader (UNCLEAN), or the preferred replica led (PREFERRED). May be no success."""
         return self.code == error_codes.ELECTION_NOT_NEEDED
 
     def __str__(self) -> str:
@@ -132,8 +131,8 @@ Answers: TypeAlias = "dict[TopicPartition, ElectionAnswer]"
 def elect(wire: Wire, address: Address, election_type: int, partitions: Collection[TopicPartition]) -> Answers:
     """Request elections of exactly these partitions, at most PARTITIONS_PER_REQUEST of them.
 
-    Raises ValueError for no partitions, since Kafka takes a null list for all of them. BrokerCallError: the outcome is
-    unknown. RequestRefusedError: nothing was elected.
+    Raises ValueError for no partitions, because a null list means all partitions to Kafka. BrokerCallError: the outcome
+    is unknown. RequestRefusedError: nothing was elected.
     """
     if not partitions:
         raise ValueError("an election over no partitions is never asked for")
@@ -141,7 +140,7 @@ def elect(wire: Wire, address: Address, election_type: int, partitions: Collecti
     timeout = _INT32.pack(wire.settings.request_timeout_ms)
     body = b"".join([_TYPE.pack(election_type), encode_topics(wanted), timeout, b"\0"])
     request: BulkRequest[Answers] = BulkRequest(
-        ElectLeadersRequest, ElectLeadersResponse, {_VERSION: RequestVersion(body, _read)}, election_answers
+        ElectLeadersRequest, ElectLeadersResponse, {_VERSION: RequestVersion(body, _read_answer)}, election_answers
     )
     answers: Answers = wire.call(address, request).value
     return answers
@@ -150,8 +149,8 @@ def elect(wire: Wire, address: Address, election_type: int, partitions: Collecti
 def offers_designated_election(wire: Wire, addresses: Collection[Address]) -> bool:
     """Return whether all these brokers have the version with designated leaders.
 
-    While a cluster is being upgraded some have it and some do not, and a request may end at any: then none is asked.
-    A broker that does not answer counts as one without it. Sends nothing but ApiVersions and DescribeCluster.
+    All, because during an upgrade only some have it. A broker that does not answer counts as one without it. Sends only
+    ApiVersions and DescribeCluster.
     """
     try:
         return bool(addresses) and all(wire.with_connection(each, _offers_designated_election) for each in addresses)
@@ -190,14 +189,14 @@ def elect_designated(wire: Wire, address: Address, leaders: Mapping[TopicPartiti
     return election_answers(wire.call(address, request))
 
 
-def _read(view: memoryview) -> BulkAnswer[Answers]:
+def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
     answers: Answers = {}
 
-    def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
-        verdicts, place = read_partition_results(view, place, count)
-        for number, code, message in verdicts:
+    def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
+        results, position = read_partition_results(view, position, count)
+        for number, code, message in results:
             answers[TopicPartition(topic, number)] = ElectionAnswer(code, message)
-        return place
+        return position
 
     throttle_time_ms, code = _HEAD.unpack_from(view)
     if code:

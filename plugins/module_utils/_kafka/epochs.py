@@ -2,14 +2,15 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which leader epochs a replica's log holds (Fetch, API key 1, version 12, KIP-320 and KIP-595's diverging epoch).
+"""Ask which leader epochs a replica's log holds (Fetch, API key 1, version 12, KIP-320; diverging epoch, KIP-595).
 
-An ordinary consumer's Fetch (replica id -1, so that it never poses as a follower) at an offset beyond any log, with
-last_fetched_epoch E, makes a broker answer where its log diverges from a log that ends in E:
+The request is a consumer's Fetch (replica id -1, so the broker never takes it for a follower's). Its offset is beyond
+the end of any log, and its last_fetched_epoch is E. The broker answers where its log diverges from a log that ends in
+E:
 
 - error 1 (OFFSET_OUT_OF_RANGE): E is larger than every epoch of the log;
-- no error, diverging_epoch (e, end): e is the largest epoch <= E of the log, and end is where e ends. Where no epoch
-  is <= E, e is E itself and end is where the log's first epoch starts.
+- no error, diverging_epoch (e, end): e is the largest epoch <= E of the log, and end is the offset where e ends. If no
+  epoch is <= E, e is E itself and end is the offset where the log's first epoch starts.
 """
 
 from __future__ import annotations
@@ -28,50 +29,50 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 _VERSION = 12
-"""The last version that names topics, and the first that has diverging epochs."""
+"""The last version that identifies topics by name, and the first with diverging epochs."""
 _CONSUMER = -1
 _BEYOND_ANY_LOG = 2**62
 _NO_SESSION_EPOCH = -1
 _HEAD = struct.Struct(">iiiibii")
-"""Replica id, most ms to wait, fewest bytes, most bytes, isolation level, session id, session epoch."""
+"""Replica id, maximum wait in ms, minimum bytes, maximum bytes, isolation level, session id, session epoch."""
 _ASKED = struct.Struct(">iiqiqiB")
-"""Partition, current leader epoch (-1: not checked), offset, last fetched epoch, log start, most bytes, no tags."""
+"""Partition, current leader epoch (-1: not checked), offset, last fetched epoch, log start, maximum bytes, no tags."""
 _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS = b"\1\1\0"
-_ANSWERED_FOR_ALL = struct.Struct(">ihi")
+_ANSWER_HEAD = struct.Struct(">ihi")
 """Throttle time in ms, error code, session id."""
 _ANSWERED = struct.Struct(">ih24xB4xBB")
-"""Partition, error code, aborted transactions, records, number of tags. Skipped are high watermark, last stable offset,
-log start offset, and preferred read replica."""
+"""Partition, error code, aborted transactions, records, number of tags. The high watermark, last stable offset,
+log start offset and preferred read replica are skipped."""
 _DIVERGED = struct.Struct(">ih24xB4xBBBBiqB")
-"""The same with one tag: its number, its size, epoch, end offset, number of its tags."""
+"""The same, followed by one tag: its number, its size, epoch, end offset, and the number of its own tags."""
 _ONE_TAG_OF_DIVERGING_EPOCH = [1, 0, 13]
 _TAGS_AT = _ANSWERED.size - 1
 _epoch_end = tuple_maker(EpochEnd)
 
 
 class NoEpochEnd(NamedTuple):
-    """One partition's answer without an epoch's end: an error, no diverging epoch, or several answers."""
+    """One partition's answer that has no end of an epoch: an error, no diverging epoch, or several answers."""
 
     error_code: int
     times: int = 1
-    """How often the broker answered the partition. A well-behaved one does so once."""
+    """How often the partition is in the answer. More than 1 is an error of the broker."""
 
 
 Questions: TypeAlias = "dict[str, dict[int, int]]"
 """Epochs (>= 0) by topic and partition number."""
 EpochAnswer: TypeAlias = "EpochEnd | NoEpochEnd"
 Answers: TypeAlias = "dict[str, dict[int, EpochAnswer]]"
-"""By topic and partition number. A gather has millions: most are the epoch's end alone."""
+"""By topic and partition number. A gather has millions of these answers, so most are a plain EpochEnd."""
 
 
 def epoch_ends(
     connection: Connection, questions: Sequence[Questions], *, limit_ms: int, total_limit_ms: int
 ) -> list[Answers]:
-    """Return the answers to each of the questions, which are about one epoch of each partition.
+    """Return the answers to each of the questions.
 
-    Each is one request, because a broker takes a partition once from a request. All are sent before the first answer
-    is there: together they take hardly longer than one, where a broker is far away. Each may take ``limit_ms``, and
-    all of them ``total_limit_ms``.
+    Each element of ``questions`` asks about one epoch of each partition, and becomes one request, because a broker
+    answers a partition once for each request. All requests are sent before the first answer arrives: to a distant
+    broker, together they take little longer than one. Each may take ``limit_ms``, and all of them ``total_limit_ms``.
 
     Raises BrokerCallError.
     """
@@ -88,40 +89,40 @@ def _request(questions: Questions) -> BulkRequest[Answers]:
         }
     )
     body = b"".join([head, topics, _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS])
-    return BulkRequest(FetchRequest, FetchResponse, {_VERSION: RequestVersion(body, _read)}, _answers)
+    return BulkRequest(FetchRequest, FetchResponse, {_VERSION: RequestVersion(body, _read_answer)}, _convert_answer)
 
 
-def _read(view: memoryview) -> BulkAnswer[Answers]:
+def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
     answers: Answers = {}
 
-    def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
+    def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
         by_number = answers.setdefault(topic, {})
         answer: EpochAnswer
         for _partition in range(count):
-            if view[place + _TAGS_AT]:
-                number, code, aborted, records, *tags, epoch, end_offset, more = _DIVERGED.unpack_from(view, place)
+            if view[position + _TAGS_AT]:
+                number, code, aborted, records, *tags, epoch, end_offset, more = _DIVERGED.unpack_from(view, position)
                 if tags != _ONE_TAG_OF_DIVERGING_EPOCH:
                     raise UnusualAnswerError
-                place += _DIVERGED.size
+                position += _DIVERGED.size
                 answer = _epoch_end((epoch, end_offset)) if code == 0 <= epoch else NoEpochEnd(code)
             else:
-                number, code, aborted, records, more = _ANSWERED.unpack_from(view, place)
-                place += _ANSWERED.size
+                number, code, aborted, records, more = _ANSWERED.unpack_from(view, position)
+                position += _ANSWERED.size
                 answer = NoEpochEnd(code)
-            # Lists and records are absent or empty; the one tag that may come is the diverging epoch.
+            # Expected are no records, no aborted transactions, and no tag besides the diverging epoch.
             if aborted > 1 or records > 1 or more:
                 raise UnusualAnswerError
-            by_number[number] = answer if number not in by_number else _again(by_number[number], code)
-        return place
+            by_number[number] = answer if number not in by_number else _merge_repeated_answer(by_number[number], code)
+        return position
 
-    (throttle_time_ms, code, _session) = _ANSWERED_FOR_ALL.unpack_from(view)
+    (throttle_time_ms, code, _session) = _ANSWER_HEAD.unpack_from(view)
     if code:
         raise UnusualAnswerError
-    read_topics(view, _ANSWERED_FOR_ALL.size, read_partitions)
+    read_topics(view, _ANSWER_HEAD.size, read_partitions)
     return BulkAnswer(throttle_time_ms, answers)
 
 
-def _answers(response: Any) -> Answers:
+def _convert_answer(response: Any) -> Answers:
     answers: Answers = {}
     for topic in response.responses:
         by_number = answers.setdefault(topic.topic, {})
@@ -130,9 +131,9 @@ def _answers(response: Any) -> Answers:
             code, number = partition.error_code, partition.partition_index
             known = code == 0 and diverging is not None and diverging.epoch >= 0
             answer = EpochEnd(diverging.epoch, diverging.end_offset) if known else NoEpochEnd(code)
-            by_number[number] = answer if number not in by_number else _again(by_number[number], code)
+            by_number[number] = answer if number not in by_number else _merge_repeated_answer(by_number[number], code)
     return answers
 
 
-def _again(earlier: EpochAnswer, code: int) -> NoEpochEnd:
+def _merge_repeated_answer(earlier: EpochAnswer, code: int) -> NoEpochEnd:
     return NoEpochEnd(code, 2 if isinstance(earlier, EpochEnd) else earlier.times + 1)

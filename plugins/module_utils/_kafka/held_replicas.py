@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The offsets of each replica that a broker holds (ListOffsets, API key 2), asked as the debugging replica."""
+"""Ask a broker for offsets of its own replicas, as the debugging replica (ListOffsets, API key 2)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
 _DEBUGGING_REPLICA = -2
-"""Not a consumer and not a follower: a broker answers it for its own log without being the leader."""
+"""Neither a consumer nor a follower: a broker answers it for its own log even if it is not the leader."""
 _LATEST = -1
 _EARLIEST = -2
 _EARLIEST_LOCAL = -4
-"""Of a tiered topic: where the log on the broker's own disk starts (KIP-405, version 8)."""
+"""For a tiered topic: the first offset on the broker's own disk (KIP-405, version 8)."""
 _LATEST_TIERED = -5
-"""Of a tiered topic: the last offset that the broker knows to be in the tier (KIP-1005, version 9)."""
+"""For a tiered topic: the last offset that the broker knows to be in the tier (KIP-1005, version 9)."""
 _READ_UNCOMMITTED = 0
 _VERSION = 7
 """Offered by Kafka 3.9 to 4.4."""
 _TIERED_VERSION = 9
-"""Offered by them as well, and encoded as version 7 is."""
+"""Offered by the same releases, with the encoding of version 7."""
 _HEAD = struct.Struct(">ib")
 _ASKED = struct.Struct(">iiqB")
 """Partition, current leader epoch (-1: not checked), timestamp, no tags."""
@@ -57,8 +57,8 @@ def log_end_offsets(
 ) -> Answers:
     """Return the log end offset of each replica that this broker holds.
 
-    The epoch that comes with it is the partition's current one, not the last written one. A well-behaved broker
-    answers each partition once; the list shows when it does not.
+    The epoch beside it is the partition's current leader epoch, not the last written one. The lists show if a broker
+    answers a partition more than once, which is an error.
 
     Raises BrokerCallError.
     """
@@ -112,19 +112,19 @@ def _list_offsets(
     request: BulkRequest[Answers] = BulkRequest(
         ListOffsetsRequest,
         ListOffsetsResponse,
-        {version: RequestVersion(b"".join([head, topics, b"\0"]), _read)},
-        _answers,
+        {version: RequestVersion(b"".join([head, topics, b"\0"]), _read_answer)},
+        _convert_answer,
     )
     answers: Answers = connection.call(request, timeout_ms=timeout_ms).value
     return answers
 
 
-def _read(view: memoryview) -> BulkAnswer[Answers]:
+def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
     answers: Answers = {}
 
-    def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
-        end = place + count * _ANSWERED.size
-        for number, code, _time, offset, epoch, tags in _ANSWERED.iter_unpack(view[place:end]):
+    def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
+        end = position + count * _ANSWERED.size
+        for number, code, _time, offset, epoch, tags in _ANSWERED.iter_unpack(view[position:end]):
             if tags:
                 raise UnusualAnswerError
             key = _topic_partition((topic, number))
@@ -136,7 +136,7 @@ def _read(view: memoryview) -> BulkAnswer[Answers]:
     return BulkAnswer(throttle_time_ms, answers)
 
 
-def _answers(response: Any) -> Answers:
+def _convert_answer(response: Any) -> Answers:
     answers: Answers = {}
     for topic in response.topics:
         for partition in topic.partitions:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The log directories of a broker, and the size of each replica in them (DescribeLogDirs, API key 35)."""
+"""Read the log directories of a broker, and the size of each replica in them (DescribeLogDirs, API key 35)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from kafka.protocol.admin import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 _VERSION = 3
-"""The first with an error code of its own. Offered by Kafka 3.9 to 4.4; later ones add the sizes of volumes."""
+"""The first version with an error code for the whole answer. Offered by Kafka 3.9 to 4.4."""
 _ALL_TOPICS_NO_TAGS = b"\0\0"
 _ASKED = struct.Struct(">i")
 _HEAD = struct.Struct(">ih")
@@ -57,10 +57,10 @@ _topic_partition, _replica_on_disk = tuple_maker(TopicPartition), tuple_maker(Re
 
 @dataclass(frozen=True, slots=True)
 class LogDirs:
-    """What a broker says of its log directories.
+    """The log directories of a broker.
 
-    ``replicas`` may hold a current and a future replica of the same partition. ``offline`` maps a directory to its
-    error. ``refusal`` is why nothing could be read (DESCRIBE on the cluster is needed), and is empty otherwise.
+    ``replicas`` may have a current and a future replica of the same partition. ``offline`` maps a directory to its
+    error. ``refusal`` is the reason if nothing could be read (it needs DESCRIBE on the cluster), and empty otherwise.
     """
 
     replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]]
@@ -71,7 +71,7 @@ class LogDirs:
 def describe_log_dirs(
     connection: Connection, partitions: Sequence[TopicPartition] | None, *, timeout_ms: int | None = None
 ) -> LogDirs:
-    """Describe the given replicas of one broker; None for all of them, those of topics that are hidden from us too.
+    """Describe the given replicas of one broker, or, with None, all of them, also of topics that are hidden from us.
 
     Raises BrokerCallError.
     """
@@ -84,43 +84,43 @@ def describe_log_dirs(
             + b"\0"
         )
     request: BulkRequest[LogDirs] = BulkRequest(
-        DescribeLogDirsRequest, DescribeLogDirsResponse, {_VERSION: RequestVersion(body, _read)}, _described
+        DescribeLogDirsRequest, DescribeLogDirsResponse, {_VERSION: RequestVersion(body, _read_answer)}, _convert_answer
     )
     found: LogDirs = connection.call(request, timeout_ms=timeout_ms).value
     return found
 
 
-def _read(view: memoryview) -> BulkAnswer[LogDirs]:
+def _read_answer(view: memoryview) -> BulkAnswer[LogDirs]:
     throttle_time_ms, top_error = _HEAD.unpack_from(view)
     if top_error:
         raise UnusualAnswerError
     replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]] = {}
     offline: dict[str, str] = {}
-    directories, place = read_size(view, _HEAD.size)
+    directories, position = read_size(view, _HEAD.size)
     for _directory in range(directories):
-        (code,) = _DIRECTORY.unpack_from(view, place)
-        log_dir, place = read_text(view, place + _DIRECTORY.size)
+        (code,) = _DIRECTORY.unpack_from(view, position)
+        log_dir, position = read_text(view, position + _DIRECTORY.size)
         if code:
             offline[log_dir] = error_codes.describe_error(code)
 
-        def read_partitions(view: memoryview, place: int, count: int, topic: str, log_dir: str = log_dir) -> int:
-            end = place + count * _ANSWERED.size
-            for number, size, _lag, is_future, tags in _ANSWERED.iter_unpack(view[place:end]):
+        def read_partitions(view: memoryview, position: int, count: int, topic: str, log_dir: str = log_dir) -> int:
+            end = position + count * _ANSWERED.size
+            for number, size, _lag, is_future, tags in _ANSWERED.iter_unpack(view[position:end]):
                 if tags:
                     raise UnusualAnswerError
                 key = _topic_partition((topic, number))
                 found = (_replica_on_disk((log_dir, size, is_future)),)
-                # One of two directories has the future replica.
+                # While a replica moves to another directory, both directories have it.
                 replicas[key] = replicas[key] + found if key in replicas else found
             return end
 
-        place = skip_empty_tags(view, read_each_topic(view, place, read_partitions))
-    if skip_empty_tags(view, place) != len(view):
+        position = skip_empty_tags(view, read_each_topic(view, position, read_partitions))
+    if skip_empty_tags(view, position) != len(view):
         raise UnusualAnswerError
     return BulkAnswer(throttle_time_ms, LogDirs(replicas, offline, "" if directories else _refusal()))
 
 
-def _described(response: Any) -> LogDirs:
+def _convert_answer(response: Any) -> LogDirs:
     if response.error_code:
         return LogDirs({}, {}, error_codes.explain_error("DescribeLogDirs", response.error_code))
     replicas: dict[TopicPartition, tuple[ReplicaOnDisk, ...]] = {}
@@ -137,5 +137,5 @@ def _described(response: Any) -> LogDirs:
 
 
 def _refusal() -> str:
-    """Return why no directory is named: every broker has one, so the authorization is missing."""
+    """Return the reason for an answer without directories: every broker has one, so the authorization is missing."""
     return error_codes.explain_error("DescribeLogDirs", error_codes.CLUSTER_AUTHORIZATION_FAILED)

@@ -2,11 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the metadata says of partitions (DescribeTopicPartitions, API key 75, KIP-966).
+"""Read the state of partitions from the metadata (DescribeTopicPartitions, API key 75, KIP-966).
 
-Missing partitions are distinguished from hidden ones. Only reads.
+Partitions that do not exist are distinguished from partitions that are hidden from our principal.
 
-Answers are read by column: an election looks at each of its partitions nine times, and a survey at all that there are.
+Answers are decoded without kafka-python's objects (bulk.py): an election reads each of its partitions nine times, and a
+survey reads all partitions.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 PAGE_SIZE = 2000
-"""Kafka's own limit of partitions a page (max.request.partition.size.limit)."""
+"""Kafka's own limit of partitions for each page (max.request.partition.size.limit)."""
 _VERSION = 0
-"""The only one there is."""
+"""The only version."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicError:
-    """A topic that was asked for by name and not described."""
+    """A topic that was requested by name and that the broker did not describe."""
 
     topic: str
     code: int
@@ -59,7 +60,7 @@ class TopicError:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Partitions in order of topic and number, and the topics that were refused."""
+    """The partitions in order of topic and number, and the topics that were refused."""
 
     partitions: tuple[PartitionState, ...]
     refused: tuple[TopicError, ...]
@@ -70,16 +71,16 @@ def describe_partitions(
     topics: Iterable[str] | None = None,
     span: tuple[TopicPartition, TopicPartition] | None = None,
 ) -> Description:
-    """Describe the named topics, or all that our principal may see: unauthorized topics are silently absent then.
+    """Describe these topics, or all that our principal may see. In the second case unauthorized topics are missing.
 
-    Pages of one description come from one broker, so that they are of one view of the metadata. ``span`` is the first
-    and the last partition that the caller wants, in order of name and number: nothing is read of what lies before, and
-    no further page of what lies behind; where both are of one topic, nothing at all. Without it, a few of a topic's
-    100,000 partitions cost as much as all of them.
+    All pages of one description come from one broker, so they are consistent. ``span`` is the first and the last
+    partition that the caller wants, in order of name and number. Reading begins at the first one, and ends with the
+    page that has the last one; if both are of one topic, with the last one itself. Without ``span``, to read a few of a
+    topic's 100,000 partitions takes as long as to read all of them.
 
-    Raises NoBrokerAnswersError, or BrokerCallError when that broker fails between two pages.
+    Raises NoBrokerAnswersError, or BrokerCallError if that broker fails between two pages.
     """
-    # Kafka reads the cursor by name, so the names must be in order.
+    # Kafka compares the cursor with the names, so they must be in order.
     names = sorted(set(topics)) if topics is not None else []
     if topics is not None and not names:
         return Description((), ())
@@ -104,36 +105,41 @@ def describe_partitions(
 
 
 class _Page(NamedTuple):
-    """What one answer says."""
+    """One answer."""
 
     states: list[PartitionState]
     refused: list[TopicError]
     following: tuple[str, int] | None
-    """Topic and number of the next page's first partition; None for no such page."""
+    """Topic and number of the next page's first partition. None after the last page."""
 
 
-def _next_page(wire: Wire, asked: Address, names: Sequence[str], place: tuple[str, int]) -> _Page:
-    page: _Page = wire.call(asked, _request([name for name in names if name >= place[0]], place)).value
-    if page.following is not None and page.following <= place:
+def _next_page(wire: Wire, asked: Address, names: Sequence[str], position: tuple[str, int]) -> _Page:
+    page: _Page = wire.call(asked, _request([name for name in names if name >= position[0]], position)).value
+    if page.following is not None and page.following <= position:
         raise BrokerCallError(
-            str(asked), Cause.BAD_ANSWER, f"its pages do not advance beyond {place}", request="DescribeTopicPartitions"
+            str(asked),
+            Cause.BAD_ANSWER,
+            f"its pages do not advance beyond {position}",
+            request="DescribeTopicPartitions",
         )
     return page
 
 
-def _request(names: Sequence[str], place: tuple[str, int] | None, limit: int = PAGE_SIZE) -> BulkRequest[_Page]:
+def _request(names: Sequence[str], position: tuple[str, int] | None, limit: int = PAGE_SIZE) -> BulkRequest[_Page]:
     message = DescribeTopicPartitionsRequest
     request = message(
         topics=[message.TopicRequest(name=name) for name in names],
         response_partition_limit=limit,
-        cursor=message.Cursor(topic_name=place[0], partition_index=place[1]) if place else None,
+        cursor=message.Cursor(topic_name=position[0], partition_index=position[1]) if position else None,
     )
     body = bytes(request.encode(version=_VERSION))
-    return BulkRequest(message, DescribeTopicPartitionsResponse, {_VERSION: RequestVersion(body, _read)}, _page)
+    return BulkRequest(
+        message, DescribeTopicPartitionsResponse, {_VERSION: RequestVersion(body, _read_answer)}, _convert_answer
+    )
 
 
-def _page(response: Any) -> _Page:
-    """Take kafka-python's reading of an answer."""
+def _convert_answer(response: Any) -> _Page:
+    """Convert an answer that kafka-python decoded."""
     cursor = response.next_cursor
     return _Page(
         [state for topic in response.topics if not topic.error_code for state in _states(topic)],
@@ -168,53 +174,53 @@ _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _UUID_SIZE = 16
 _ONE_BYTE = 0x80
-_LEADER_END = 14
-"""Where a partition's first list begins, after error code, number, leader and leader epoch."""
+_FIRST_LIST = 14
+"""Position of a partition's first list, after error code, number, leader and leader epoch."""
 
 
-def _read(view: memoryview) -> BulkAnswer[_Page]:
-    """Read an answer as kafka-python's schema says. Raises UnusualAnswerError for what is null or has tags."""
+def _read_answer(view: memoryview) -> BulkAnswer[_Page]:
+    """Decode an answer. Raises UnusualAnswerError if a required field is null or there are tagged fields."""
     data = bytes(view)
     states: list[PartitionState] = []
     refused: list[TopicError] = []
-    topics, place = read_size(view, _INT32.size)
+    topics, position = read_size(view, _INT32.size)
     for _topic in range(topics):
-        (code,) = _INT16.unpack_from(data, place)
-        name, place = read_text(view, place + _INT16.size)
-        topic_id = uuid_text(uuid.UUID(bytes=data[place : place + _UUID_SIZE]))
-        is_internal = bool(data[place + _UUID_SIZE])
-        count, place = read_size(view, place + _UUID_SIZE + 1)
-        found, place = _read_states(data, place, count, name, topic_id, is_internal=is_internal)
+        (code,) = _INT16.unpack_from(data, position)
+        name, position = read_text(view, position + _INT16.size)
+        topic_id = uuid_text(uuid.UUID(bytes=data[position : position + _UUID_SIZE]))
+        is_internal = bool(data[position + _UUID_SIZE])
+        count, position = read_size(view, position + _UUID_SIZE + 1)
+        found, position = _read_states(data, position, count, name, topic_id, is_internal=is_internal)
         if code:
             refused.append(TopicError(name, code))
         else:
             states += found
-        place = skip_empty_tags(data, place + _INT32.size)  # after what our principal may do, which was not asked
+        position = skip_empty_tags(data, position + _INT32.size)  # skip topic_authorized_operations
     following = None
-    if data[place] == 1:
-        topic, place = read_text(view, place + 1)
-        following = (topic, _INT32.unpack_from(data, place)[0])
-        place = skip_empty_tags(data, place + _INT32.size)
+    if data[position] == 1:
+        topic, position = read_text(view, position + 1)
+        following = (topic, _INT32.unpack_from(data, position)[0])
+        position = skip_empty_tags(data, position + _INT32.size)
     else:
-        place += 1
-    if skip_empty_tags(data, place) != len(data):
+        position += 1
+    if skip_empty_tags(data, position) != len(data):
         raise UnusualAnswerError
     return BulkAnswer(_INT32.unpack_from(data)[0], _Page(states, refused, following))
 
 
 def _read_states(
-    data: bytes, place: int, count: int, topic: str, topic_id: str, *, is_internal: bool
+    data: bytes, position: int, count: int, topic: str, topic_id: str, *, is_internal: bool
 ) -> tuple[list[PartitionState], int]:
     states = []
     for _partition in range(count):
-        # The size of each of the five lists says where the next one begins. They are one more than it, or 0 for null.
-        sizes, here = [], place + _LEADER_END
+        # Each of the five lists begins with its size + 1, or 0 for null.
+        sizes, here = [], position + _FIRST_LIST
         for _list in range(5):
             size = data[here]
             sizes.append(size)
             here += 4 * size - 3 if size else 1
         unpacked, (second, third, fourth, fifth, end), has_elr, has_last_known = _shape(*sizes)
-        values = unpacked.unpack_from(data, place)
+        values = unpacked.unpack_from(data, position)
         if values[end]:
             raise UnusualAnswerError
         states.append(
@@ -232,13 +238,13 @@ def _read_states(
                 is_internal,
             )
         )
-        place += unpacked.size
-    return states, place
+        position += unpacked.size
+    return states, position
 
 
 @cache
 def _shape(*sizes: int) -> tuple[struct.Struct, tuple[int, ...], bool, bool]:
-    """Return how a partition with such lists is unpacked, where each list ends, and which of two are not null."""
+    """Return the struct of a partition with lists of these sizes, where each list ends, and which ELR is not null."""
     replicas, isr, elr, last_known, offline = sizes
     if max(sizes) >= _ONE_BYTE or not (replicas and isr and offline):
         raise UnusualAnswerError
@@ -249,20 +255,20 @@ def _shape(*sizes: int) -> tuple[struct.Struct, tuple[int, ...], bool, bool]:
 
 @dataclass(frozen=True, slots=True)
 class PartitionStates:
-    """What the metadata contains about some partitions."""
+    """The states of some partitions, and the topics among them that are hidden."""
 
     states: dict[TopicPartition, PartitionState]
     hidden: Mapping[str, TopicError]
-    """Topics of whose partitions nothing is known. What is neither here nor in ``states`` does not exist."""
+    """Topics whose partitions are unknown. A partition of another topic that is not in ``states`` does not exist."""
 
     def why_hidden(self, topic: str) -> str:
-        """Return why the topic's partitions are unknown; empty where they are known."""
+        """Return why the topic's partitions are unknown. Empty if they are known."""
         return f"topic {topic} cannot be looked at: {self.hidden[topic]}" if topic in self.hidden else ""
 
     def state_of(self, partition: TopicPartition) -> PartitionState | None:
-        """Return one partition; None when it is known not to exist.
+        """Return the state of one partition. None if it does not exist.
 
-        Raises RequestRefusedError where it is hidden.
+        Raises RequestRefusedError if it is hidden.
         """
         hidden = self.hidden.get(partition.topic)
         if hidden is not None:
@@ -271,10 +277,10 @@ class PartitionStates:
 
 
 def select_states(description: Description, partitions: Collection[TopicPartition]) -> PartitionStates:
-    """Return what a description of their topics says about the given partitions."""
+    """Select the states of the given partitions from a description of their topics."""
     wanted = set(partitions)
     return PartitionStates(
         {each.topic_partition: each for each in description.partitions if each[:2] in wanted},
-        # Only a topic that is known not to exist is missing. Any other refusal says nothing about its partitions.
+        # After any refusal but "unknown topic", the partitions of a topic may exist.
         {each.topic: each for each in description.refused if not each.is_unknown},
     )

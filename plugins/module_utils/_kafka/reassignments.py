@@ -2,16 +2,16 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Replica orders and replica sets, changed and looked at (KIP-455).
+"""Change replica orders and replica sets, and read running reassignments (KIP-455).
 
 AlterPartitionReassignments has API key 45, ListPartitionReassignments 46.
 
-A change of an order keeps the set: the caller sees to that, and the request makes the controller refuse anything that
-changes the replication factor where it understands that (version 1). ``leave_out`` is the exception: an order that
-names a broker that is not registered is refused (ReplicationControlManager.validateManualPartitionAssignment, 3.9 to
-4.4), so that the order is set without it.
+A new order must have the same replica set. The caller ensures that, and from version 1 on the controller refuses a
+request that changes the replication factor. ``leave_out`` is the exception: the controller refuses an order with an
+unregistered broker (ReplicationControlManager.validateManualPartitionAssignment, 3.9 to 4.4), so the order must leave
+it out.
 
-Replica sets are changed by the repair of uncleanable replicas only, which drops one replica and puts the same one back.
+Only the repair of uncleanable replicas changes replica sets: it drops one replica and adds the same one again.
 """
 
 from __future__ import annotations
@@ -60,31 +60,31 @@ class Reassignment:
 
     @property
     def dropping(self) -> tuple[int, ...]:
-        """What it removes where it adds nothing; else empty."""
+        """Return the replicas that it removes if it adds none; else nothing."""
         return () if self.adding else self.removing
 
 
 def reorder(
     wire: Wire, address: Address, orders: Mapping[TopicPartition, Sequence[int]], *, leave_out: bool = False
 ) -> dict[TopicPartition, str | None]:
-    """Request at most PARTITIONS_PER_REQUEST new replica orders, and return each one's error text or None.
+    """Request at most PARTITIONS_PER_REQUEST new replica orders, and return each partition's error text or None.
 
-    The order given must be of the same set, or, with ``leave_out``, of a part of it: the caller has seen to that. A
-    partition that the answer leaves out is not in the result either.
+    The caller ensures that an order has the same replica set, or, with ``leave_out``, a part of it. A partition that is
+    missing in the answer is missing in the result.
 
-    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
     """
     return _alter(wire, address, orders, may_change_number=leave_out)
 
 
 def parse_unregistered_broker(error: str) -> int | None:
-    """Return the broker that the controller names as not registered in its refusal of an order; None for no such."""
+    """Return the unregistered broker that the controller names when it refuses an order. None if it names none."""
     found = _NOT_REGISTERED.search(error)
     return int(found[1]) if found else None
 
 
 def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
-    """Return those of the partitions whose replicas a reassignment is adding or removing now.
+    """Return the running reassignments of these partitions: the replicas that are being added or removed.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -117,17 +117,17 @@ def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) ->
 
 
 def assign(wire: Wire, address: Address, partition: TopicPartition, replicas: Sequence[int]) -> str | None:
-    """Request a replica set in an order, and return the error text or None. The number of replicas may change.
+    """Request a replica set with its order, and return the error text or None. The number of replicas may change.
 
-    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
     """
     return _alter(wire, address, {partition: replicas}, may_change_number=True).get(partition)
 
 
 def cancel(wire: Wire, address: Address, partition: TopicPartition) -> str | None:
-    """Cancel the running reassignment of a partition, and return the error text or None. None running is no error.
+    """Cancel the running reassignment of a partition, and return the error text or None. If none runs, return None.
 
-    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
     """
     return _alter(wire, address, {partition: None}, may_change_number=True).get(partition)
 
@@ -135,7 +135,7 @@ def cancel(wire: Wire, address: Address, partition: TopicPartition) -> str | Non
 def _alter(
     wire: Wire, address: Address, replicas: Mapping[TopicPartition, Sequence[int] | None], *, may_change_number: bool
 ) -> dict[TopicPartition, str | None]:
-    """Request these replicas, or, with None, what there was before; return the error text or None of each answer."""
+    """Request these replicas, or, for None, cancel the reassignment. Return each partition's error text or None."""
     topics = encode_topics(
         {
             topic: [_entry(number, replicas[TopicPartition(topic, number)]) for number in numbers]
@@ -143,13 +143,13 @@ def _alter(
         }
     )
     timeout, may_change = _INT32.pack(wire.settings.request_timeout_ms), _BOOL.pack(may_change_number)
-    # Version 1 has the field in between (KIP-860), and its answer repeats it.
-    forms = {
-        0: RequestVersion(b"".join([timeout, topics, b"\0"]), partial(_read, head=_HEAD)),
-        1: RequestVersion(b"".join([timeout, may_change, topics, b"\0"]), partial(_read, head=_HEAD_WITH_FIELD)),
+    # Version 1 adds allow_replication_factor_change (KIP-860), and its answer repeats it.
+    versions = {
+        0: RequestVersion(b"".join([timeout, topics, b"\0"]), partial(_read_answer, head=_HEAD)),
+        1: RequestVersion(b"".join([timeout, may_change, topics, b"\0"]), partial(_read_answer, head=_HEAD_WITH_FIELD)),
     }
     request: BulkRequest[_Altered] = BulkRequest(
-        AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, forms, _altered
+        AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, versions, _convert_answer
     )
     altered: _Altered = wire.call(address, request).value
     if altered.code:
@@ -162,7 +162,7 @@ def _alter(
 
 
 class _Altered(NamedTuple):
-    """What one answer says, for all partitions and for each."""
+    """One answer: the error of the whole request, and the error code and message of each partition."""
 
     code: int
     message: str | None
@@ -185,14 +185,14 @@ def _entry(number: int, replicas: Sequence[int] | None) -> bytes:
     return b"".join([_INT32.pack(number), packed, b"\0"])
 
 
-def _read(view: memoryview, head: struct.Struct) -> BulkAnswer[_Altered]:
+def _read_answer(view: memoryview, head: struct.Struct) -> BulkAnswer[_Altered]:
     answers: dict[TopicPartition, tuple[int, str | None]] = {}
 
-    def read_partitions(view: memoryview, place: int, count: int, topic: str) -> int:
-        verdicts, place = read_partition_results(view, place, count)
-        for number, code, message in verdicts:
+    def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
+        results, position = read_partition_results(view, position, count)
+        for number, code, message in results:
             answers[TopicPartition(topic, number)] = (code, message)
-        return place
+        return position
 
     throttle_time_ms, code, message_size = head.unpack_from(view)
     if code or message_size:
@@ -201,7 +201,7 @@ def _read(view: memoryview, head: struct.Struct) -> BulkAnswer[_Altered]:
     return BulkAnswer(throttle_time_ms, _Altered(code, None, answers))
 
 
-def _altered(response: Any) -> _Altered:
+def _convert_answer(response: Any) -> _Altered:
     answers = {
         TopicPartition(topic.name, each.partition_index): (each.error_code, each.error_message)
         for topic in response.responses

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose view of the metadata counts: a broker that lost its controllers serves its last one forever.
+"""Check that a broker's metadata is current. A broker that lost its controllers serves its last metadata forever.
 
-A view counts when DescribeQuorum lists the broker as caught up lately. Where DescribeQuorum brings no answer, it counts
-when another broker is no further than it (the offset of its metadata, which ApiVersions returns since KIP-584).
+Metadata is current if DescribeQuorum lists the broker as caught up within _OLD_MS. If DescribeQuorum is not answered,
+it counts as current if no other broker's metadata ends at a higher offset (ApiVersions returns it since KIP-584).
 """
 
 from __future__ import annotations
@@ -29,22 +29,24 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 _OLD_MS = 5000
-"""A broker has caught up twice a second, as the controller writes a record that often even when nothing happens."""
+"""The controller writes a record every 500 ms even if nothing happens, so a healthy broker catches up that often."""
 _VALID_S = 5.0
+"""How long a broker's metadata counts as current after a check."""
 _NO_QUORUM_VALID_S = 30.0
-"""Without an answer the question costs a whole limit."""
-_SET_ASIDE_S = 15.0
+"""The same if DescribeQuorum was not answered: then each check waits for a whole limit."""
+_EXCLUDED_S = 15.0
 _LIMIT_MS = 2000
-_SECOND_LOOK_S = 1.0
-"""A new leader of the quorum lists a broker once that has fetched from it, and a busy one may need a moment."""
-_MOST_OTHERS = 4
+_RECHECK_AFTER_S = 1.0
+"""A new leader of the quorum lists a broker only after that broker's first Fetch."""
+_MAX_COMPARED = 4
+"""Other brokers to compare with if DescribeQuorum is not answered."""
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
 class Asker(Protocol):
-    """What a check needs of the wire."""
+    """The methods of Wire that a check uses."""
 
     settings: ConnectionSettings
 
@@ -67,24 +69,26 @@ class Asker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _SetAside:
+class _Exclusion:
+    """Why a broker is not asked, and until when by the clock."""
+
     reason: str
     until: float
 
 
 class Views:
-    """What is known of the views of the brokers that one wire asks."""
+    """Which of the brokers that one wire asks have current metadata."""
 
     def __init__(self, clock: Clock = time) -> None:
         self.stale: dict[Address, str] = {}
-        """Every broker that was found with an old view, and what was found."""
+        """The brokers whose metadata was old, and a text about each for the operator."""
         self.unconfirmed = ""
-        """Why it is not known whether the last answer was of a current view; empty where it was."""
+        """Why it is unknown whether the metadata that was read last is current. Empty if it is current."""
         self.seen_leader: SeenLeader | None = None
-        """The quorum's leader at the first DescribeQuorum; None where none was answered."""
+        """The quorum's leader by the first answer to DescribeQuorum. None without an answer."""
         self._clock = clock
         self._valid_until: dict[Address, float] = {}
-        self._set_aside: dict[Address, _SetAside] = {}
+        self._excluded: dict[Address, _Exclusion] = {}
         self._broker_ids: dict[Address, int] = {}
         self._lock = threading.Lock()
 
@@ -93,23 +97,23 @@ class Views:
         self._broker_ids.update({address: broker_id for broker_id, address in brokers.items()})
 
     def ask(self, wire: Asker, make_request: Callable[[], Any], name: str) -> tuple[Any, Address]:
-        """Send a request about the metadata until a broker whose view counts answers it.
+        """Send a request about the metadata until a broker with current metadata answers it. Return answer and address.
 
-        Where the others do not answer, those with an old view are looked at again for one request_timeout_ms: one that
-        was paused catches up within moments.
+        If no other broker answers, the brokers with old metadata are checked again, for one request_timeout_ms: a
+        broker that was paused catches up soon.
 
-        Raises NoBrokerAnswersError, with the reason of every broker that was set aside among the failures.
+        Raises NoBrokerAnswersError. Its failures include the reason of every excluded broker.
         """
         deadline = self._clock.monotonic() + wire.settings.request_timeout_ms / 1000
         while True:
-            avoid = self._avoided()
+            avoid = self._current_exclusions()
             try:
                 answer, asked = wire.call_any(make_request, name, avoid=avoid)
             except NoBrokerAnswersError as error:
                 if avoid and self._clock.monotonic() < deadline:
-                    self._clock.sleep(_SECOND_LOOK_S)
+                    self._clock.sleep(_RECHECK_AFTER_S)
                     with self._lock:
-                        self._set_aside.clear()
+                        self._excluded.clear()
                     continue
                 stale = [
                     BrokerCallError(str(address), Cause.ERROR, each.reason, request=name)
@@ -120,60 +124,57 @@ class Views:
                 return answer, asked
 
     @staticmethod
-    def _learn_others(wire: Asker, asked: Address) -> None:
-        """Take the addresses of other brokers from a broker whose view is old: they hardly change."""
+    def _find_other_brokers(wire: Asker, asked: Address) -> None:
+        """Ask a broker for the addresses of the others. Its metadata may be old, but addresses rarely change."""
         with suppress(KafkaOpsError):
             answer = wire.call(asked, DescribeClusterRequest(include_fenced_brokers=True))
             wire.remember_addresses({each.broker_id: Address(each.host, each.port) for each in answer.brokers})
 
-    def _avoided(self) -> dict[Address, _SetAside]:
+    def _current_exclusions(self) -> dict[Address, _Exclusion]:
         now = self._clock.monotonic()
         with self._lock:
-            self._set_aside = {address: each for address, each in self._set_aside.items() if each.until > now}
-            return dict(self._set_aside)
+            self._excluded = {address: each for address, each in self._excluded.items() if each.until > now}
+            return dict(self._excluded)
 
     def _is_stale(self, wire: Asker, asked: Address) -> bool:
         if self._valid_until.get(asked, 0.0) > self._clock.monotonic():
             return False
         if len(wire.known_addresses()) == 1 or asked not in self._broker_ids:
-            # Whom else to ask. Who is in the cluster hardly changes, so an old view will do.
-            self._learn_others(wire, asked)
-        state, refuses, silence = self._quorum(wire)
+            self._find_other_brokers(wire, asked)
+        state, refused_by, error = self._describe_quorum(wire)
         broker_id = self._broker_ids.get(asked)
         if broker_id is None and state is not None:
-            broker_id = self._asked_for_id(wire, asked, state)
+            broker_id = self._find_broker_id(wire, asked, state)
         valid_s = _VALID_S
         reason = ""
-        if refuses == asked:
-            # It is the controller that refuses, so the broker is in touch with it.
+        if refused_by == asked:
+            # The controller refused our principal, so the broker that forwarded the request is in touch with it.
             self.unconfirmed = ""
         elif state is not None and broker_id is not None:
-            reason = _age(state, broker_id)
+            reason = _explain_age(state, broker_id)
             if reason:
-                self._clock.sleep(_SECOND_LOOK_S)
-                state = self._quorum(wire)[0] or state
-                reason = _age(state, broker_id)
+                self._clock.sleep(_RECHECK_AFTER_S)
+                state = self._describe_quorum(wire)[0] or state
+                reason = _explain_age(state, broker_id)
             self.unconfirmed = ""
         else:
-            reason, self.unconfirmed = self._compared(wire, asked, silence)
+            reason, self.unconfirmed = self._compare_offsets(wire, asked, error)
             valid_s = _VALID_S if state is not None else _NO_QUORUM_VALID_S
         now = self._clock.monotonic()
         with self._lock:
             if reason:
                 name = f"broker {broker_id} ({asked})" if broker_id is not None else f"the broker at {asked}"
-                self.stale[asked] = (
-                    f"{name} has lost touch with the controllers, so what it says does not count: {reason}"
-                )
-                self._set_aside[asked] = _SetAside(self.stale[asked], now + _SET_ASIDE_S)
+                self.stale[asked] = f"{name} has lost touch with the controllers, so its metadata is not used: {reason}"
+                self._excluded[asked] = _Exclusion(self.stale[asked], now + _EXCLUDED_S)
             else:
                 self._valid_until[asked] = now + valid_s
                 self.stale.pop(asked, None)
         return bool(reason)
 
-    def _quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None, str]:
-        """Return the leader's answer; else through whom our principal was refused, and why there is no answer."""
+    def _describe_quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None, str]:
+        """Return the leader's answer. Without one, return the broker that passed a refusal on, and the error."""
         limit_ms = min(wire.settings.request_timeout_ms, _LIMIT_MS)
-        avoid = set(self._avoided())
+        avoid = set(self._current_exclusions())
         while True:
             try:
                 answer, asked = wire.call_any(
@@ -186,7 +187,7 @@ class Views:
             except RequestRefusedError as refusal:
                 if refusal.code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
                     return None, asked, str(refusal)
-                # A broker that has no controller to forward to may say so.
+                # A broker without a controller to forward to may answer with an error: ask another broker.
                 avoid.add(asked)
                 continue
             if state is not None and self.seen_leader is None:
@@ -195,8 +196,8 @@ class Views:
             return state, None, ""
 
     @staticmethod
-    def _asked_for_id(wire: Asker, asked: Address, state: QuorumState) -> int | None:
-        """Return which broker answers at an address that none of them lists; None where it may not be asked."""
+    def _find_broker_id(wire: Asker, asked: Address, state: QuorumState) -> int | None:
+        """Return the id of the broker at an address that no broker advertises. None if it cannot be asked."""
         ids = [each.replica_id for each in (*state.voters, *state.observers)]
         try:
             own = quorum.configs(wire.call(asked, quorum.configs_request(ids)))
@@ -204,24 +205,21 @@ class Views:
             return None
         return own.node_id if own is not None else None
 
-    def _compared(self, wire: Asker, asked: Address, silence: str) -> tuple[str, str]:
-        """Compare with other brokers. Return why the view is stale, and why nothing is known."""
-        others = [each for each in wire.known_addresses() if each != asked][:_MOST_OTHERS]
+    def _compare_offsets(self, wire: Asker, asked: Address, error: str) -> tuple[str, str]:
+        """Compare a broker's metadata with other brokers'. Return why it is old, or why that is unknown."""
+        others = [each for each in wire.known_addresses() if each != asked][:_MAX_COMPARED]
         offsets = self._offsets(wire, [asked, *others])
         own = offsets.get(asked)
         found = [offset for address, offset in offsets.items() if address != asked]
         if own is None or not found:
-            return (
-                "",
-                f"no other broker says how far its metadata is, and there is no answer to DescribeQuorum ({silence})",
-            )
+            return "", f"no other broker returned the offset of its metadata, and DescribeQuorum failed ({error})"
         if own < max(found):
-            # It may be on its way to there.
-            self._clock.sleep(_SECOND_LOOK_S)
+            # The broker may just be catching up.
+            self._clock.sleep(_RECHECK_AFTER_S)
             again = self._offsets(wire, [asked]).get(asked)
             if again is None or again < max(found):
                 why = f"its metadata ends at offset {own}, and another broker's at {max(found)}"
-                return f"{why}; there is no answer to DescribeQuorum ({silence})" if silence else why, ""
+                return f"{why}; DescribeQuorum failed ({error})" if error else why, ""
         return "", ""
 
     @staticmethod
@@ -237,12 +235,12 @@ class Views:
         }
 
 
-def _age(state: QuorumState, broker_id: int) -> str:
-    """Say how old the broker's metadata is, by the leader's clock; empty where it is current."""
+def _explain_age(state: QuorumState, broker_id: int) -> str:
+    """Return a text about the age of the broker's metadata, by the leader's clock. Empty if it is current."""
     seen = [each for each in (*state.voters, *state.observers) if each.replica_id == broker_id]
     if any(each.replica_id == state.leader_id for each in seen):
         return ""
     ages = [each.lag_ms for each in seen if each.lag_ms is not None]
     if not ages:
-        return "DescribeQuorum does not say when it was caught up, so it does not follow the controllers"
+        return "DescribeQuorum does not list when it last caught up, so it does not follow the controllers"
     return f"its metadata was current {min(ages)} ms ago" if min(ages) > _OLD_MS else ""

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sends any Kafka request to a chosen broker, or to whichever answers first. Decides nothing.
+"""Send any Kafka request to one broker, or to several until the first answer. Decides nothing.
 
-kafka-python gives the protocol, TLS and SASL. Its own bootstrap picks one server at random and waits for it up to the
-whole timeout, and a frozen broker accepts connections forever; here each address has its own connection, each attempt
-its own limit, and a silent broker costs a call no more than a head start given to the next one.
+kafka-python implements the protocol, TLS and SASL. Its own bootstrap picks one server at random and waits for it up to
+the whole timeout, and a frozen broker accepts connections forever. Here each address has its own connection, each
+attempt has its own limit, and a silent broker delays a call by no more than _HEAD_START_S.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from kafka.net.selector import NetworkSelector
 
 
-# At DEBUG kafka-python logs request bytes, passwords included, and at ERROR undecodable answers: all of it reaches us
-# as exceptions anyway.
+# At DEBUG kafka-python logs the bytes of requests, passwords included. At ERROR it logs answers that it cannot decode,
+# which it raises as exceptions too.
 logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
 
 _NODE = "bootstrap-0"
 _HEAD_START_S = 0.5
+"""Time that one broker has to answer before the next broker is asked too."""
 _GRACE_MS = 50
-_LOOK_AGAIN_S = 0.02
-_MOST_THREADS = 64
+_POLL_INTERVAL_S = 0.02
+_MAX_THREADS = 64
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -54,9 +55,9 @@ _io_loops_lock = threading.Lock()
 def _io_loop() -> NetworkSelector:
     """Return the one thread of this process that encodes, sends, receives and decodes.
 
-    One for all, because kafka-python 3.0.12 makes the codec of a message when it is first used, and is not made for two
-    threads that do so at once (StructField.compiled_decode_from swaps a field of the class meanwhile). One for each
-    process, because a thread does not come along into a fork.
+    Only one, because kafka-python 3.0.12 creates the codec of a message at its first use, and two threads must not do
+    that at once (StructField.compiled_decode_from temporarily replaces a field of the class). One for each process,
+    because a fork does not copy threads.
     """
     with _io_loops_lock:
         loop = _io_loops.get(os.getpid())
@@ -67,9 +68,9 @@ def _io_loop() -> NetworkSelector:
 
 
 class Connection:
-    """One TCP connection to one address, made at the first call. Not remade: a lost connection is a fact to report.
+    """One TCP connection to one address, opened at the first call.
 
-    A connection that holds from a first answer to a last one shows that the broker did not restart in between.
+    It is never opened again. So if the first and the last answer came over it, the broker did not restart in between.
     """
 
     def __init__(self, settings: ConnectionSettings, address: Address) -> None:
@@ -87,7 +88,7 @@ class Connection:
     def call(self, request: Any, *, timeout_ms: int | None = None) -> Any:
         """Send one request and return the decoded answer.
 
-        ``timeout_ms`` limits this attempt, connecting included; the settings' request_timeout_ms is the default.
+        ``timeout_ms`` limits this attempt, connecting included. The default is the settings' request_timeout_ms.
 
         Raises BrokerCallError.
         """
@@ -95,9 +96,9 @@ class Connection:
         return self.call_pipelined([request], limit_ms, limit_ms)[0]
 
     def call_pipelined(self, requests: Sequence[Any], limit_ms: int, total_limit_ms: int) -> list[Any]:
-        """Send requests of one kind, the next one before the last one is answered, and return the decoded answers.
+        """Send requests of one kind without waiting for answers in between, and return the decoded answers.
 
-        The broker takes them one after another: each may take ``limit_ms``, and all of them ``total_limit_ms``.
+        The broker processes them one after another: each may take ``limit_ms``, and all of them ``total_limit_ms``.
 
         Raises BrokerCallError.
         """
@@ -117,18 +118,18 @@ class Connection:
             raise broker_call_error(error, self._settings, str(self.address), name, self._stage()) from None
 
     def supports(self, request_class: Any, version: int) -> bool:
-        """Return whether the broker offers this version of the request. Valid after a successful call."""
+        """Return whether the broker supports this version of the request. Valid after a successful call."""
         versions = self._connection.broker_version_data.api_versions
         lowest, highest = versions.get(request_class.API_KEY, (0, -1))
         return bool(lowest <= version <= highest)
 
     @property
     def was_lost(self) -> bool:
-        """Return whether it was closed since it was made: by the broker, by something in between, or as idle."""
+        """Return whether the connection was opened and then closed: by the broker, a proxy, or because it was idle."""
         return self._connection is not None and self._connection.closed
 
     def close(self) -> None:
-        """Close the connection. A call that still waits on it fails."""
+        """Close the connection. A call that still waits for an answer fails."""
         self._selector.call_soon_threadsafe(self._manager.close)
 
     def _stage(self) -> Stage:
@@ -140,10 +141,10 @@ class Connection:
         return Stage.GREETING if connection.broker_version_data is None else Stage.AUTHENTICATING
 
     async def _call_pipelined(self, requests: Sequence[Any], limits_ms: Sequence[int]) -> list[Any]:
-        sent = [await self._sent(request, limit_ms) for request, limit_ms in zip(requests, limits_ms, strict=True)]
-        return [await each for each in sent]
+        answers = [await self._send(request, limit_ms) for request, limit_ms in zip(requests, limits_ms, strict=True)]
+        return [await each for each in answers]
 
-    async def _sent(self, request: Any, limit_ms: int) -> Any:
+    async def _send(self, request: Any, limit_ms: int) -> Any:
         """Send a request, and return the future of its answer."""
         if self._manager.closed:
             raise kafka_errors.KafkaConnectionError("closed")
@@ -153,21 +154,21 @@ class Connection:
                     _NODE, timeout_ms=limit_ms, pop_on_close=False, refresh_metadata_on_err=False
                 )
         deadline = time.monotonic() + limit_ms / 1000
-        # A TLS handshake has no limit of its own in kafka-python, hence wait_for around the whole set-up.
-        # It comes a little after the limit of the TCP connect itself, which knows better what was missing.
+        # kafka-python does not limit a TLS handshake, so wait_for limits the whole set-up. Its limit is a little later
+        # than the limit of the TCP connect, whose error says more.
         if not self._connection.init_future.succeeded():
             await self._manager.wait_for(self._connection.init_future, limit_ms + _GRACE_MS)
-        # kafka-python keeps a client from a broker that throttles it, and fails whoever asks meanwhile.
+        # While a broker throttles us, kafka-python fails every request to it instead of waiting.
         while self._connection.paused and time.monotonic() < deadline:
-            await self._selector.sleep(_LOOK_AGAIN_S)
+            await self._selector.sleep(_POLL_INTERVAL_S)
         left_ms = max(1.0, (deadline - time.monotonic()) * 1000)
         return self._connection.send_request(request, request_timeout_ms=left_ms)
 
 
 class Wire:
-    """All connections of one run; brokers are known by id once ``remember_addresses`` was given their addresses.
+    """All connections of one run.
 
-    ``controller_settings`` are for the controllers' own listeners, where those differ from the brokers'.
+    ``controller_settings`` are for the controllers' own listeners, if these need other settings than the brokers.
     """
 
     def __init__(self, settings: ConnectionSettings, controller_settings: ConnectionSettings | None = None) -> None:
@@ -176,12 +177,12 @@ class Wire:
         """For requests to the controllers' own listeners."""
         self._connections: dict[Address, Connection] = {}
         self._brokers: dict[int, Address] = {}
-        self._executor = ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="kafkaops-wire")
+        self._executor = ThreadPoolExecutor(max_workers=_MAX_THREADS, thread_name_prefix="kafkaops-wire")
         self._lock = threading.Lock()
         self._is_closed = False
         self._separate_wire: Wire | None = None
         self.views = Views()
-        """Whose view of the metadata counts."""
+        """Which brokers have current metadata."""
 
     def __enter__(self) -> Self:
         return self
@@ -190,7 +191,7 @@ class Wire:
         self.close()
 
     def close(self) -> None:
-        """Close all connections. Calls that a silent broker has not answered are given up."""
+        """Close all connections. Calls that are not answered yet fail."""
         with self._lock:
             self._is_closed = True
             connections = [*self._connections.values()]
@@ -204,7 +205,10 @@ class Wire:
 
     @property
     def separate_wire(self) -> Wire:
-        """Connections for what must not wait: a broker takes the requests of one connection one after another."""
+        """Return a wire with connections of its own, for requests that must not wait behind others.
+
+        A broker processes the requests of one connection one after another.
+        """
         with self._lock:
             if self._separate_wire is None:
                 self._separate_wire = Wire(self.settings)
@@ -213,22 +217,22 @@ class Wire:
             return self._separate_wire
 
     def remember_addresses(self, brokers: Mapping[int, Address]) -> None:
-        """Remember the addresses of brokers, so that they can be asked by id."""
+        """Remember the addresses of brokers, by id, as further addresses to ask."""
         self._brokers.update(brokers)
         self.views.remember_addresses(brokers)
 
     def connection(self, address: Address) -> Connection:
-        """Return the open connection to an address; a new one where the last one failed, or was closed while idle."""
+        """Return the open connection to an address, or a new one if the last one failed or was closed while idle."""
         with self._lock:
             found = self._connections.get(address)
             if found is not None and found.was_lost:
-                # Brokers, and what is in between, close what nobody uses for minutes.
+                # Brokers, proxies and firewalls close connections that are idle for minutes.
                 found.close()
                 found = None
             if found is None:
                 found = self._connections[address] = Connection(self.settings, address)
                 if self._is_closed:
-                    # An attempt that lost the race, and begins only now: its call fails at once.
+                    # An attempt of call_any may begin after the wire was closed: make its call fail at once.
                     found.close()
             return found
 
@@ -237,16 +241,16 @@ class Wire:
         return Connection(self.settings, address)
 
     def call(self, address: Address, request: Any, *, timeout_ms: int | None = None) -> Any:
-        """Send one request to one address.
+        """Send one request to one address and return the decoded answer.
 
-        Raises BrokerCallError; the next call makes a new connection.
+        Raises BrokerCallError. The next call then opens a new connection.
         """
         return self.with_connection(address, lambda connection: connection.call(request, timeout_ms=timeout_ms))
 
     def with_connection(self, address: Address, work: Callable[[Connection], Value]) -> Value:
-        """Do some work over the open connection to one address.
+        """Call ``work`` with the open connection to one address and return its result.
 
-        Raises BrokerCallError; the next call makes a new connection.
+        Raises BrokerCallError. The next call then opens a new connection.
         """
         connection = self.connection(address)
         try:
@@ -259,7 +263,7 @@ class Wire:
             raise
 
     def call_current(self, make_request: Callable[[], Any], name: str) -> tuple[Any, Address]:
-        """Send a request as ``call_any`` does, to brokers whose view of the metadata counts.
+        """Send a request as ``call_any`` does, and accept only answers of brokers with current metadata (views.py).
 
         Raises NoBrokerAnswersError with every failure.
         """
@@ -273,13 +277,13 @@ class Wire:
         timeout_ms: int | None = None,
         avoid: Collection[Address] = (),
     ) -> tuple[Any, Address]:
-        """Send a request until one broker answers it; only for requests that may be sent twice.
+        """Send a request to one broker after another, and return the first answer and the address that gave it.
 
-        The next broker is asked when one fails, and also when one stays silent for a moment, because a frozen broker
-        accepts connections too. Those to ``avoid`` are not asked.
+        Only for requests that may be sent twice. The next broker is asked when one fails, and also when one does not
+        answer within _HEAD_START_S, because a frozen broker accepts connections too. Addresses in ``avoid`` are not
+        asked.
 
-        ``make_request`` makes a new request for each attempt, since sending
-        one writes its version into it. Returns the answer and who gave it.
+        ``make_request`` makes a new request for each attempt, because sending a request writes its version into it.
 
         Raises NoBrokerAnswersError with every failure.
         """
@@ -300,7 +304,7 @@ class Wire:
         raise NoBrokerAnswersError(name, failures)
 
     def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
-        """Call ``work`` for every key at once; a BrokerCallError becomes that key's value, any other is raised."""
+        """Call ``work`` for every key in parallel. A BrokerCallError becomes the value; other errors are raised."""
         futures = {key: self._executor.submit(work, key) for key in keys}
         results: dict[Key, Value | BrokerCallError] = {}
         for key, future in futures.items():
@@ -318,5 +322,5 @@ class Wire:
     def known_addresses(self) -> Sequence[Address]:
         """Return the addresses of all brokers, in the order in which they are asked."""
         bootstrap = self.settings.bootstrap_servers
-        # The brokers that the cluster names come last: the operator chose the bootstrap servers.
+        # The operator chose the bootstrap servers, so they come first.
         return [*bootstrap, *(address for address in self._brokers.values() if address not in bootstrap)]

@@ -95,8 +95,8 @@ def test_offsets_are_read_as_the_schema_reads_them(topics: list[Any], throttle: 
         ],
     )
     encoded = response.encode(version=7)
-    expected = held_replicas._answers(ListOffsetsResponse.decode(encoded, version=7))
-    assert held_replicas._read(memoryview(encoded)) == BulkAnswer(throttle, expected)
+    expected = held_replicas._convert_answer(ListOffsetsResponse.decode(encoded, version=7))
+    assert held_replicas._read_answer(memoryview(encoded)) == BulkAnswer(throttle, expected)
 
 
 @given(st.none() | st.lists(st.builds(TopicPartition, TOPICS, st.integers(0, 2**31 - 1)), unique=True))
@@ -142,11 +142,11 @@ def test_log_directories_are_read_as_the_schema_reads_them(directories: list[Any
         ],
     )
     encoded = response.encode(version=3)
-    expected = BulkAnswer(throttle, log_dirs._described(DescribeLogDirsResponse.decode(encoded, version=3)))
+    expected = BulkAnswer(throttle, log_dirs._convert_answer(DescribeLogDirsResponse.decode(encoded, version=3)))
     request = asked(log_dirs.describe_log_dirs, None)
     assert request.decode(encoded) == expected
     if not code:
-        assert log_dirs._read(memoryview(encoded)) == expected
+        assert log_dirs._read_answer(memoryview(encoded)) == expected
 
 
 PROBES = st.lists(
@@ -193,21 +193,21 @@ def probed(topics: list[Any], **more: Any) -> bytes:
 @given(PROBES)
 def test_probes_are_read_as_the_schema_reads_them(topics: list[Any]) -> None:
     encoded = probed(topics)
-    expected = epoch_probe._answers(FetchResponse.decode(encoded, version=12))
-    assert epoch_probe._read(memoryview(encoded)) == BulkAnswer(7, expected)
+    expected = epoch_probe._convert_answer(FetchResponse.decode(encoded, version=12))
+    assert epoch_probe._read_answer(memoryview(encoded)) == BulkAnswer(7, expected)
 
 
 @pytest.mark.parametrize("more", [{"records": b"some"}, {"aborted_transactions": []}, {"records": None}])
 def test_what_is_unusual_is_left_to_the_schema(more: dict[str, Any]) -> None:
     encoded = probed([("orders", [(0, 0, 5, (3, 5)), (1, 1, -1, None)])], **more)
     request = probe({})
-    expected = epoch_probe._answers(FetchResponse.decode(encoded, version=12))
+    expected = epoch_probe._convert_answer(FetchResponse.decode(encoded, version=12))
     assert request.decode(encoded) == BulkAnswer(7, expected)
 
 
 def test_records_are_unusual() -> None:
     with pytest.raises(UnusualAnswerError):
-        epoch_probe._read(memoryview(probed([("orders", [(0, 0, 5, (3, 5))])], records=b"some")))
+        epoch_probe._read_answer(memoryview(probed([("orders", [(0, 0, 5, (3, 5))])], records=b"some")))
 
 
 DAMAGED = (IndexError, TypeError, struct.error)
@@ -244,11 +244,11 @@ ONE_TOPIC = b"\2a\1\0"
 )
 def test_sizes_that_lead_back_or_nowhere_are_unusual(topics: bytes) -> None:
     with pytest.raises(UnusualAnswerError):
-        held_replicas._read(memoryview(bytes(4) + topics))
+        held_replicas._read_answer(memoryview(bytes(4) + topics))
     with pytest.raises(DAMAGED):
         asked(held_replicas.log_end_offsets, []).decode(bytes(4) + topics)
 
 
 def test_more_topics_than_there_are_bytes_end_with_the_bytes() -> None:
     with pytest.raises(IndexError):
-        held_replicas._read(memoryview(bytes(4) + FOUR_BILLION + ONE_TOPIC * 40))
+        held_replicas._read_answer(memoryview(bytes(4) + FOUR_BILLION + ONE_TOPIC * 40))

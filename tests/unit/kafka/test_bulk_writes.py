@@ -101,7 +101,7 @@ def test_answers_on_elections_are_read_as_the_schema_reads_them(topics: list[Any
     )
     encoded = response.encode(version=2)
     expected = elections.election_answers(ElectLeadersResponse.decode(encoded, version=2))
-    assert elections._read(memoryview(encoded)) == BulkAnswer(throttle, expected)
+    assert elections._read_answer(memoryview(encoded)) == BulkAnswer(throttle, expected)
     assert elections.elect(Wire(2, response), ADDRESS, 1, [TopicPartition("a", 0)]) == expected  # type: ignore[arg-type]
 
 
@@ -128,7 +128,7 @@ def test_answers_on_new_orders_are_read_as_the_schema_reads_them(
         ],
     )
     encoded = response.encode(version=version)
-    expected = reassignments._altered(AlterPartitionReassignmentsResponse.decode(encoded, version=version))
+    expected = reassignments._convert_answer(AlterPartitionReassignmentsResponse.decode(encoded, version=version))
     wire = Wire(version, response)
     if code:
         with pytest.raises(RequestRefusedError):
@@ -137,4 +137,4 @@ def test_answers_on_new_orders_are_read_as_the_schema_reads_them(
         reassignments.reorder(wire, ADDRESS, {})  # type: ignore[arg-type]
     assert wire.request.decode(encoded) == BulkAnswer(5, expected)
     if not code and text is None:
-        assert wire.request._forms[version].read(memoryview(encoded)) == BulkAnswer(5, expected)
+        assert wire.request._versions[version].read(memoryview(encoded)) == BulkAnswer(5, expected)

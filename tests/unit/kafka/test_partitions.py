@@ -156,8 +156,8 @@ def test_a_page_is_read_as_the_schema_reads_it(
     )
     page.throttle_time_ms = throttle
     encoded = page.encode(version=0)
-    expected = pages._page(DescribeTopicPartitionsResponse.decode(encoded, version=0))
-    assert pages._read(memoryview(encoded)) == BulkAnswer(throttle, expected)
+    expected = pages._convert_answer(DescribeTopicPartitionsResponse.decode(encoded, version=0))
+    assert pages._read_answer(memoryview(encoded)) == BulkAnswer(throttle, expected)
 
 
 @pytest.mark.parametrize("replicas", [126, 127, 300])
@@ -172,7 +172,7 @@ def test_tags_are_left_to_the_schema(place: int) -> None:
     encoded = bytearray(a_page(a_topic("orders", [a_partition(0)])).encode(version=0))
     encoded[place] = 1
     with pytest.raises(UnusualAnswerError):
-        pages._read(memoryview(encoded))
+        pages._read_answer(memoryview(encoded))
 
 
 names = st.sampled_from(["a", "a-b", "a.b", "b", "B", "__c"])
