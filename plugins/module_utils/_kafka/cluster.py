@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who is in the cluster (DescribeCluster, API key 60; fenced brokers since Kafka 4.0, KIP-1073).
-
-Makes sure that an address belongs to the broker it is listed for.
-"""
+"""List the brokers of the cluster, and check each one (DescribeCluster, API key 60; KIP-1073 since Kafka 4.0)."""
 
 from __future__ import annotations
 
@@ -50,18 +47,18 @@ class Cluster:
     cluster_id: str
     registrations: tuple[Registration, ...]
     lists_fenced: bool = True
-    """False before Kafka 4.0, where a broker that is not listed may be fenced, or not registered."""
+    """False before Kafka 4.0: a broker that is not listed may be fenced or unregistered."""
 
     def with_last(self, broker_ids: Collection[int]) -> Cluster:
-        """Return the cluster with these brokers listed last, so that others are preferred for writes and new topics."""
+        """Return the cluster with these brokers last, so that others are preferred for writes and new topics."""
         ordered = sorted(self.registrations, key=lambda each: each.broker_id in broker_ids)
         return replace(self, registrations=tuple(ordered))
 
     def living(self, brokers: Collection[Broker] = ()) -> dict[int, Address]:
-        """Return the brokers to write to: those that are online, as they were just seen.
+        """Return the addresses of the brokers to send writes to: those that are online according to ``brokers``.
 
-        A hung broker could execute a write late, after all others. Where none is online, or nobody looked, these are
-        the unfenced ones; where there is none of these either, all: a fenced broker still forwards to the controller.
+        A hung broker could execute a write late. If none is online or ``brokers`` is empty, return the unfenced
+        brokers. If there are none, return all: a fenced broker still forwards requests to the controller.
         """
         online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
         found = [each for each in self.registrations if each.broker_id in online]
@@ -70,9 +67,9 @@ class Cluster:
 
 
 def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
-    """Ask the first broker that answers, and pass the brokers' addresses to the wire.
+    """Describe the cluster as the first broker that answers sees it, and pass the brokers' addresses to the wire.
 
-    ``any_view`` takes the answer of a broker without looking whether it is in touch with the controllers.
+    With ``any_view``, it is not checked that the broker is in touch with the controllers.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -94,9 +91,9 @@ def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
 
 
 def probe_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
-    """Connect to every registered broker at once, within one request_timeout_ms, and return each one's state.
+    """Connect to all registered brokers in parallel, within one request_timeout_ms, and return each one's state.
 
-    ``mentioned`` are ids that occur in replica lists: one that the controller lists no address for is fenced or
+    ``mentioned`` are the ids in replica lists. If the controller lists no address for one, it is fenced or
     unregistered.
     """
     registered = {each.broker_id: each for each in cluster.registrations}
@@ -118,7 +115,7 @@ def probe_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = froz
 
 
 def probe_broker(wire: Wire, registration: Registration) -> Broker:
-    """Connect to one registered broker and return its state; takes at most one request_timeout_ms."""
+    """Connect to one registered broker and return its state. Takes at most one request_timeout_ms."""
     answer: object
     try:
         answer = wire.call(registration.address, _describe_cluster_request())
@@ -157,12 +154,12 @@ _INVALID_REQUEST = 42
 
 
 def check_identity(connection: Connection, broker_id: int, *, timeout_ms: int | None = None) -> None:
-    """Ask for a config of this broker, which no other broker answers (DescribeConfigs, API key 32).
+    """Check that this broker answers on the connection, by a config that no other broker returns (DescribeConfigs).
 
-    No RPC returns a broker's id directly. Without DESCRIBE_CONFIGS on the cluster the question is refused before the id
-    is looked at, and the address is taken on trust.
+    No RPC returns a broker's id directly. Without DESCRIBE_CONFIGS on the cluster every broker refuses the request, and
+    nothing is checked.
 
-    Raises BrokerCallError with Cause.WRONG_BROKER, or as any call does.
+    Raises BrokerCallError, with Cause.WRONG_BROKER if another broker answers.
     """
     message = DescribeConfigsRequest
     resource = message.DescribeConfigsResource(

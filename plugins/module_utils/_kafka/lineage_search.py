@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Finds the epoch lineage of one log by asking about some epochs at a time. No I/O: the caller carries the questions.
+"""Find the lineage of one log by questions about its epochs. No I/O: the caller sends the questions.
 
-What an answer means is in epochs.py. Epochs that hold no records are left out of the lineage: a leader that was
-elected and died before it wrote anything has an epoch in its log and nothing that another log could lose to it. Only a
-log without any record keeps its newest epoch: it shows that retention, and not lack of data, emptied the log.
+epochs.py explains what an answer means. Epochs without records are left out of the lineage: a leader that died before
+it wrote a record has its epoch in its log, but no record that other logs lack. Only a log without any record keeps its
+newest epoch, which shows that it once had records, and that retention deleted them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from .._model.partition import EpochEnd
 
 
 class LineageSearch:
-    """The search over one log. Ask ``next_questions``, ``take`` each answer in that order, until there are none.
+    """The search in one log. Ask ``next_questions`` and pass each answer to ``take_answer``, until there are none.
 
-    First the newest epoch, by steps down from the partition's current epoch that double, then by halving; then from
-    epoch to older epoch down to the log start offset. Most logs take two questions and one for each older epoch, or one
-    less where the partition is known to be leaderless: in its current epoch nobody could write. Where
-    the oldest epoch starts above the log start offset (retention has moved that meanwhile, or the first records are of
-    a format without epochs), what lies between is returned as one older epoch.
+    The search first finds the newest epoch: from the partition's current epoch down by steps that double, and then by
+    bisection. Then it goes from each epoch to the next older one, down to the log start offset. Most logs need two
+    questions and one for each older epoch. A partition without a leader needs one less: no broker could write in its
+    current epoch. If the oldest epoch starts above the log start offset (retention has just moved it, or the first
+    records have a format without epochs), the offsets before it are returned as one older epoch.
 
-    One answer decides the next question, which mostly is about the epoch just below. So those below are asked about
-    at the same time: two at first, and then twice as many as were of use the last time. An answer that does not come to
-    the point is dropped, so that the search is the same one as if its questions were asked one by one.
+    Each answer decides the next question, which is usually about the epoch just below. So the epochs below are asked
+    about at the same time: two at first, and then twice as many as were useful the last time. The search skips answers
+    that it does not need, so its result is the same as if the questions were asked one by one.
     """
 
     def __init__(
@@ -37,71 +37,72 @@ class LineageSearch:
         is_leaderless: bool = False,
         only_newest: bool = False,
     ) -> None:
-        """``only_newest`` ends the search once the newest epoch with records is known.
+        """Begin a search. ``only_newest`` ends it once the newest epoch with records is known.
 
-        That takes the answer for the next older one: a broker that was elected and wrote nothing has an epoch without
-        records at its log's end.
+        That needs the answer about the next older epoch: the newest epoch of a log may have no records.
         """
         self._only_newest = only_newest
         self._start = log_start_offset
         self._end = log_end_offset
         self._newest_first: list[EpochEnd] = []
         self._above = current_leader_epoch + 1
-        """The lowest epoch known, or taken, to be newer than all of the log's."""
-        self._floor: EpochEnd | None = None
-        """The best answer of the search for the newest epoch, and the epoch that was asked for it."""
-        self._asked_floor = -1
+        """The lowest epoch that is known or assumed to be newer than all epochs of the log."""
+        self._best: EpochEnd | None = None
+        """The newest answer so far in the search for the newest epoch."""
+        self._best_question = -1
+        """The epoch whose question ``_best`` answers."""
         self._step = 1
-        self._leapt_from: int | None = None
-        self._of_use = 1
-        """Answers of the last round that came to the point."""
+        self._jumped_from: int | None = None
+        self._useful_answers = 1
+        """Number of answers of the last round that the search needed."""
         first = max(0, current_leader_epoch - 1) if is_leaderless else current_leader_epoch
         self.question: int | None = first if log_end_offset > 0 and current_leader_epoch >= 0 else None
 
     @property
     def log_end_offset(self) -> int:
-        """Return the listed log end offset, or the newest epoch's end where the log has grown since then."""
+        """Return the given log end offset, or the end of the newest epoch if the log has grown since then."""
         return max([self._end, *(each.end_offset for each in self._newest_first[:1])])
 
     @property
     def lineage(self) -> tuple[EpochEnd, ...]:
-        """Return the epochs with records, oldest first. Complete when the question is None."""
+        """Return the epochs with records, oldest first. The lineage is complete once ``question`` is None."""
         return tuple(reversed(self._newest_first))
 
-    def next_questions(self, most: int) -> range:
-        """Return the epochs to ask about at once, newest first, at most so many; none when the search is over."""
+    def next_questions(self, max_questions: int) -> range:
+        """Return the epochs to ask about next, newest first. Empty when the search is over."""
         if self.question is None:
             return range(0)
-        width = min(most, 2 * max(1, self._of_use))
-        self._of_use = 0
+        width = min(max_questions, 2 * max(1, self._useful_answers))
+        self._useful_answers = 0
         return range(self.question, max(-1, self.question - width), -1)
 
-    def take(self, epoch: int, epoch_end: EpochEnd | None) -> None:
-        """Take the answer about one of the epochs; None for "newer than every epoch of this log"."""
+    def take_answer(self, epoch: int, epoch_end: EpochEnd | None) -> None:
+        """Take the answer about one epoch. None: the epoch is newer than all epochs of this log."""
         if epoch == self.question:
-            self._of_use += 1
-            self._answer(epoch_end)
+            self._useful_answers += 1
+            self._take_next(epoch_end)
 
-    def _answer(self, epoch_end: EpochEnd | None) -> None:
+    def _take_next(self, epoch_end: EpochEnd | None) -> None:
         if self._newest_first:
             self._take_older(epoch_end)
         elif epoch_end is None:
             self._above = int(self.question or 0)
             self._ask_for_newest()
         else:
-            self._floor, self._asked_floor = epoch_end, int(self.question or 0)
-            # Below the oldest epoch a broker echoes the question: in a log without records every echo ends at its end.
-            is_settled = self._start < self._end or epoch_end.epoch < self._asked_floor
+            self._best, self._best_question = epoch_end, int(self.question or 0)
+            # Asked about an epoch below its oldest one, a broker returns that epoch itself, with the offset where its
+            # oldest epoch starts. In a log without records this is the log end offset, so the answer settles nothing.
+            is_settled = self._start < self._end or epoch_end.epoch < self._best_question
             if epoch_end.end_offset >= self._end and is_settled:
                 self._take_newest(epoch_end)
             else:
                 self._ask_for_newest()
 
     def _ask_for_newest(self) -> None:
-        if self._above - 1 <= self._asked_floor:
-            self._take_newest(self._floor)
-        elif self._floor is not None:
-            self.question = (self._asked_floor + self._above) // 2
+        if self._above - 1 <= self._best_question:
+            self._take_newest(self._best)
+        elif self._best is not None:
+            self.question = (self._best_question + self._above) // 2
         else:
             self.question = max(0, self._above - self._step)
             self._step *= 2
@@ -118,9 +119,9 @@ class LineageSearch:
         if epoch_end is not None and epoch_end.epoch > asked:
             epoch_end = None
         is_same_place = epoch_end is not None and epoch_end.end_offset == self._newest_first[-1].end_offset
-        if self._leapt_from is not None and not is_same_place:
-            leapt_from, self._leapt_from = self._leapt_from, None
-            self._ask_for_older(leapt_from)
+        if self._jumped_from is not None and not is_same_place:
+            jumped_from, self._jumped_from = self._jumped_from, None
+            self._ask_for_older(jumped_from)
         elif epoch_end is None or epoch_end.end_offset <= self._start:
             return
         elif not is_same_place:
@@ -130,8 +131,9 @@ class LineageSearch:
         else:
             self._newest_first[-1] = epoch_end
             if epoch_end.epoch == asked > 0:
-                # An empty epoch, or only an echo: then the answer for 0 is the same, and nothing between need be asked.
-                self._leapt_from, self.question = asked, 0
+                # The epoch has no records, or is below the log's oldest one. If the answer about epoch 0 is the same,
+                # it is below, and no epoch between needs to be asked about.
+                self._jumped_from, self.question = asked, 0
             else:
                 self._ask_for_older(epoch_end.epoch)
 

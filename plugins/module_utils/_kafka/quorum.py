@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Asks a broker or a controller what it knows of the KRaft quorum. Decides nothing, writes nothing.
+"""Make requests about the KRaft quorum, and decode their answers. No I/O.
 
-Controllers answer these requests on their own listener. Brokers forward DescribeQuorum to the leader, and wait for one
-as long as there is none; a controller that does not lead says so at once.
+Controllers answer these requests on their own listeners. Brokers forward DescribeQuorum to the leader, and wait while
+there is none. A controller that does not lead answers at once with an error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KRAFT_VERSION = "kraft.version"
 _METADATA_VERSION = "metadata.version"
 
 _FETCH_VERSION = 13
-"""The first that names topics by id, which is all that controllers take."""
+"""The first version that identifies topics by id. Controllers accept no older one."""
 _CONSUMER = -1
 _LONG_PAST_EPOCH = 1
 
@@ -57,19 +57,19 @@ _BOOTSTRAP = "controller.quorum.bootstrap.servers"
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a node offers, and what the cluster has finalized. None where the node does not know."""
+    """The features of a node, and the levels that the cluster has finalized. None if the node does not return it."""
 
     kraft_version: int | None
     metadata_version: int | None
     supports_pre_vote: bool
-    """Vote version 2 (KIP-996, Kafka 4.0); means something for controllers only."""
+    """Vote version 2 (KIP-996, Kafka 4.0). Only meaningful for controllers."""
     lists_fenced_brokers: bool
     """DescribeCluster version 2 (KIP-1073, Kafka 4.0)."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownLeader:
-    """Whom a controller follows, and the epoch that it is in itself. ``leader_id`` is None while it knows none."""
+    """The leader that a controller follows, and the controller's own epoch. ``leader_id`` is None if it knows none."""
 
     leader_id: int | None
     epoch: int
@@ -77,24 +77,24 @@ class KnownLeader:
 
 @dataclass(frozen=True, slots=True)
 class QuorumConfigs:
-    """The settings of one node that matter to the quorum, in ms. None where they cannot be read."""
+    """The settings of one node that matter to the quorum. None if they cannot be read."""
 
     node_id: int
     fetch_timeout_ms: int | None
     election_timeout_ms: int | None
     auto_join: bool | None
-    """controller.quorum.auto.join.enable (Kafka 4.2): it makes itself a voter whenever it is none."""
+    """controller.quorum.auto.join.enable (Kafka 4.2): an observer adds itself as a voter."""
     election_backoff_ms: int | None = None
     """controller.quorum.election.backoff.max.ms"""
     retry_backoff_ms: int | None = None
     """controller.quorum.retry.backoff.ms"""
     controllers: tuple[Address, ...] = ()
-    """Where it finds controllers: controller.quorum.bootstrap.servers, or controller.quorum.voters."""
+    """From controller.quorum.bootstrap.servers, or else controller.quorum.voters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Controllers:
-    """The controllers that are registered, as one of them lists them."""
+    """The registered controllers, as one of them lists them."""
 
     cluster_id: str
     addresses: dict[int, Address]
@@ -110,7 +110,7 @@ def describe_quorum_request() -> Any:
 
 
 def quorum_state(response: Any) -> QuorumState | None:
-    """Read the answer to describe_quorum_request; None from a controller that does not lead.
+    """Decode the answer to describe_quorum_request. None if a controller answered that does not lead.
 
     Raises RequestRefusedError.
     """
@@ -136,9 +136,9 @@ def quorum_state(response: Any) -> QuorumState | None:
 
 
 def leader_time_ms(response: Any) -> int | None:
-    """Return the active controller's clock when it answered describe_quorum_request; None where it does not say.
+    """Return the active controller's time in its answer to describe_quorum_request. None if it is not in the answer.
 
-    Milliseconds of POSIX time: it gives the time at which it answers as its own last caught-up time.
+    POSIX time in milliseconds. The leader returns its current time as its own last caught-up time.
     """
     for topic in response.topics:
         for partition in topic.partitions:
@@ -149,17 +149,17 @@ def leader_time_ms(response: Any) -> int | None:
 
 
 def features_request() -> Any:
-    """Return an ApiVersions request (API key 18). kafka-python sends one too, and drops the features."""
+    """Return an ApiVersions request (API key 18). kafka-python sends one itself, but ignores the features."""
     return ApiVersionsRequest(client_software_name="kafkaops-recovery", client_software_version="1")
 
 
 def features(response: Any) -> Features:
-    """Read the answer to features_request."""
+    """Decode the answer to features_request."""
     versions = {each.api_key: each.max_version for each in response.api_keys}
     finalized = {each.name: each.max_version_level for each in response.finalized_features or ()}
     is_known = response.finalized_features_epoch >= 0
     return Features(
-        # A feature at level 0 is left out.
+        # The answer leaves out features at level 0.
         kraft_version=finalized.get(_KRAFT_VERSION, 0) if is_known else None,
         metadata_version=finalized.get(_METADATA_VERSION),
         supports_pre_vote=versions.get(_VOTE, _UNKNOWN) >= _PRE_VOTE_VERSION,
@@ -168,12 +168,12 @@ def features(response: Any) -> Features:
 
 
 def controllers_request() -> Any:
-    """Return a DescribeCluster request about the controllers (API key 60, KIP-919), for a controller."""
+    """Return a DescribeCluster request for the controllers (API key 60, KIP-919). Send it to a controller."""
     return DescribeClusterRequest(endpoint_type=_CONTROLLERS, min_version=1)
 
 
 def controllers(response: Any) -> Controllers:
-    """Read the answer to controllers_request.
+    """Decode the answer to controllers_request.
 
     Raises RequestRefusedError.
     """
@@ -185,9 +185,9 @@ def controllers(response: Any) -> Controllers:
 
 
 def known_leader_request() -> Any:
-    """Return a Fetch request by no replica (replica id -1) in a past epoch (CLUSTER_ACTION on the cluster).
+    """Return a consumer's Fetch request (replica id -1) with an old epoch. It needs CLUSTER_ACTION on the cluster.
 
-    No RPC returns a controller's epoch, but KIP-595's answer to a Fetch in a wrong epoch names the right one.
+    No RPC returns a controller's epoch. But the answer to a Fetch with a wrong epoch has the current one (KIP-595).
     """
     message = FetchRequest
     topic = message.FetchTopic
@@ -216,7 +216,7 @@ def known_leader_request() -> Any:
 
 
 def known_leader(response: Any) -> KnownLeader | None:
-    """Read the answer to known_leader_request; None where our principal may not ask."""
+    """Decode the answer to known_leader_request. None if our principal may not ask."""
     if response.error_code or not response.responses:
         return None
     current = response.responses[0].partitions[0].current_leader
@@ -226,9 +226,9 @@ def known_leader(response: Any) -> KnownLeader | None:
 
 
 def configs_request(candidates: Collection[int]) -> Any:
-    """Return a DescribeConfigs request (API key 32) about several nodes.
+    """Return a DescribeConfigs request (API key 32) for several candidate node ids.
 
-    A node answers for itself only, which shows its id.
+    A node answers for its own id only, which reveals the id.
     """
     message = DescribeConfigsRequest
     return message(
@@ -252,7 +252,7 @@ def configs_request(candidates: Collection[int]) -> Any:
 
 
 def configs(response: Any) -> QuorumConfigs | None:
-    """Read the answer to configs_request; None when the node is no candidate, or our principal may not ask."""
+    """Decode the answer to configs_request. None if the node is no candidate, or our principal may not ask."""
     for result in response.results:
         if result.error_code == error_codes.NONE:
             values = {each.name: each.value for each in result.configs}
@@ -275,7 +275,7 @@ def _replicas(states: Any, leader: Any, endpoints: Mapping[int, tuple[Endpoint, 
 
 def _replica(state: Any, leader: Any, endpoints: Mapping[int, tuple[Endpoint, ...]]) -> QuorumReplica:
     is_leader = leader is not None and state.replica_id == leader.replica_id
-    # The leader gives the time at which it answers as its own last caught-up time.
+    # The leader returns its current time as its own last caught-up time.
     now = leader.last_caught_up_timestamp if leader is not None else _UNKNOWN
     end = leader.log_end_offset if leader is not None else _UNKNOWN
     return QuorumReplica(
@@ -283,15 +283,15 @@ def _replica(state: Any, leader: Any, endpoints: Mapping[int, tuple[Endpoint, ..
         # kafka-python reads Kafka's zero Uuid as None.
         uuid_text(state.replica_directory_id) if state.replica_directory_id is not None else None,
         _known(state.log_end_offset),
-        lag_records=_since(state.log_end_offset, end),
-        lag_ms=_since(state.last_caught_up_timestamp, now),
-        since_fetch_ms=None if is_leader else _since(state.last_fetch_timestamp, now),
+        lag_records=_difference(state.log_end_offset, end),
+        lag_ms=_difference(state.last_caught_up_timestamp, now),
+        since_fetch_ms=None if is_leader else _difference(state.last_fetch_timestamp, now),
         endpoints=endpoints.get(state.replica_id, ()),
     )
 
 
-def _since(value: int, now: int) -> int | None:
-    return max(0, now - value) if value >= 0 and now >= 0 else None
+def _difference(value: int, end: int) -> int | None:
+    return max(0, end - value) if value >= 0 and end >= 0 else None
 
 
 def _known(value: int) -> int | None:
@@ -299,7 +299,7 @@ def _known(value: int) -> int | None:
 
 
 def _addresses(text: str) -> tuple[Address, ...]:
-    """Read a list of ``host:port`` or ``id@host:port``; nothing where it cannot be read."""
+    """Parse a list of ``host:port`` or ``id@host:port``. Return nothing if it is invalid."""
     try:
         return tuple(
             address

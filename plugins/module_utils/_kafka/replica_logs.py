@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What each replica of one broker holds, asked of the broker itself (KAFKA-20098).
+"""Ask one broker what each of its replicas holds (KAFKA-20098).
 
-By public RPCs, or, where an operator names it, log ends by the proposal's own GetReplicaLogInfo. It returns neither
-log start nor lineage, so these come from the public RPCs either way, and rows are the same.
+All values come from public RPCs. If the operator gives an API key for the proposal's own GetReplicaLogInfo, the log
+ends come from there. It has neither log starts nor lineages, so the rows are the same either way.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ _STATE_CAUSES = {
     BrokerState.NOT_AUTHORISED: Cause.NOT_AUTHORISED,
     BrokerState.GIVEN_UP: Cause.GIVEN_UP,
 }
-# A second look helps with these only for a moment: a broker that has just come up may not know its replicas yet.
-_PASSING = frozenset({Cause.MISSING, Cause.ERROR, Cause.BAD_ANSWER})
-_LOOKS_AT_PASSING = 3
+# A broker that has just started may not know its replicas yet, so these causes are asked about again a few times.
+_TRANSIENT = frozenset({Cause.MISSING, Cause.ERROR, Cause.BAD_ANSWER})
+_MAX_LOOKS = 3
 _QUESTIONS_AT_ONCE = 16_000
-"""Epochs asked about before the first answer is there: a megabyte in each direction."""
+"""Epochs to ask about before the first answer arrives: one megabyte in each direction."""
 
 
 def silent_rows(broker: Broker, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
-    """Return the rows of a broker that is not asked. Each one names the broker's state and its cause."""
+    """Return the rows of a broker that is not asked. Each row has the cause and error of the broker's state."""
     cause = _STATE_CAUSES.get(broker.state, Cause.ERROR)
     return [_failed(each, broker.broker_id, cause, broker.cause) for each in partitions]
 
 
 @dataclass(frozen=True, slots=True)
 class NativeQuestion:
-    """GetReplicaLogInfo, and the topic ids that it asks by, in Kafka's text form and by topic name."""
+    """What GetReplicaLogInfo needs: its API key, and the topic ids, in Kafka's text form, by topic name."""
 
     source: NativeSource
     topic_ids: Mapping[str, str]
@@ -80,23 +80,23 @@ def probe_replicas(
     open_wire: Callable[[ConnectionSettings], Wire] = Wire,
     clock: Clock = time,
 ) -> list[ReplicaLog]:
-    """Ask one broker for all the given replicas, and return one row for each, in the order given.
+    """Ask one broker about all the given replicas, and return one row for each, in the given order.
 
-    ``deadline`` is by ``clock``. Trouble with the broker ends up in the rows, never in an exception. The
-    broker is tried again until the deadline, except where that cannot help: it refuses us, another one answers at its
-    address, or the controller fences it as well. All rows come over one connection: when it breaks the broker may have
-    restarted, so what it said before is void and everything is asked again. So it is when its broker epoch changes,
-    which only an answer to the ``native`` question contains. What the deadline cuts short is not void: the batches
-    that were complete by then are kept, as long as their connection stood.
+    An error of the broker becomes the cause in its rows, never an exception. The broker is asked again until
+    ``deadline`` (by ``clock``), unless that cannot help: it refuses our principal, another broker answers at its
+    address, or the controller fences it. ``is_retried`` False: it is not asked again after an error.
 
-    Of ``only_newest`` the newest epoch with records is asked, and no older one, and neither directory nor size where
-    that is all that is asked: a deep lineage takes a request for each epoch. If that epoch and its end are given, and
-    the log still ends there, one question about it confirms them, and the log start is not asked.
+    All rows come over one connection. If it breaks, the broker may have restarted: its answers are void, and everything
+    is asked again. The same holds if its broker epoch changes, which only an answer to ``native`` contains. When the
+    deadline passes, the batches that are complete by then are kept.
 
-    ``tiered`` says by topic whether it is tiered, where that is known: such a replica is asked where its own disk
-    starts, too, and what it knows of the tier.
+    For the partitions in ``only_newest``, only the newest epoch with records is found, because a long lineage takes one
+    request for each epoch. If all partitions are in it, log directories and sizes are not asked. If its value for a
+    partition is the expected newest epoch, and the log still ends where that epoch ends, one question about it is
+    enough, and the log start is not asked.
 
-    Without ``is_retried``, a broker with which there was trouble is not tried again.
+    ``tiered`` maps topics to whether they are tiered, if that is known. A replica of a tiered topic is also asked where
+    the log on its disk starts, and for the last offset in the tier.
     """
     if broker.host is None or broker.port is None:
         return silent_rows(broker, partitions)
@@ -114,13 +114,13 @@ def probe_replicas(
                 rows = probe.rows(partitions)
                 looks += 1
             except BrokerCallError as error:
-                # Nothing came, or no connection could be made in what was left.
+                # No answer, or no connection, in the time that was left.
                 is_cut_short = error.cause in (Cause.HUNG, Cause.UNREACHABLE) and clock.monotonic() >= deadline
                 if failure.cause is Cause.DEADLINE or not is_cut_short:
-                    # A look that the deadline cut short contains less than the one before.
+                    # Otherwise the error of the attempt before says more than the deadline.
                     failure = error
                 if error.cause is not Cause.HUNG and clock.monotonic() < deadline:
-                    # It may have restarted since the look before.
+                    # The broker may have restarted since the attempt before.
                     rows = None
                 if rows is None and error.cause is Cause.HUNG and clock.monotonic() >= deadline:
                     rows = probe.complete_rows(partitions, error)
@@ -128,7 +128,7 @@ def probe_replicas(
                     break
             finally:
                 connection.close()
-            if rows is not None and (looks >= _LOOKS_AT_PASSING or not any(row.cause in _PASSING for row in rows)):
+            if rows is not None and (looks >= _MAX_LOOKS or not any(row.cause in _TRANSIENT for row in rows)):
                 break
             clock.sleep(max(0.0, min(_PAUSE_S, deadline - clock.monotonic())))
     if rows is not None:
@@ -142,6 +142,8 @@ def _is_final(error: BrokerCallError) -> bool:
 
 @dataclass(slots=True)
 class _Probe:
+    """One attempt to ask a broker about all replicas, over one connection."""
+
     settings: ConnectionSettings
     connection: Connection
     broker_id: int
@@ -155,9 +157,9 @@ class _Probe:
     """The rows of the batches that the broker has answered completely."""
 
     def complete_rows(self, partitions: Sequence[TopicPartition], error: BrokerCallError) -> list[ReplicaLog] | None:
-        """Return the rows that are complete, and failed ones for the rest; None when none is.
+        """Return the complete rows, and failed rows for the rest. None if no row is complete.
 
-        Without its last answer, a broker's epoch is not known to be the same: then the ``native`` rows are void.
+        Without a last answer the broker epoch may have changed, so with ``native`` no row is valid.
         """
         if not self.complete or self.native is not None:
             return None
@@ -170,7 +172,7 @@ class _Probe:
         for batch in in_batches(partitions):
             self.complete += self._batch(batch)
         if self.native is not None:
-            # A proxy may hold our connection while the broker behind it restarts. Its epoch shows that.
+            # A proxy may keep our connection open while the broker behind it restarts. The broker epoch shows that.
             self._native_log_ends(self.native, partitions[:1])
         return self.complete
 
@@ -218,9 +220,9 @@ class _Probe:
         ]
 
     def _confirm_newest(self, answered: Mapping[TopicPartition, _Answer]) -> None:
-        """Ask for the end of the newest epoch that is expected, of the logs that end there.
+        """Ask for the end of the expected newest epoch, in the logs that still end where it ends.
 
-        That epoch is the newest one with records if it ends at the log end. Any other answer confirms nothing.
+        If the epoch ends at the log end offset, it is the newest one with records. Any other answer confirms nothing.
         """
         expected = {
             each: newest
@@ -238,7 +240,7 @@ class _Probe:
                 answered[each].lineage = (newest,)
 
     def _ask_tiered(self, answered: Mapping[TopicPartition, _Answer]) -> None:
-        """Ask what only tiered topics have. A replica that refuses is not worth less: that is unknown then."""
+        """Ask for the offsets that only tiered topics have. They stay None if the broker does not return them."""
         if not answered:
             return
         starts = local_start_offsets(self.connection, [*answered], timeout_ms=self._limit_ms())
@@ -267,7 +269,7 @@ class _Probe:
                             failed.error, failed.search = error, None
                             del searching[number]
                         else:
-                            search.take(epoch, None if isinstance(epoch_end, NoEpochEnd) else epoch_end)
+                            search.take_answer(epoch, None if isinstance(epoch_end, NoEpochEnd) else epoch_end)
 
 
 _Searches: TypeAlias = "dict[str, dict[int, LineageSearch]]"
@@ -275,24 +277,24 @@ _Searches: TypeAlias = "dict[str, dict[int, LineageSearch]]"
 
 
 def _next_requests(searches: _Searches) -> list[Questions]:
-    """Drop the searches that are over. Return the first question of each of the others, then the second one, ..."""
+    """Drop the searches that are over. Return the first questions of all the others, then the second questions, ..."""
     for topic, searching in [*searches.items()]:
         searches[topic] = {number: each for number, each in searching.items() if each.question is not None}
         if not searches[topic]:
             del searches[topic]
-    most = max(1, _QUESTIONS_AT_ONCE // max(1, sum(map(len, searches.values()))))
+    max_questions = max(1, _QUESTIONS_AT_ONCE // max(1, sum(map(len, searches.values()))))
     requests: list[Questions] = []
     for topic, searching in searches.items():
         for number, search in searching.items():
-            for place, epoch in enumerate(search.next_questions(most)):
-                if place == len(requests):
+            for index, epoch in enumerate(search.next_questions(max_questions)):
+                if index == len(requests):
                     requests.append({})
-                requests[place].setdefault(topic, {})[number] = epoch
+                requests[index].setdefault(topic, {})[number] = epoch
     return requests
 
 
 class _Answer:
-    """What one replica answered so far. Mutable, and converted to a row at the end: a gather has a million of them."""
+    """The answers about one replica so far. Mutable and without a dataclass, because a gather has a million of them."""
 
     __slots__ = ("end", "epoch", "error", "last_tiered", "lineage", "local_start", "search", "start")
 
@@ -304,7 +306,7 @@ class _Answer:
         self.last_tiered: int | None = None
         self.search: LineageSearch | None = None
         self.lineage: tuple[EpochEnd, ...] = ()
-        """Of a log whose newest epoch was confirmed, that one."""
+        """The newest epoch, if it was confirmed without a search."""
         self.error: tuple[Cause, str] | None = None
 
     def take_end(self, answers: Sequence[OffsetAnswer], request: str) -> None:

@@ -44,7 +44,7 @@ def ask_all(search: LineageSearch, ask: Callable[[int], EpochEnd | None], limit:
             return count
         assert min(questions) >= 0
         for epoch, answer in [(epoch, ask(epoch)) for epoch in questions]:
-            search.take(epoch, answer)
+            search.take_answer(epoch, answer)
     raise AssertionError(f"still asking after {limit} rounds")
 
 
@@ -152,7 +152,7 @@ def test_where_epochs_are_far_apart_two_are_asked_at_once() -> None:
         questions = search.next_questions(16)
         assert questions == range(newest, newest - 2, -1)
         for epoch in questions:
-            search.take(epoch, EpochEnd(newest - 49, 100 if newest == 1000 else newest // 10))
+            search.take_answer(epoch, EpochEnd(newest - 49, 100 if newest == 1000 else newest // 10))
 
 
 def test_a_log_without_an_end_is_not_asked_about() -> None:
