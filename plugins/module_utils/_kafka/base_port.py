@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The requests of every run: the cluster's metadata, and a topic of our own. ``port`` has all others.
+"""The requests that every run needs: the cluster's metadata and the collection's own topics. ``port`` has all others.
 
-A look at a healthy cluster needs no more, and Ansible packs what a module imports.
+They are apart because a check of a healthy cluster needs no more, and Ansible packs all files that a module imports.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ class BaseKafka:
 
     @property
     def settings(self) -> ConnectionSettings:
-        """The connection settings, for those who open a connection of their own."""
+        """The connection settings, for callers that open a connection of their own."""
         return self.wire.settings
 
     def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
-        """Call ``work`` for every key at once; a BrokerCallError becomes that key's value."""
+        """Call ``work`` for every key in parallel. A BrokerCallError becomes the value."""
         return self.wire.in_parallel(work, keys)
 
     # The cluster and its metadata.
 
     def stale_views(self) -> tuple[str, ...]:
-        """Return a text for each broker whose metadata was found to be old, so that it was not used."""
+        """Return a text for each broker whose metadata was old and therefore not used."""
         return tuple(self.wire.views.stale.values())
 
     def unconfirmed_view(self) -> str:
-        """Return why it is not known whether the metadata that was read last is current; empty where it is."""
+        """Return why it is unknown whether the metadata that was read last is current. Empty if it is current."""
         return self.wire.views.unconfirmed
 
     def seen_leader(self) -> SeenLeader | None:
-        """Return the quorum's leader as it was when this run asked first; None where that is unknown."""
+        """Return the quorum's leader when this run asked first. None if that is unknown."""
         return self.wire.views.seen_leader
 
     def describe_cluster(self) -> Cluster:
@@ -63,7 +63,7 @@ class BaseKafka:
         return describe_cluster(self.wire)
 
     def probe_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
-        """Connect to every registered broker at once and return each one's state."""
+        """Connect to all registered brokers in parallel and return each one's state."""
         return probe_brokers(self.wire, cluster, mentioned)
 
     def probe_broker(self, registration: Registration) -> Broker:
@@ -77,25 +77,25 @@ class BaseKafka:
         return describe_partitions(self.wire, names, span)
 
     def read_partition_states(self, partitions: Collection[TopicPartition]) -> PartitionStates:
-        """Return the state of these partitions, with the missing and the unauthorized ones apart."""
+        """Return the states of these partitions, and which of their topics are hidden."""
         wanted = {*partitions}
         span = (min(wanted), max(wanted)) if wanted else None
         return select_states(self.describe_partitions({each.topic for each in wanted}, span), wanted)
 
     def read_partition_state(self, partition: TopicPartition) -> PartitionState | None:
-        """Return the state of one partition, or None when it does not exist."""
+        """Return the state of one partition, or None if it does not exist."""
         return self.read_partition_states([partition]).state_of(partition)
 
-    # A topic of our own. Its records go over connections apart: no other request may hold up a heartbeat.
+    # Our own topics. Their records have separate connections, so that no other request delays a heartbeat.
 
     def create_topic(self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]) -> str:
-        """Create a topic of one partition on these brokers and return its id (CreateTopics)."""
+        """Create a topic with one partition on these brokers and return its id (CreateTopics)."""
         return topics.create_topic(self.wire, address, name, replicas, config)
 
     def check_topic_creation(
         self, address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]
     ) -> None:
-        """Let the controller check the creation of such a topic, and create nothing (CreateTopics)."""
+        """Let the controller check the creation of such a topic without creating it (CreateTopics)."""
         topics.check_topic_creation(self.wire, address, name, replicas, config)
 
     def create_spread_topic(self, address: Address, topic: topics.NewTopic) -> str:
@@ -114,9 +114,9 @@ class BaseKafka:
         *,
         acks: int = topics.ACKS_ALL,
     ) -> int:
-        """Append records and return the first one's offset, once every in-sync replica has them (Produce)."""
+        """Append records and return the first one's offset when every in-sync replica has them (Produce)."""
         return topics.append_records(self.wire.separate_wire, leader, partition, records, acks=acks)
 
     def read_records(self, leader: Address, topic_id: str, offset: int) -> topics.TopicRecords:
-        """Return the records of partition 0 of this topic from an offset on (Fetch)."""
+        """Return the records of partition 0 of this topic, from an offset on (Fetch)."""
         return topics.read_records(self.wire.separate_wire, leader, topic_id, offset)

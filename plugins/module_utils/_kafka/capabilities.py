@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What our principal may do, and what a broker has. Only reads.
+"""Read which operations our principal may do, and which requests and features a broker supports.
 
-DescribeCluster (API key 60) answers for the cluster, and Metadata (API key 3) for topics, those that do not exist
-included, with bit fields of ACL operations (KIP-430). No RPC returns a broker's release: the requests and the newest
-metadata.version that ApiVersions returns (API key 18, KIP-584) distinguish releases.
+DescribeCluster (API key 60) and Metadata (API key 3) return bit fields of ACL operations (KIP-430): for the cluster,
+and for topics, also for topics that do not exist. No RPC returns a broker's release. The requests and the newest
+metadata.version in ApiVersions (API key 18, KIP-584) distinguish releases.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ _OPERATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class TopicAccess:
-    """What our principal may do with one topic, whether it exists or not."""
+    """The operations on one topic that our principal may do. The topic may not exist."""
 
     operations: frozenset[str]
     """Empty without DESCRIBE, which every other operation on a topic implies."""
     exists: bool | None
-    """None where it is hidden from our principal."""
+    """None if the topic is hidden from our principal."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerCapabilities:
-    """Which requests and features one broker has, and what the cluster has finalized."""
+    """The requests and features that one broker supports, and the features that the cluster has finalized."""
 
     requests: Mapping[int, int]
     """Newest version by API key."""
     supported: Mapping[str, int]
-    """Newest level of each feature."""
+    """Highest level of each feature."""
     finalized: Mapping[str, int]
-    """Level of each feature in this cluster. A feature at level 0 is left out."""
+    """Level of each feature in this cluster. Features at level 0 are left out."""
 
 
 def cluster_operations(wire: Wire) -> frozenset[str]:
@@ -75,7 +75,7 @@ def cluster_operations(wire: Wire) -> frozenset[str]:
 
 
 def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str, TopicAccess]:
-    """Return the access to each named topic, or to every topic that our principal may see. Creates no topic.
+    """Return our principal's access to each of these topics, or to every topic that it may see. Creates no topic.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -100,12 +100,12 @@ def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str
 
 
 def _operations(codes: Collection[int] | None) -> frozenset[str]:
-    """Return the names of what kafka-python reads from a bit field: the numbers of its bits, or None if unknown."""
+    """Return the names of operations. kafka-python decodes a bit field to the numbers of its bits, or to None."""
     return frozenset(name for code, name in _OPERATIONS.items() if code in (codes or ()))
 
 
 def read_capabilities(wire: Wire, address: Address) -> BrokerCapabilities:
-    """Ask one broker.
+    """Ask one broker which requests and features it supports.
 
     Raises BrokerCallError.
     """

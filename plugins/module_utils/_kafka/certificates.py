@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Until when certificates are valid: a listener's, our own, and those of the CAs that we trust. Only reads."""
+"""Read when certificates expire: the listeners' certificates, our own, and those of the CAs that we trust."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Certificate:
 def listener_certificate(settings: ConnectionSettings, address: Address) -> Certificate:
     """Return the certificate that a listener presents. Takes at most one request_timeout_ms.
 
-    Raises BrokerCallError, also when the certificate is not valid, and SettingsError.
+    Raises BrokerCallError, also if the certificate is invalid, and SettingsError.
     """
     context, timeout_s = tls_context(settings), settings.request_timeout_ms / 1000
     try:
@@ -54,7 +54,7 @@ def listener_certificate(settings: ConnectionSettings, address: Address) -> Cert
 
 
 def trusted_certificates(settings: ConnectionSettings) -> list[Certificate]:
-    """Return the CA certificates that the settings name; none where the system's are used.
+    """Return the CA certificates that the settings name. Empty if they use the system's CA certificates.
 
     Raises SettingsError.
     """
@@ -64,7 +64,7 @@ def trusted_certificates(settings: ConnectionSettings) -> list[Certificate]:
 
 
 def own_certificates(settings: ConnectionSettings) -> list[Certificate]:
-    """Return our own certificate and those that lead to its CA; none where we have no certificate.
+    """Return our own certificate and the intermediate ones up to its CA. Empty if we have no certificate.
 
     Raises SettingsError.
     """
@@ -78,7 +78,7 @@ def own_certificates(settings: ConnectionSettings) -> list[Certificate]:
         found = x509.load_pem_x509_certificates(content)
     except NameError:
         raise SettingsError(
-            ["until when our own certificate is valid cannot be read: install the Python library cryptography"]
+            ["the expiry of our own certificate cannot be read: install the Python library cryptography"]
         ) from None
     except ValueError as error:
         raise SettingsError([f"our own certificate cannot be read: {error}"]) from None

@@ -2,10 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Configs of topics, of brokers and of the cluster default (DescribeConfigs, API key 32; IncrementalAlterConfigs, 44).
+"""Read and write configs of topics, brokers and the cluster default.
 
-The resource of the cluster default is a broker with an empty name. A broker's own configs are read from, and written
-to, that broker: it validates what the others cannot. Reads lag writes by some milliseconds.
+DescribeConfigs has API key 32, IncrementalAlterConfigs 44. The resource of the cluster default is a broker with an
+empty name. A broker's own configs are read from and written to that broker: only it can validate them. Reads lag writes
+by some milliseconds.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ with suppress(ImportError):  # a missing library is named before anything is don
 TOPIC = 2
 BROKER = 4
 _SET_ON_TOPIC = 1
-"""DYNAMIC_TOPIC_CONFIG, the source of a value that the topic itself has."""
+"""DYNAMIC_TOPIC_CONFIG, the source of a value that is set on the topic itself."""
 _SOURCES = {_SET_ON_TOPIC: Source.BROKER, 2: Source.BROKER, 3: Source.CLUSTER, 4: Source.STATIC, 5: Source.DEFAULT}
-"""DescribeConfigs' config_source. A topic's own value counts as the resource's own, like a broker's."""
+"""By DescribeConfigs' config_source. A value that is set on the topic itself has the same source as on a broker."""
 _TOPICS_PER_REQUEST = 1000
 _CLUSTER_DEFAULT = ""
 _SET = 0
@@ -40,11 +41,11 @@ _DELETE = 1
 
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
-    """A config as it holds for a topic."""
+    """The effective value of a topic's config."""
 
     value: str | None
     is_own: bool
-    """False where the broker that was asked gives the value, by its own config or by Kafka's default."""
+    """False if the value comes from the config of the broker that was asked, or from Kafka's default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,13 @@ class ConfigEntry:
     """A config as a broker returns it."""
 
     value: str | None
-    """None where it is sensitive."""
+    """None if it is sensitive."""
     is_sensitive: bool
-    """True also for every config that the broker does not know, since it could be a secret."""
+    """Also True for every config that the broker does not know, because it could be a secret."""
 
 
 def topic_configs(wire: Wire, topics: Sequence[str], name: str) -> dict[str, TopicConfig]:
-    """Return one config of each topic. Topics that are hidden from this principal, or do not exist, are left out.
+    """Return one config of each topic. Topics that do not exist or are hidden from our principal are left out.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -73,7 +74,7 @@ def topic_configs(wire: Wire, topics: Sequence[str], name: str) -> dict[str, Top
 
 
 def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:
-    """Return a config of the cluster default; None when it is not set.
+    """Return a config of the cluster default. None if it is not set.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -82,7 +83,7 @@ def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:
 
 
 def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> ConfigEntry | None:
-    """Return a config as one broker has it, default included; None when it is unknown there and not set.
+    """Return the effective value of a broker's config. None if the broker does not know it and it is not set.
 
     Raises BrokerCallError or RequestRefusedError.
     """
@@ -92,10 +93,10 @@ def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> Co
 def read_configs(
     wire: Wire, address: Address | None, kind: int, resource: str, names: Sequence[str]
 ) -> dict[str, Setting]:
-    """Return the named configs of a broker or a topic with where they are from.
+    """Return these configs of a broker or a topic, with their sources.
 
-    A config that is unknown there and not set is left out. A topic's can be asked of any broker: ``address`` is None
-    then.
+    A config that the broker does not know and that is not set is left out. For a topic ``address`` may be None: then
+    any broker is asked.
 
     Raises BrokerCallError (NoBrokerAnswersError without an address) or RequestRefusedError.
     """
@@ -112,11 +113,11 @@ def read_configs(
 
 
 def write_configs(wire: Wire, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
-    """Set configs of a broker or a topic to whole values, or delete them (None), all or none.
+    """Set configs of a broker or a topic, or delete them (None): all or none.
 
-    Never SUBTRACT or APPEND: a broker refuses these for a config that it does not know.
+    Each gets its whole value (SET). A broker refuses APPEND and SUBTRACT for a config that it does not know.
 
-    Raises BrokerCallError: then the outcome is unknown. RequestRefusedError: nothing was changed.
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
     """
     message = IncrementalAlterConfigsRequest
     resource_message = message.AlterConfigsResource
@@ -161,7 +162,7 @@ def _entry(response: Any, name: str) -> ConfigEntry | None:
 
 
 def _configs(response: Any) -> list[Any]:
-    """Return the configs of all resources of an answer. Raises RequestRefusedError where one was refused."""
+    """Return the configs of all resources of an answer. Raises RequestRefusedError if one was refused."""
     for result in response.results:
         if result.error_code:
             raise error_codes.request_refused_error("DescribeConfigs", result.error_code, result.error_message)

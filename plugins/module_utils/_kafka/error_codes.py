@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an error means for the person on call: Kafka's error codes and failed calls of kafka-python. Decides nothing."""
+"""Explain errors to the operator: Kafka's error codes, and exceptions of kafka-python, sockets and TLS."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
     _TIMEOUTS = (kafka_errors.KafkaTimeoutError, kafka_errors.RequestTimedOutError)
 
-    _REFUSALS = (
+    _AUTHORIZATION_ERRORS = (
         kafka_errors.SaslAuthenticationFailedError,
         kafka_errors.UnsupportedSaslMechanismError,
         kafka_errors.IllegalSaslStateError,
         kafka_errors.AuthorizationError,
     )
 
-    _NONSENSE = (
+    _PROTOCOL_ERRORS = (
         kafka_errors.KafkaProtocolError,
         kafka_errors.CorrelationIdError,
         kafka_errors.InvalidReceiveError,
@@ -55,7 +55,7 @@ ELECTION_NOT_NEEDED = 84
 NO_REASSIGNMENT_IN_PROGRESS = 85
 UNKNOWN_TOPIC_ID = 100
 
-# kafka-python has other names for these; ours are those of Kafka's own Errors, whatever a log or a tool shows.
+# kafka-python has other names for these errors. Kafka's logs and tools use these names.
 _RENAMED = {
     UNKNOWN_SERVER_ERROR: "UNKNOWN_SERVER_ERROR",
     NOT_LEADER_OR_FOLLOWER: "NOT_LEADER_OR_FOLLOWER",
@@ -85,13 +85,13 @@ _HINTS = {
     ("OffsetFetch", GROUP_AUTHORIZATION_FAILED): "our principal needs DESCRIBE on the group",
 }
 _PRINTED_REQUEST = "Request Request("
-"""A controller that refuses a principal prints its own request object: 700 characters without a cause."""
+"""A controller that refuses a principal prints its request object as the message: 700 characters without a cause."""
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SYSTEM_ERROR = re.compile(r"\[Errno (\d+)\]|\b(E[A-Z]+)\b")
-"""As Python and kafka-python write an error of the system into their texts."""
+"""How Python and kafka-python write a system error in their messages."""
 _FRAME_LENGTH = re.compile(r"Invalid frame length: (-?\d+)")
 _TLS_ALERT = 0x15
-# Text of OpenSSL or of the socket layer -> what it means. OpenSSL gives no finer types than these texts.
+# Text of OpenSSL or of the socket layer -> its meaning. OpenSSL distinguishes these errors only by text.
 _TLS_TEXTS = (
     ("Hostname mismatch", "the certificate is for another host: check the name in bootstrap_servers"),
     ("IP address mismatch", "the certificate is for another host: check the address in bootstrap_servers"),
@@ -106,17 +106,17 @@ _TLS_TEXTS = (
 
 
 class Stage(Enum):
-    """How far a connection had come when it failed."""
+    """The state of a connection when it failed."""
 
     CONNECTING = "connecting"
     GREETING = "greeting"
-    """Accepted, and not yet answered ApiVersions."""
+    """Connected, but ApiVersions is not answered yet."""
     AUTHENTICATING = "authenticating"
     READY = "ready"
 
 
 def error_name(code: int) -> str:
-    """Return the name of a code, as NOT_LEADER_OR_FOLLOWER for 6; an unknown code keeps its number."""
+    """Return the name of an error code: NOT_LEADER_OR_FOLLOWER for 6, UNKNOWN_ERROR_CODE_999 for an unknown code."""
     known = kafka_errors.kafka_errors.get(code)
     if known is None:
         return f"UNKNOWN_ERROR_CODE_{code}"
@@ -125,19 +125,19 @@ def error_name(code: int) -> str:
 
 
 def describe_error(code: int, message: str | None = None) -> str:
-    """Describe an error for a person: name, number, and the broker's message."""
+    """Return the name and the number of an error, and the broker's message."""
     has_cause = message and not message.startswith(_PRINTED_REQUEST)
     return f"{error_name(code)} (error {code})" + (f": {message}" if has_cause else "")
 
 
 def explain_error(request: str, code: int) -> str:
-    """Describe the error of one object of a request, with the ACL that it means."""
+    """Return the name and the number of an error, and, for an authorization error, the ACL that is missing."""
     hint = _HINTS.get((request, code))
     return describe_error(code) + (f" ({hint})" if hint else "")
 
 
 def request_refused_error(request: str, code: int, message: str | None = None) -> RequestRefusedError:
-    """Return the error for a request that was refused completely. Kafka's own clients retry the transient ones."""
+    """Return the exception for a request that was refused as a whole. Kafka's own clients retry transient ones."""
     return RequestRefusedError(
         request,
         code,
@@ -149,38 +149,38 @@ def request_refused_error(request: str, code: int, message: str | None = None) -
 
 
 def broker_call_error(
-    fault: BaseException, settings: ConnectionSettings, address: str, request: str, stage: Stage
+    error: BaseException, settings: ConnectionSettings, address: str, request: str, stage: Stage
 ) -> BrokerCallError:
-    """Sort an exception of kafka-python, of a socket or of TLS under a Cause, with a hint where there is one."""
-    text = str(fault) or type(fault).__name__
-    cause, detail, hint = _sort(fault, text, settings, stage)
+    """Return the BrokerCallError for an exception of kafka-python, of a socket or of TLS, with its Cause and a hint."""
+    text = str(error) or type(error).__name__
+    cause, detail, hint = _classify(error, text, settings, stage)
     return BrokerCallError(address, cause, detail, request=request, hint=hint)
 
 
-def _sort(fault: BaseException, text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
-    if isinstance(fault, _REFUSALS):
-        return Cause.NOT_AUTHORISED, text, _refusal_hint(settings)
-    if isinstance(fault, _TIMEOUTS) or "timed out" in text:
+def _classify(error: BaseException, text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
+    if isinstance(error, _AUTHORIZATION_ERRORS):
+        return Cause.NOT_AUTHORISED, text, _authorization_hint(settings)
+    if isinstance(error, _TIMEOUTS) or "timed out" in text:
         limit = f"no answer within {settings.request_timeout_ms} ms"
         if stage is Stage.CONNECTING and "Connection timed out" in text:
             return Cause.UNREACHABLE, f"no connection: {limit}", ""
         return Cause.HUNG, f"{limit}, though it accepted the connection", ""
-    if isinstance(fault, kafka_errors.IncompatibleBrokerVersion):
+    if isinstance(error, kafka_errors.IncompatibleBrokerVersion):
         return Cause.ERROR, text, "this collection needs Kafka 3.9 or later"
     tls_hint = _tls_hint(text, settings)
     if tls_hint:
         return Cause.UNREACHABLE, text, tls_hint
-    if isinstance(fault, _NONSENSE):
+    if isinstance(error, _PROTOCOL_ERRORS):
         return Cause.BAD_ANSWER, text, ""
-    return _sort_disconnection(text, settings, stage)
+    return _classify_disconnection(text, settings, stage)
 
 
-def _sort_disconnection(text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
+def _classify_disconnection(text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
     if stage is Stage.CONNECTING:
-        return Cause.UNREACHABLE, _in_words(text), ""
+        return Cause.UNREACHABLE, _system_error_text(text), ""
     if stage is Stage.AUTHENTICATING and settings.uses_sasl:
-        # A broker that refuses credentials answers and closes; kafka-python drops an answer that comes with the close.
-        return Cause.NOT_AUTHORISED, f"{text} while we authenticated", _refusal_hint(settings)
+        # A broker that refuses credentials answers and closes the connection. kafka-python may lose that answer.
+        return Cause.NOT_AUTHORISED, f"{text} while we authenticated", _authorization_hint(settings)
     if stage is Stage.GREETING and not settings.uses_tls:
         return Cause.DISCONNECTED, text, "a port that speaks TLS closes like this: check security_protocol"
     if stage is Stage.READY and not settings.uses_sasl:
@@ -189,17 +189,17 @@ def _sort_disconnection(text: str, settings: ConnectionSettings, stage: Stage) -
     return Cause.DISCONNECTED, text, ""
 
 
-def _in_words(text: str) -> str:
+def _system_error_text(text: str) -> str:
     found = _SYSTEM_ERROR.search(text)
     number = found and (int(found[1]) if found[1] else getattr(errno, found[2], None))
     return os.strerror(number).lower() if number else text
 
 
-def _refusal_hint(settings: ConnectionSettings) -> str:
+def _authorization_hint(settings: ConnectionSettings) -> str:
     if not settings.uses_sasl:
         return "the broker wants authentication: check security_protocol"
     if settings.sasl_mechanism == "GSSAPI":
-        # There is a ticket, and the broker does not say what is wrong with it.
+        # We got a ticket, and the broker does not return why it refuses it.
         return (
             "check the clocks of this host, of the KDC and of the broker, which Kerberos wants within 5 minutes, and "
             "that the broker's keytab has the key that the KDC has"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What can go wrong between us and a broker."""
+"""Errors of settings, credentials and calls to brokers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .._model.run import KafkaOpsError
 class SettingsError(KafkaOpsError):
     """The connection settings cannot be used. Lists every error, not only the first."""
 
-    def __init__(self, faults: Sequence[str]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("the connection settings cannot be used: " + "; ".join(self.faults))
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("the connection settings cannot be used: " + "; ".join(self.problems))
 
 
 class CredentialsError(KafkaOpsError):
-    """No credentials could be had. The message says from where, why, and what to do; it holds no secret."""
+    """Credentials could not be fetched. The message has the source, the cause and the remedy, and no secret."""
 
 
 class BrokerCallError(KafkaOpsError):
-    """One call to one broker brought no usable answer."""
+    """One call to one broker failed, or its answer is unusable."""
 
     def __init__(self, address: str, cause: Cause, detail: str, *, request: str = "", hint: str = "") -> None:
         self.address = address
@@ -37,7 +37,7 @@ class BrokerCallError(KafkaOpsError):
 
 
 class NoBrokerAnswersError(KafkaOpsError):
-    """None of the brokers that could have been asked gave an answer. Never to be read as "no partitions"."""
+    """No broker answered. Never treat this as an empty answer, such as "no partitions"."""
 
     def __init__(self, request: str, failures: Sequence[BrokerCallError]) -> None:
         self.failures = tuple(failures)
@@ -63,7 +63,7 @@ class RequestRefusedError(KafkaOpsError):
     ) -> None:
         self.code = code
         self.is_transient = is_transient
-        """True when the same request may well succeed a moment later."""
+        """True if the same request may succeed a moment later."""
         self.is_outcome_unknown = is_outcome_unknown
-        """True when it may have been carried out: the broker gave up waiting for the controller."""
+        """True if the request may have been executed: the broker stopped waiting for the controller."""
         super().__init__(f"{request} was refused: {described}" + (f" ({hint})" if hint else ""))

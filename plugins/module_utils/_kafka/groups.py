@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who reads and writes partitions: groups with their committed offsets, and open transactions of producers. Only reads.
+"""Read the committed offsets of consumer groups, and the open transactions of producers.
 
-ListGroups has API key 16, OffsetFetch 9 (as of KIP-709), DescribeProducers 61 (KIP-664).
+ListGroups has API key 16, OffsetFetch 9 (with KIP-709), DescribeProducers 61 (KIP-664).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 _GROUPS_PER_REQUEST = 100
-_GROUPS_ASKED_FOR_ALL = 10
-"""In a request. Nobody knows beforehand for how many partitions a group has committed."""
-_MOST_NAMED = 1000
-"""Partitions. A request repeats them for each group, and so does its answer, whether the group read them or not."""
-_LOOK_EVERY_S = 0.2
-_SEVERAL_GROUPS = 8
-_BY_TOPIC_NAME = 9
+_GROUPS_PER_UNLIMITED_REQUEST = 10
+"""For requests about all partitions: it is unknown for how many partitions a group has committed."""
+_MAX_NAMED_PARTITIONS = 1000
+"""A request with partitions repeats them for each group, and so does its answer."""
+_POLL_INTERVAL_S = 0.2
+_FIRST_VERSION_WITH_SEVERAL_GROUPS = 8
+_LAST_VERSION_WITH_TOPIC_NAMES = 9
 _NONE_OPEN = -1
 
 
@@ -43,25 +43,25 @@ class CommittedOffsets:
     """The committed offsets of one group."""
 
     offsets: dict[TopicPartition, int]
-    """Without the partitions that it committed nothing for."""
+    """Only the partitions with a committed offset."""
     error: str = ""
-    """Why partitions are missing; empty where none is."""
+    """Why partitions may be missing. Empty if none is."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction of which a log holds records, and neither a COMMIT nor an ABORT marker."""
+    """A transaction with records in a log, but without a COMMIT or ABORT marker."""
 
     producer_id: int
     start_offset: int
     last_timestamp_ms: int
-    """When its newest record was written, by the producer's clock; -1 when the broker does not return it."""
+    """Time of its newest record, by the producer's clock. -1 if the broker does not return it."""
 
 
 def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> list[str]:
     """Return the groups that this broker coordinates and that our principal may see.
 
-    A coordinator that has just been elected is loading its groups: it is asked again for at most a request's limit.
+    A coordinator that has just been elected is still loading its groups: it is asked again, for one request_timeout_ms.
 
     Raises BrokerCallError or RequestRefusedError.
     """
@@ -70,7 +70,7 @@ def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> 
         response = wire.call(address, ListGroupsRequest())
         if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS or clock.monotonic() >= deadline:
             break
-        clock.sleep(_LOOK_EVERY_S)
+        clock.sleep(_POLL_INTERVAL_S)
     if response.error_code:
         raise error_codes.request_refused_error("ListGroups", response.error_code)
     return sorted(each.group_id for each in response.groups)
@@ -79,10 +79,10 @@ def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> 
 def committed_offsets(
     wire: Wire, coordinator: Address, groups: Sequence[str], partitions: Collection[TopicPartition]
 ) -> dict[str, CommittedOffsets]:
-    """Return what each group committed for these partitions.
+    """Return the offsets that each group committed for these partitions.
 
-    Where they are many, each group is asked for all that it has. Then a broker leaves out topics that our principal may
-    not describe: name only partitions that it has described.
+    For many partitions, the request asks for all partitions of each group. Then the broker leaves out topics that our
+    principal may not describe. So pass only partitions that a broker has described.
 
     Raises BrokerCallError.
     """
@@ -90,17 +90,17 @@ def committed_offsets(
     message = OffsetFetchRequest
     group_message = message.OffsetFetchRequestGroup
     wanted = set(partitions)
-    is_named = len(wanted) <= _MOST_NAMED
+    is_named = len(wanted) <= _MAX_NAMED_PARTITIONS
     topics = [
         group_message.OffsetFetchRequestTopics(name=topic, partition_indexes=numbers)
         for topic, numbers in by_topic(partitions if is_named else ()).items()
     ]
-    for some in in_batches(groups, _GROUPS_PER_REQUEST if is_named else _GROUPS_ASKED_FOR_ALL):
+    for some in in_batches(groups, _GROUPS_PER_REQUEST if is_named else _GROUPS_PER_UNLIMITED_REQUEST):
         request = message(
             groups=[group_message(group_id=group, topics=topics if is_named else None) for group in some],
             require_stable=False,
-            min_version=_SEVERAL_GROUPS,
-            max_version=_BY_TOPIC_NAME,
+            min_version=_FIRST_VERSION_WITH_SEVERAL_GROUPS,
+            max_version=_LAST_VERSION_WITH_TOPIC_NAMES,
         )
         for group in wire.call(coordinator, request).groups:
             found[group.group_id] = _committed(group, wanted)
@@ -128,7 +128,7 @@ def _committed(group: Any, wanted: Collection[TopicPartition]) -> CommittedOffse
 def open_transactions(
     wire: Wire, address: Address, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
-    """Return the open transactions of each replica that this broker holds, leader or not.
+    """Return the open transactions of each of this broker's replicas, leader or not.
 
     Raises BrokerCallError.
     """

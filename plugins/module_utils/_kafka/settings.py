@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The one connection description, from which both Kafka clients are configured. Standard library only."""
+"""The connection settings, from which both Kafka clients are configured. Standard library only."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _PORTS = range(1, 65536)
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
-"""By Java's names. Kafka's own default is both."""
+"""Java's names. Kafka's own default allows both."""
 _LOOPBACK = re.compile(r"localhost|127\.\d+\.\d+\.\d+|::1", re.ASCII)
 DEFAULT_REQUEST_TIMEOUT_MS = 5000
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Address:
-    """Where a listener can be reached."""
+    """The address of a listener."""
 
     host: str
     port: int
@@ -41,12 +41,12 @@ class Address:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionSettings:
-    """How to reach a cluster, and as whom.
+    """How to connect and authenticate to a cluster.
 
-    ``request_timeout_ms`` limits one attempt at one broker, connecting and authenticating included; whoever can ask
-    another broker then does. Names follow kafka-python where it has one. Secrets stay out of ``repr``.
+    ``request_timeout_ms`` limits one attempt at one broker, including connecting and authenticating. Names are those of
+    kafka-python if it has the option. ``repr`` shows no secret.
 
-    Raises SettingsError with every fault found.
+    Raises SettingsError with every problem.
     """
 
     bootstrap_servers: tuple[Address, ...]
@@ -58,9 +58,9 @@ class ConnectionSettings:
     sasl_kerberos_domain_name: str | None = None
     sasl_kerberos_principal: str | None = None
     sasl_kerberos_keytab: str | None = None
-    """Path of a file with the keys of ``sasl_kerberos_principal``; without it the ticket cache is used."""
+    """Path of a file with the keys of ``sasl_kerberos_principal``. Without it, the ticket cache is used."""
     sasl_kerberos_ticket_cache: str | None = None
-    """Path of a ticket cache, instead of the default one."""
+    """Path of a ticket cache other than the default one."""
     sasl_oauthbearer_token: str | None = field(default=None, repr=False)
     sasl_oauthbearer_token_endpoint_url: str | None = None
     sasl_oauthbearer_client_id: str | None = None
@@ -72,7 +72,7 @@ class ConnectionSettings:
     sasl_oauthbearer_ca_pem: str | None = None
     """CA certificates of the token endpoint, as PEM text."""
     sasl_oauthbearer_allow_http: bool = False
-    """Whether the client's secret may go to a token endpoint over plain http, to another host than this one."""
+    """Whether the client secret may be sent to another host over plain http."""
     sasl_aws_profile: str | None = None
     ssl_cafile: str | None = None
     ssl_certfile: str | None = None
@@ -81,20 +81,20 @@ class ConnectionSettings:
     ssl_ca_pem: str | None = None
     """CA certificates as PEM text, instead of ``ssl_cafile``."""
     ssl_certificate_pem: str | None = None
-    """Our certificate and those that lead to its CA, as PEM text, instead of ``ssl_certfile``."""
+    """Our certificate and the intermediate ones up to its CA, as PEM text, instead of ``ssl_certfile``."""
     ssl_key_pem: str | None = field(default=None, repr=False)
-    """The key of ``ssl_certificate_pem`` as PEM text, encrypted with ``ssl_key_password`` if it is encrypted."""
+    """The key of ``ssl_certificate_pem`` as PEM text. If it is encrypted, ``ssl_key_password`` decrypts it."""
     ssl_min_version: str = "TLSv1.2"
     ssl_max_version: str = "TLSv1.3"
     ssl_ciphers: str | None = None
-    """The cipher suites for TLS 1.2, in OpenSSL's words."""
+    """The cipher suites for TLS 1.2, with OpenSSL's names."""
     ssl_check_hostname: bool = True
     request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS
 
     def __post_init__(self) -> None:
-        faults = [*self._faults()]
-        if faults:
-            raise SettingsError(faults)
+        problems = [*self._problems()]
+        if problems:
+            raise SettingsError(problems)
 
     @property
     def uses_tls(self) -> bool:
@@ -104,17 +104,17 @@ class ConnectionSettings:
     def uses_sasl(self) -> bool:
         return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
 
-    def _faults(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[str]:
         if not self.bootstrap_servers:
             yield "bootstrap_servers is empty: name at least one broker as host:port"
         if self.security_protocol not in SECURITY_PROTOCOLS:
             yield f"security_protocol {self.security_protocol!r} is none of {', '.join(SECURITY_PROTOCOLS)}"
         if self.request_timeout_ms <= 0:
             yield f"request_timeout_ms is {self.request_timeout_ms}, which is not above 0"
-        yield from self._sasl_faults()
-        yield from self._tls_faults()
+        yield from self._sasl_problems()
+        yield from self._tls_problems()
 
-    def _sasl_faults(self) -> Iterator[str]:
+    def _sasl_problems(self) -> Iterator[str]:
         if not self.uses_sasl:
             if self.sasl_mechanism:
                 yield (
@@ -125,7 +125,7 @@ class ConnectionSettings:
         if self.sasl_mechanism not in SASL_MECHANISMS:
             yield f"sasl_mechanism {self.sasl_mechanism!r} is none of {', '.join(SASL_MECHANISMS)}"
         elif self.sasl_mechanism == "OAUTHBEARER":
-            yield from self._oauth_faults()
+            yield from self._oauth_problems()
         elif self.sasl_mechanism == "GSSAPI":
             if self.sasl_kerberos_keytab and not self.sasl_kerberos_principal:
                 yield "sasl_kerberos_keytab is given without sasl_kerberos_principal"
@@ -137,14 +137,14 @@ class ConnectionSettings:
         elif not (self.sasl_username and self.sasl_password):
             yield f"{self.sasl_mechanism} needs sasl_username and sasl_password"
 
-    def _oauth_faults(self) -> Iterator[str]:
+    def _oauth_problems(self) -> Iterator[str]:
         if self.sasl_oauthbearer_token:
             return
         url = urllib.parse.urlsplit(self.sasl_oauthbearer_token_endpoint_url or "")
         if url.scheme == "file":
             return
-        by_client = (url.netloc, self.sasl_oauthbearer_client_id, self.sasl_oauthbearer_client_secret)
-        if not all(by_client):
+        required = (url.netloc, self.sasl_oauthbearer_client_id, self.sasl_oauthbearer_client_secret)
+        if not all(required):
             yield (
                 "OAUTHBEARER needs sasl_oauthbearer_token, or sasl_oauthbearer_token_endpoint_url with "
                 "sasl_oauthbearer_client_id and sasl_oauthbearer_client_secret"
@@ -161,7 +161,7 @@ class ConnectionSettings:
                 "use https, or set sasl_oauthbearer_allow_http"
             )
 
-    def _tls_faults(self) -> Iterator[str]:
+    def _tls_problems(self) -> Iterator[str]:
         files = {"ssl_cafile": self.ssl_cafile, "ssl_certfile": self.ssl_certfile, "ssl_keyfile": self.ssl_keyfile}
         given = {name: path for name, path in files.items() if path}
         if given and not self.uses_tls:
@@ -180,34 +180,34 @@ class ConnectionSettings:
 
 
 def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
-    """Make settings of plain values; ``bootstrap_servers`` is a string or a list of strings, None means "not given".
+    """Make settings from options. ``bootstrap_servers`` is a string or a list of strings. None means "not given".
 
-    Raises SettingsError with every fault found.
+    Raises SettingsError with every problem.
     """
     known = {each.name for each in dataclasses.fields(ConnectionSettings)}
     given = {name: value for name, value in options.items() if name in known and value is not None}
     servers = given.get("bootstrap_servers", ())
     addresses: list[Address] = []
-    faults: list[str] = []
+    problems: list[str] = []
     for text in [servers] if isinstance(servers, str) else map(str, servers):
         try:
             addresses += parse_addresses(text)
-        except ValueError as fault:
-            faults.append(f"bootstrap_servers: {fault}")
-    if not faults:
+        except ValueError as error:
+            problems.append(f"bootstrap_servers: {error}")
+    if not problems:
         return ConnectionSettings(**given | {"bootstrap_servers": tuple(addresses)})
     try:
-        # Any address will do here: what else is wrong is to be reported at the same time.
+        # Any address will do: this finds all other problems, to report them at the same time.
         ConnectionSettings(**given | {"bootstrap_servers": (Address("", 0),)})
-    except SettingsError as others:
-        faults += others.faults
-    raise SettingsError(faults)
+    except SettingsError as error:
+        problems += error.problems
+    raise SettingsError(problems)
 
 
 def parse_addresses(text: str) -> list[Address]:
-    """Read a comma-separated list as in ``bootstrap.servers``; a ``PROTOCOL://`` prefix is allowed and ignored.
+    """Parse a comma-separated list as in ``bootstrap.servers``. A ``PROTOCOL://`` prefix is allowed and ignored.
 
-    Raises ValueError, for the first entry that is no address.
+    Raises ValueError for the first entry that is not an address.
     """
     return [_parse_address(entry.strip()) for entry in text.split(",") if entry.strip()]
 

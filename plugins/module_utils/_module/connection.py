@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parts of a module's arguments, and the part that every module has: how to connect to brokers and to controllers.
+"""Define the options for connections to brokers and controllers, and make connection settings from them.
 
 The doc fragments ``kafka`` and ``controllers`` describe the options.
 """
@@ -23,7 +23,7 @@ from .._kafka.settings import (
     settings_from,
 )
 
-# What most runs do without is imported where it is needed.
+# Imports that most runs do not need are inside functions.
 # ruff: noqa: PLC0415
 
 Names = Sequence[Sequence[str]]
@@ -31,7 +31,7 @@ Names = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """Options and the rules between them, in AnsibleModule's own words. Parts are added up with ``+``."""
+    """Options and the rules between them, as arguments of AnsibleModule. Combine them with ``+``."""
 
     argument_spec: Mapping[str, Any]
     mutually_exclusive: Names = field(default=())
@@ -53,7 +53,7 @@ class Arguments:
         }
 
 
-# No option has a default here: a value of command_config would lose against it.
+# No option has a default here, because a default would override the value in command_config.
 _OPTIONS = {
     "bootstrap_servers": {"type": "list", "elements": "str"},
     "command_config": {"type": "path"},
@@ -82,7 +82,7 @@ _OPTIONS = {
 
 
 def connection_arguments(*instead: str) -> Arguments:
-    """Return the connection options; one must be given, or else one of the options that are named here."""
+    """Return the connection options. ``bootstrap_servers``, ``command_config`` or one of ``instead`` is required."""
     return Arguments(argument_spec=_OPTIONS, required_one_of=[("bootstrap_servers", "command_config", *instead)])
 
 
@@ -96,9 +96,9 @@ CONTROLLERS = Arguments(
 
 
 def connection_settings(params: Mapping[str, Any]) -> ConnectionSettings:
-    """Return the settings that a module's parameters describe. Opens no connection.
+    """Return the connection settings for the brokers, from a module's parameters. Opens no connection.
 
-    Raises SettingsError with every fault.
+    Raises SettingsError with every problem.
     """
     given = {name: params[name] for name in _OPTIONS if params[name] is not None}
     if "command_config" in given:
@@ -109,9 +109,9 @@ def connection_settings(params: Mapping[str, Any]) -> ConnectionSettings:
 
 
 def controller_settings(params: Mapping[str, Any]) -> ConnectionSettings | None:
-    """Return how to connect to the controllers; None where that is as to the brokers. Opens no connection.
+    """Return the connection settings for the controllers. None if they are the brokers' settings. Opens no connection.
 
-    Raises SettingsError with everything that is wrong.
+    Raises SettingsError with every problem.
     """
     if not params["controllers_command_config"]:
         return None
@@ -128,11 +128,11 @@ def controller_settings(params: Mapping[str, Any]) -> ConnectionSettings | None:
 
 
 def controller_addresses(params: Mapping[str, Any]) -> tuple[Address, ...]:
-    """Return the controllers to ask directly, none when none is given. Opens no connection.
+    """Return the addresses of the controllers to ask directly. Empty if none is given. Opens no connection.
 
     Raises SettingsError.
     """
     try:
         return tuple(address for text in params["bootstrap_controllers"] or () for address in parse_addresses(text))
-    except ValueError as fault:
-        raise SettingsError([f"bootstrap_controllers: {fault}"]) from None
+    except ValueError as error:
+        raise SettingsError([f"bootstrap_controllers: {error}"]) from None

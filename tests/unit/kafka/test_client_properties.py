@@ -33,7 +33,7 @@ def faults(directory: Path, content: str | bytes, **explicit: Any) -> tuple[str,
     with pytest.raises(SettingsError) as caught:
         read(directory, content, **explicit)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
-    return caught.value.faults
+    return caught.value.problems
 
 
 def test_without_a_file_only_given_options_count() -> None:
@@ -311,4 +311,4 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> 
     for path, why in (tmp_path / "absent", "No such file or directory"), (tmp_path, "Is a directory"):
         with pytest.raises(SettingsError) as caught:
             with_command_config({"command_config": str(path)})
-        assert caught.value.faults == (f"command_config {path} cannot be read: {why}",)
+        assert caught.value.problems == (f"command_config {path} cannot be read: {why}",)

@@ -42,7 +42,7 @@ def faults_of(**options: Any) -> tuple[str, ...]:
     with pytest.raises(SettingsError) as caught:
         settings_from(options)
     assert SECRET not in str(caught.value)
-    return caught.value.faults
+    return caught.value.problems
 
 
 @pytest.mark.parametrize("servers", ["one:1,[::1]:2", ["one:1", "[::1]:2"], ["one:1,[::1]:2"]])
@@ -160,8 +160,8 @@ described = st.fixed_dictionaries(
 def test_settings_survive_the_way_to_a_task(options: dict[str, Any]) -> None:
     try:
         settings = settings_from(options)
-    except SettingsError as fault:
-        assert fault.faults  # noqa: PT017 - most descriptions make no sense; those must say why
+    except SettingsError as error:
+        assert error.problems  # noqa: PT017 - most descriptions make no sense; those must say why
         return
     with temporary_settings_reference(settings) as path:
         assert read_settings_reference(path) == settings
