@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The connection description in the words of each client: its configuration, the TLS context, and the credentials.
+"""Make each Kafka client's configuration, TLS context and credentials from the connection settings.
 
-Standard library only, so that it works in Spark's tasks too. Credentials that have to be fetched first are a token, a
-ticket or AWS keys. kafka-python asks for them on the one I/O thread, where waiting for another server would hold up
-every connection. So they are fetched before, by the thread that wants to call a broker, once for the whole process.
+Standard library only, so that it works in Spark's tasks too. Tokens, Kerberos tickets and AWS keys are fetched before
+they are needed, by the thread that calls a broker, once for the whole process. kafka-python would fetch them on the one
+I/O thread and delay every connection.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .errors import SettingsError
 from .private_files import private_file
 from .settings import ConnectionSettings
 
-# Credentials are imported only where needed: most runs authenticate with a password, or not at all.
+# Credentials are imported inside functions: most runs authenticate with a password, or not at all.
 # ruff: noqa: PLC0415
 
 CLIENT_ID = "kafkaops.recovery"
 _NOT_IN_LIBRDKAFKA = ("GSSAPI", "AWS_MSK_IAM")
 MAX_FRAME_BYTES = 100_000_000
-"""A longer answer is taken for nonsense. Kafka's own limit for requests is the same."""
+"""A longer answer is an error. Kafka's own limit for requests is the same."""
 
 
 def kafka_python_config(settings: ConnectionSettings) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def kafka_python_config(settings: ConnectionSettings) -> dict[str, Any]:
 def librdkafka_config(settings: ConnectionSettings) -> dict[str, Any]:
     """Return the configuration of confluent-kafka, bootstrap servers included.
 
-    Raises SettingsError: this mechanism is not in the confluent-kafka that PyPI has.
+    Raises SettingsError: PyPI's confluent-kafka is built without this mechanism.
     """
     if settings.uses_sasl and settings.sasl_mechanism in _NOT_IN_LIBRDKAFKA:
         raise SettingsError(
@@ -87,7 +87,7 @@ def librdkafka_config(settings: ConnectionSettings) -> dict[str, Any]:
             "sasl.password": settings.sasl_password,
         }
         if settings.sasl_mechanism == "OAUTHBEARER":
-            # The same token as kafka-python's, so that both clients are the same principal.
+            # Both clients use one token, so that they are the same principal.
             from .oauth import OAuthCredentials
 
             config["oauth_cb"] = OAuthCredentials(settings).librdkafka_token
@@ -97,7 +97,7 @@ def librdkafka_config(settings: ConnectionSettings) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def tls_context(settings: ConnectionSettings) -> ssl.SSLContext:
-    """Return the context for these settings; one for all connections, because reading the system's CAs takes a while.
+    """Return the TLS context for these settings. It is cached, because reading the system's CAs is slow.
 
     Raises SettingsError: a certificate or key cannot be used.
     """
@@ -108,11 +108,11 @@ def tls_context(settings: ConnectionSettings) -> ssl.SSLContext:
     if settings.ssl_ciphers:
         context.set_ciphers(settings.ssl_ciphers)
     try:
-        _trust(context, settings)
+        _load_trusted_certificates(context, settings)
     except OSError as error:
         raise SettingsError([f"{settings.ssl_cafile or 'the trust store'} cannot be used: {_cause(error)}"]) from None
     try:
-        _identify(context, settings)
+        _load_own_certificate(context, settings)
     except (OSError, ValueError) as error:
         where = settings.ssl_keyfile or settings.ssl_certfile or "the key store"
         raise SettingsError([f"the certificate and key in {where} cannot be used: {_cause(error)}"]) from None
@@ -123,18 +123,18 @@ def _tls_version(name: str) -> ssl.TLSVersion:
     return ssl.TLSVersion[name.replace(".", "_")]
 
 
-def _trust(context: ssl.SSLContext, settings: ConnectionSettings) -> None:
+def _load_trusted_certificates(context: ssl.SSLContext, settings: ConnectionSettings) -> None:
     if settings.ssl_cafile or settings.ssl_ca_pem:
         context.load_verify_locations(settings.ssl_cafile, cadata=settings.ssl_ca_pem)
     else:
         context.load_default_certs()
 
 
-def _identify(context: ssl.SSLContext, settings: ConnectionSettings) -> None:
+def _load_own_certificate(context: ssl.SSLContext, settings: ConnectionSettings) -> None:
     was_asked = False
 
     def password() -> str:
-        # Always an answer: without one OpenSSL would ask the terminal, and wait.
+        # Without a return value OpenSSL would ask on the terminal, and wait.
         nonlocal was_asked
         was_asked = True
         return settings.ssl_key_password or ""
@@ -160,23 +160,23 @@ def _cause(error: Exception) -> str:
 
 
 class Credentials(Protocol):
-    """Credentials that are fetched."""
+    """Credentials that must be fetched from another server."""
 
     def prepare(self, host: str, timeout_s: float, *, is_connected: bool) -> None:
-        """Fetch what a connection to this host needs, if that is not there yet. Blocks, up to ``timeout_s`` seconds.
+        """Fetch the credentials for a connection to this host, unless they are valid. Takes at most ``timeout_s``.
 
-        ``is_connected`` says that the connection exists, and may only have to authenticate again later (KIP-368).
+        ``is_connected``: the connection exists, and may have to authenticate again later (KIP-368).
 
         Raises CredentialsError.
         """
 
     def kafka_python_config(self) -> dict[str, Any]:
-        """Return what kafka-python's configuration needs for them."""
+        """Return the part of kafka-python's configuration that refers to them."""
 
 
 @lru_cache(maxsize=4)
 def credentials_for(settings: ConnectionSettings) -> Credentials | None:
-    """Return what is fetched for these settings, one for the whole process; None where nothing is.
+    """Return the credentials for these settings, one for the whole process. None if none must be fetched.
 
     Raises SettingsError: a library that this mechanism needs is missing.
     """

@@ -2,14 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the Java client's properties file that operators already own (``--command-config``).
+"""Read a properties file of Kafka's Java client (``--command-config``).
 
-The rule: a file that Kafka's own tools accept works here unchanged. What cannot be obeyed is refused by name, and all
-refusals come at once. What does not change how or as whom we connect is ignored, as Kafka's tools do.
+A file that Kafka's own tools accept works here unchanged. Properties that cannot be supported are refused by name, all
+of them at once. Properties that do not affect connecting or authenticating are ignored, as in Kafka's tools.
 
-``${provider:path:key}`` is replaced as by Kafka's own FileConfigProvider (KIP-297), EnvVarConfigProvider (KIP-887) and
-DirectoryConfigProvider (KIP-421). Where Kafka leaves such a reference as it is, and then sends it to the broker as a
-password, it is refused.
+``${provider:path:key}`` is replaced like Kafka's own FileConfigProvider (KIP-297), EnvVarConfigProvider (KIP-887) and
+DirectoryConfigProvider (KIP-421) do. A reference that cannot be replaced is refused: Kafka would send the reference
+itself to the broker as a password.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ with suppress(ImportError):  # a missing library is named before anything is don
     import javaproperties
 
 
-_OBEYED = frozenset(
+_SUPPORTED = frozenset(
     {
         "security.protocol",
         "ssl.cipher.suites",
@@ -60,7 +60,7 @@ _OBEYED = frozenset(
     }
 )
 _WITHOUT_EFFECT = (
-    # When Java's own login thread renews, and how it waits: each run here is short, and has limits of its own.
+    # Renewals and timeouts of Java's own login thread: runs here are short, and have their own limits.
     "sasl.kerberos.kinit.cmd",
     "sasl.kerberos.min.time.before.relogin",
     "sasl.kerberos.ticket.renew.",
@@ -68,14 +68,14 @@ _WITHOUT_EFFECT = (
     "sasl.login.read.timeout.ms",
     "sasl.login.refresh.",
     "sasl.login.retry.",
-    # How Java checks a token before it sends it; the broker checks it anyway.
+    # Java's checks of a token before it is sent: the broker checks it anyway.
     "sasl.oauthbearer.clock.skew.seconds",
     "sasl.oauthbearer.expected.",
     "sasl.oauthbearer.jwks.",
     "sasl.oauthbearer.scope.claim.name",
     "sasl.oauthbearer.sub.claim.name",
     "ssl.secure.random.implementation",
-    # A broker's properties, in a file that both use.
+    # Properties of brokers, in a file for both.
     "sasl.enabled.mechanisms",
     "sasl.kerberos.principal.to.local.rules",
     "sasl.mechanism.controller.protocol",
@@ -94,9 +94,9 @@ _ONLY_WITH_DEFAULT = {
     "ssl.protocol": ("TLS", "TLSv1.2", "TLSv1.3"),
     "ssl.trustmanager.algorithm": ("PKIX", "SunX509"),
 }
-"""Values that mean to Java what is done here anyway; class names without their package."""
-_CONNECTS = ("client.dns.lookup", "sasl.", "security.", "ssl.")
-"""How the names of all properties begin that say how or as whom to connect."""
+"""The values whose effect in Java is what this collection always does. Class names are without their package."""
+_CONNECTION_PREFIXES = ("client.dns.lookup", "sasl.", "security.", "ssl.")
+"""All properties that affect connecting or authenticating begin like this."""
 _REFERENCE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
 _MAX_SECRET_FILE_BYTES = 1_000_000
@@ -106,23 +106,23 @@ _Lookup = Callable[[str, str], str]
 
 
 class _ProviderError(KafkaOpsError):
-    """A value cannot be looked up. The message holds no value."""
+    """A value cannot be looked up. The message contains no value."""
 
 
 def with_command_config(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Add what the file named by ``command_config`` says to options given outright, which win.
+    """Return the options with those of the file ``command_config`` added. Options override the file.
 
-    Raises SettingsError with everything that cannot be read or obeyed, by the names of the properties.
+    Raises SettingsError with the names of all properties that cannot be read or supported.
     """
     explicit = {name: value for name, value in options.items() if value is not None}
     path = explicit.pop("command_config", None)
     if not path:
         return explicit
-    found, refusals = _translated(_load(path), explicit)
+    found, refusals = _translate(_load(path), explicit)
     if refusals:
         raise SettingsError([f"{path}: {refusal}" for refusal in refusals])
     if "ssl_key_pem" in found:
-        # The key was opened with this password, and is encrypted with another one now.
+        # This password opened the key store. The key is now encrypted with another one.
         explicit.pop("ssl_key_password", None)
     return {**found, **explicit}
 
@@ -134,21 +134,21 @@ def _load(path: str) -> dict[str, str]:
     except OSError as error:
         raise SettingsError([f"command_config {path} cannot be read: {error.strerror or 'unreadable'}"]) from None
     except ValueError:
-        # The error may quote the line, and the line may contain a password.
+        # The error may quote a line with a password.
         raise SettingsError([f"command_config {path} cannot be read: it is not a Java properties file"]) from None
 
 
-def _translated(loaded: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _translate(loaded: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     resolved, refusals = resolve(loaded)
-    # Kafka takes the spaces around a value away, and so must we: one at the end of a line is easily overlooked.
+    # Strip spaces around values, as Kafka does.
     properties = {name: value.strip() for name, value in resolved.items()}
-    refusals += _unusable(properties)
+    refusals += _find_unsupported(properties)
     protocol = str(explicit.get("security_protocol") or properties.get("security.protocol") or "PLAINTEXT").upper()
     options: dict[str, Any] = {"security_protocol": protocol}
     if properties.get("bootstrap.servers"):
         options["bootstrap_servers"] = properties["bootstrap.servers"]
-    refusals += _request_timeout(properties, options)
-    # For other protocols Kafka ignores these properties, whatever they say.
+    refusals += _read_request_timeout(properties, options)
+    # Kafka ignores the properties of other protocols.
     if protocol in ("SSL", "SASL_SSL"):
         more, refused = tls_options(properties, explicit)
         options, refusals = options | more, [*refusals, *refused]
@@ -158,39 +158,44 @@ def _translated(loaded: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple
     return options, refusals
 
 
-def _unusable(properties: Mapping[str, str]) -> Iterator[str]:
+def _find_unsupported(properties: Mapping[str, str]) -> Iterator[str]:
     for name, value in properties.items():
-        if not value or not name.startswith(_CONNECTS) or name in _OBEYED or name.startswith(_WITHOUT_EFFECT):
+        if (
+            not value
+            or not name.startswith(_CONNECTION_PREFIXES)
+            or name in _SUPPORTED
+            or name.startswith(_WITHOUT_EFFECT)
+        ):
             continue
         accepted = _ONLY_WITH_DEFAULT.get(name)
         if accepted is None:
             yield f"{name} is not known here, and may say how to connect: correct its name, or remove it"
         elif value not in accepted and value.rpartition(".")[2] not in accepted:
-            yield f"{name} is {value}, which cannot be obeyed here: only {', '.join(accepted)}"
+            yield f"{name} is {value}, which is not supported here: only {', '.join(accepted)}"
 
 
-def _request_timeout(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+def _read_request_timeout(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
     text = properties.get("request.timeout.ms")
     if text is None:
         return
     if text.isascii() and text.isdecimal():
         options["request_timeout_ms"] = int(text)
     else:
-        yield f"request.timeout.ms is {text!r}, which is no number of milliseconds"
+        yield f"request.timeout.ms is {text!r}, which is not a number of milliseconds"
 
 
 def resolve(
     properties: Mapping[str, str], environment: Mapping[str, str] | None = None
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the properties with every reference replaced, and why any could not be.
+    """Return the properties with every reference replaced, and the errors of references that could not be replaced.
 
-    Kafka does not replace what a replaced value refers to in turn, and neither is it done here.
+    As in Kafka, references inside a replaced value stay as they are.
     """
     refusals: list[str] = []
     lookups: dict[str, _Lookup] = {}
     for name in filter(None, map(str.strip, properties.get("config.providers", "").split(","))):
         try:
-            lookups[name] = _lookup(name, properties, os.environ if environment is None else environment)
+            lookups[name] = _make_lookup(name, properties, os.environ if environment is None else environment)
         except _ProviderError as error:
             refusals.append(str(error))
 
@@ -199,13 +204,13 @@ def resolve(
         resolved[name] = value
         if not name.startswith("config.providers"):
             try:
-                resolved[name] = _REFERENCE.sub(lambda found: _replaced(found, lookups), value)
+                resolved[name] = _REFERENCE.sub(lambda found: _look_up(found, lookups), value)
             except _ProviderError as error:
                 refusals.append(f"{name}: {error}")
     return resolved, refusals
 
 
-def _replaced(found: re.Match[str], lookups: Mapping[str, _Lookup]) -> str:
+def _look_up(found: re.Match[str], lookups: Mapping[str, _Lookup]) -> str:
     provider, path, key = found[1], found[2] or "", found[3]
     if provider not in lookups:
         raise _ProviderError(
@@ -215,16 +220,16 @@ def _replaced(found: re.Match[str], lookups: Mapping[str, _Lookup]) -> str:
     return lookups[provider](path, key)
 
 
-def _lookup(name: str, properties: Mapping[str, str], environment: Mapping[str, str]) -> _Lookup:
+def _make_lookup(name: str, properties: Mapping[str, str], environment: Mapping[str, str]) -> _Lookup:
     class_name = properties.get(f"config.providers.{name}.class", "").strip()
     allowed = _allowed_paths(properties.get(f"config.providers.{name}.param.allowed.paths", ""))
     if class_name == f"{_PACKAGE}FileConfigProvider":
-        return lambda path, key: _from_file(_checked(path, allowed), key)
+        return lambda path, key: _read_from_file(_check_path(path, allowed), key)
     if class_name == f"{_PACKAGE}DirectoryConfigProvider":
-        return lambda path, key: _from_directory(_checked(path, allowed), key)
+        return lambda path, key: _read_from_directory(_check_path(path, allowed), key)
     if class_name == f"{_PACKAGE}EnvVarConfigProvider":
         pattern = properties.get(f"config.providers.{name}.param.allowlist.pattern", "").strip() or ".*"
-        return lambda path, key: _from_environment(path, key, pattern, environment)
+        return lambda path, key: _read_from_environment(path, key, pattern, environment)
     raise _ProviderError(
         f"config.providers.{name}.class is {class_name or 'not set'}: only Kafka's FileConfigProvider, "
         "EnvVarConfigProvider and DirectoryConfigProvider can be used here; give what it would return as an option of "
@@ -236,17 +241,17 @@ def _allowed_paths(text: str) -> list[Path]:
     return [Path(each.strip()) for each in text.split(",") if each.strip()]
 
 
-def _checked(path: str, allowed: list[Path]) -> Path:
+def _check_path(path: str, allowed: list[Path]) -> Path:
     if not path:
         raise _ProviderError("its reference to a config provider names no path")
-    # Kafka compares the path after taking ".." out of it, and follows no links.
+    # As Kafka: resolve "..", but follow no links.
     wanted = Path(os.path.normpath(path))
     if allowed and not any(wanted.is_relative_to(each) for each in allowed):
         raise _ProviderError(f"{path} is not below a path in the config provider's allowed.paths")
     return wanted
 
 
-def _from_file(path: Path, key: str) -> str:
+def _read_from_file(path: Path, key: str) -> str:
     try:
         with path.open("rb") as file:
             values: dict[str, str] = javaproperties.load(file)
@@ -259,10 +264,10 @@ def _from_file(path: Path, key: str) -> str:
     return values[key]
 
 
-def _from_directory(path: Path, key: str) -> str:
+def _read_from_directory(path: Path, key: str) -> str:
     file = path / key
     try:
-        # As Kafka: a file of this directory itself, and nothing that a name with a slash would lead to.
+        # As Kafka: only a file in this directory itself.
         if "/" in key or not file.is_file():
             raise _ProviderError(f"there is no file {key!r} in the directory {path}")
         if file.stat().st_size > _MAX_SECRET_FILE_BYTES:
@@ -273,7 +278,7 @@ def _from_directory(path: Path, key: str) -> str:
         raise _ProviderError(f"{file} cannot be read: {cause}") from None
 
 
-def _from_environment(path: str, key: str, pattern: str, environment: Mapping[str, str]) -> str:
+def _read_from_environment(path: str, key: str, pattern: str, environment: Mapping[str, str]) -> str:
     if path:
         raise _ProviderError("an EnvVarConfigProvider takes no path: write ${provider:NAME}")
     try:

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What messages are made of: partitions grouped by topic, batches, Uuids, a Fetch request, definitions of new messages.
+"""Make parts of messages: partitions by topic, batches, Uuids, Fetch requests, and definitions of new messages.
 
-Messages that kafka-python does not have are made from Kafka's own definitions. A definition is what a
-``common/message/*.json`` of the kafka-clients jar holds, as a Python dict: AnsiballZ packs only Python files. A message
-class carries it in ``definition``:
+Messages that kafka-python lacks are made from Kafka's own definitions: the content of a ``common/message/*.json`` in
+the kafka-clients jar, as a Python dict, because AnsiballZ packs only Python files. It is a message class'
+``definition``:
 
     class FrobnicateRequest(ApiMessage, metaclass=DefinedMessage):
         definition = defined(4711, "FrobnicateRequest", [field("Strength", "int32")])
@@ -31,31 +31,31 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from kafka.protocol.schemas import StructField
 
     class DefinedMessage(type(ApiMessage)):  # type: ignore[misc]  # kafka-python has no types for its metaclass
-        """kafka-python's metaclass of messages; it takes the definition from the class, not from its resources."""
+        """kafka-python's metaclass of messages, with the definition from the class, not from kafka-python's files."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any], **options: Any) -> Any:
             definition: Mapping[str, Any] | None = attributes.get("definition")
-            if definition is None:  # the class of one version of a message, which inherits everything
+            if definition is None:  # a class for one version of a message inherits its definition
                 return super().__new__(cls, name, bases, attributes, **options)
             attributes |= {"_json": definition, "_struct": StructField(definition)}
-            # JsonSchemaData.__new__ would look for a resource named like the class.
+            # JsonSchemaData.__new__ would look for a file named like the class.
             return super(JsonSchemaData, cls).__new__(cls, name, bases, attributes, **options)
 
 
 PARTITIONS_PER_REQUEST = 1000
-"""KIP-966's limit. The controller takes at most 10,000 records for one user operation, which this stays well below."""
+"""KIP-966's limit. The controller writes at most 10,000 records for one request, and this stays well below."""
 _UUID = re.compile("[A-Za-z0-9_-]{22}")
 CONSUMER = -1
-"""The replica id of a consumer: reads up to the high watermark. Never send an id >= 0, which is a follower's."""
+"""The replica id of a consumer: it reads up to the high watermark. An id >= 0 would be a follower's: never send one."""
 FUTURE_REPLICA = -3
 """Kafka's own id of a replica that moves to another log directory.
 
-It reads up to the log end offset, from a replica that does not lead, too. A consumer, and Kafka's debugging consumer
-(-2), get nothing above the high watermark, and no error. A follower that loses its leader may not have learnt the last
-one, and a broker that was killed starts with the one that it wrote down last.
+With it a broker returns records up to the log end offset, also if it is not the leader. A consumer, and Kafka's
+debugging consumer (-2), get no records above the high watermark, and no error. The high watermark of a follower
+without a leader may be too low, and after a crash a broker starts with the last one that it saved.
 """
 _BY_NAME_VERSION = 12
-"""The last version that names topics."""
+"""The last version that identifies topics by name."""
 _BY_ID_VERSION = 13
 _NO_SESSION_EPOCH = -1
 
@@ -63,13 +63,13 @@ Item = TypeVar("Item")
 
 
 def in_batches(items: Sequence[Item], size: int = PARTITIONS_PER_REQUEST) -> Iterator[Sequence[Item]]:
-    """Yield slices of at most ``size`` items, in order; nothing for no items."""
+    """Yield slices of at most ``size`` items, in order. Yield nothing if there are no items."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Group partition numbers by topic, in the order in which they came."""
+    """Group partition numbers by topic, in the given order."""
     grouped: dict[str, list[int]] = defaultdict(list)
     for each in partitions:
         grouped[each.topic].append(each.partition)
@@ -82,12 +82,12 @@ def uuid_text(value: uuid.UUID) -> str:
 
 
 def parse_uuid(text: str) -> uuid.UUID:
-    """Read what uuid_text writes.
+    """Parse Kafka's text form of a Uuid.
 
     Raises ValueError.
     """
     if not _UUID.fullmatch(text):
-        raise ValueError(f"{text!r} is no Uuid of Kafka's: that is 22 letters, digits, '-' and '_'")
+        raise ValueError(f"{text!r} is not a Uuid of Kafka's: that is 22 letters, digits, '-' and '_'")
     return uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=="))
 
 
@@ -101,8 +101,8 @@ def fetch_request(  # noqa: PLR0917  # the protocol's own fields
 ) -> Any:
     """Return a Fetch request (API key 1) without a fetch session.
 
-    It is answered at once with batches from ``offset`` on, at most ``max_bytes`` of them.
-    With ``topic_id`` (Kafka's text form) the request names the topic by its id: a re-created topic is not read.
+    The broker answers at once, with batches from ``offset`` on, at most ``max_bytes`` of them. With ``topic_id``
+    (Kafka's text form) the request identifies the topic by its id, so that a re-created topic is not read.
     """
     message = FetchRequest
     version = _BY_NAME_VERSION if topic_id is None else _BY_ID_VERSION
@@ -134,7 +134,7 @@ def fetch_request(  # noqa: PLR0917  # the protocol's own fields
 def defined(
     api_key: int, name: str, fields: Sequence[Mapping[str, Any]], versions: str = "0", flexible_versions: str = "0+"
 ) -> dict[str, Any]:
-    """Return the definition of a request or a response, which its name ends in."""
+    """Return the definition of a message. Its name ends in Request or Response."""
     return {
         "apiKey": api_key,
         "type": "request" if name.endswith("Request") else "response",
@@ -146,5 +146,5 @@ def defined(
 
 
 def field(name: str, kind: str, versions: str = "0+", **more: Any) -> dict[str, Any]:
-    """Return the definition of one field. ``more`` is what else Kafka's definition says, by its own names."""
+    """Return the definition of one field. ``more`` are further attributes, with the names in Kafka's definitions."""
     return {"name": name, "type": kind, "versions": versions, **more}

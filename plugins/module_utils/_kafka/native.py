@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What replicas hold, by the proposals' own RPC (GetReplicaLogInfo, KIP-966 as KAFKA-20098 changes it).
+"""Ask for log end offsets by the proposal's own RPC (GetReplicaLogInfo, KIP-966 with the changes of KAFKA-20098).
 
-No released Kafka has it. It was API key 93 for a while on Kafka's trunk, and 93 is another RPC since Kafka 4.4.0
-(StreamsGroupTopologyDescriptionUpdate): what ApiVersions lists under a number says nothing of what it does. So it is
-asked for only under a key that the operator names.
+No released Kafka has it. On Kafka's trunk it was API key 93 for a while; since Kafka 4.4.0, 93 is another RPC
+(StreamsGroupTopologyDescriptionUpdate). So ApiVersions does not show whether a broker has GetReplicaLogInfo, and it is
+only sent with an API key that the operator gives.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 HIGHEST_RELEASED_KEY = 93
-"""Of Apache Kafka 4.4.0. Up to it, every number is another RPC's."""
+"""The highest API key in Apache Kafka 4.4.0. All keys up to it are other RPCs."""
 _HIGHEST_KEY = 32767
 _NAME = "GetReplicaLogInfo"
 _VERSION = 0
 
 
 class NativeSourceError(KafkaOpsError):
-    """The native RPC cannot be asked for in such a way."""
+    """GetReplicaLogInfo cannot have this API key."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeSource:
-    """GetReplicaLogInfo under the key that the operator names.
+    """The API key that the operator gives for GetReplicaLogInfo.
 
-    Raises NativeSourceError for a key that is, or may be, another RPC.
+    Raises NativeSourceError for a key of another RPC.
     """
 
     api_key: int
@@ -62,17 +62,17 @@ class NativeSource:
 
 
 class NotOfferedError(BrokerCallError):
-    """The broker does not have the RPC: to try again does not help."""
+    """The broker does not have the RPC. Trying again does not help."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeAnswer:
-    """One answer. ``logs`` has a list for each partition, which shows a partition that a broker returns twice."""
+    """One answer. ``logs`` has a list for each partition, to detect a partition that the broker returns twice."""
 
     broker_epoch: int
-    """The broker's registration with the controller: another one after every restart."""
+    """Identifies the broker's registration with the controller. It changes with every restart."""
     has_more_data: bool
-    """The broker served only the first partitions; the others are to be asked for again."""
+    """The broker answered only the first partitions. Ask for the others again."""
     logs: Mapping[TopicPartition, list[OffsetAnswer]]
 
 
@@ -86,11 +86,10 @@ def replica_log_ends(
 ) -> NativeAnswer:
     """Return log end offset and current leader epoch of at most PARTITIONS_PER_REQUEST replicas, with the broker epoch.
 
-    ``topic_ids`` are in Kafka's text form. Partitions beyond what the broker serves at once are asked for in further
-    requests; all of them must come from the same broker epoch. ``limit_ms`` is asked before each request how long it
-    may take.
+    ``topic_ids`` are in Kafka's text form. If the broker answers only a part, further requests ask for the rest; all
+    answers must have the same broker epoch. ``limit_ms`` is called before each request, and returns its time limit.
 
-    Raises NotOfferedError, or BrokerCallError; with Cause.RESTARTED where the broker epoch changes in between.
+    Raises NotOfferedError, or BrokerCallError, with Cause.RESTARTED if the broker epoch changes in between.
     """
     request_class, _response_class = messages(source.api_key)
     if not connection.supports(request_class, _VERSION):
@@ -127,7 +126,7 @@ def check_same_broker_epoch(connection: Connection, before: int, now: int) -> No
         raise BrokerCallError(
             str(connection.address),
             Cause.RESTARTED,
-            f"its broker epoch was {before} and is {now}: it registered again, and what it said before is void",
+            f"its broker epoch was {before} and is {now}: it registered again, and its earlier answers are void",
             request=_NAME,
         )
 
@@ -150,7 +149,7 @@ def _ask(  # noqa: PLR0917
     logs: dict[TopicPartition, list[OffsetAnswer]] = {}
     for topic in response.topic_partition_log_info_list:
         name = names.get(uuid_text(topic.topic_id))
-        if name is None:  # nobody asked about it
+        if name is None:  # a topic that was not requested
             continue
         for log in topic.partition_log_info:
             logs.setdefault(TopicPartition(name, log.partition), []).append(
@@ -161,7 +160,7 @@ def _ask(  # noqa: PLR0917
 
 @cache
 def messages(api_key: int) -> tuple[Any, Any]:
-    """Return the request and response class under this key."""
+    """Return the request class and the response class for this API key."""
     request = defined(
         api_key,
         "GetReplicaLogInfoRequest",

@@ -60,5 +60,5 @@ def test_uuids_have_kafkas_text_form() -> None:
     "text", ["", "x", "ABEiM0RVZneImaq7zN3u_", "ABEiM0RVZneImaq7zN3u/w", "ABEiM0RVZneImaq7zN3u_wAA", "é" * 22]
 )
 def test_an_invalid_uuid_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no Uuid"):
+    with pytest.raises(ValueError, match="is not a Uuid"):
         parse_uuid(text)
