@@ -135,7 +135,7 @@ def elect(wire: Wire, address: Address, election_type: int, partitions: Collecti
     is unknown. RequestRefusedError: nothing was elected.
     """
     if not partitions:
-        raise ValueError("an election over no partitions is never asked for")
+        raise ValueError("an election over no partitions cannot be requested")
     wanted = {topic: [_INT32.pack(number) for number in numbers] for topic, numbers in by_topic(partitions).items()}
     timeout = _INT32.pack(wire.settings.request_timeout_ms)
     body = b"".join([_TYPE.pack(election_type), encode_topics(wanted), timeout, b"\0"])
@@ -170,7 +170,7 @@ def elect_designated(wire: Wire, address: Address, leaders: Mapping[TopicPartiti
     elected.
     """
     if not leaders:
-        raise ValueError("an election over no partitions is never asked for")
+        raise ValueError("an election over no partitions cannot be requested")
     message = DesignatedElectLeadersRequest
     request = message(
         election_type=DESIGNATED,

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""GSSAPI: Kerberos tickets by a keytab, or from the ticket cache (RFC 4752).
+"""Fetch Kerberos tickets for GSSAPI, with a keytab or from the ticket cache (RFC 4752).
 
-kafka-python's own mechanism takes the default ticket cache only, and asks the KDC on the I/O thread. Here the tickets
+kafka-python's own mechanism uses the default ticket cache only, and asks the KDC on the I/O thread. Here the tickets
 are fetched before, with the principal and keytab of ``sasl.jaas.config``.
 """
 
@@ -56,59 +56,56 @@ class KerberosCredentials:
         self._settings = settings
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafkaops-kerberos")
-        # In memory: the user's own cache keeps the user's own tickets.
+        # In memory, so that the user's own ticket cache does not change.
         self._cache = f"MEMORY:kafkaops-{secrets.token_hex(8)}"
-        self._begun: dict[str, tuple[Any, bytes]] = {}
+        self._contexts: dict[str, tuple[Any, bytes]] = {}
 
     def prepare(self, host: str, timeout_s: float, *, is_connected: bool) -> None:
         """Fetch the tickets for the broker on this host. Raises CredentialsError."""
         if is_connected:
             return
-        # A thread of its own, because the Kerberos library waits for a silent KDC as long as it likes.
-        begun = self._executor.submit(self._begin, host)
+        # In a separate thread, because the Kerberos library has no time limit for a silent KDC.
+        future = self._executor.submit(self._create_context, host)
         try:
-            result = begun.result(timeout_s)
+            context = future.result(timeout_s)
         except FutureTimeoutError:
             raise CredentialsError(
-                f"no Kerberos ticket for {self._name(host)}: no answer from the KDC within {timeout_s:g} s"
+                f"no Kerberos ticket for {self.name(host)}: no answer from the KDC within {timeout_s:g} s"
             ) from None
         with self._lock:
-            self._begun[host] = result
+            self._contexts[host] = context
 
     def kafka_python_config(self) -> dict[str, Any]:
-        """Return what leads kafka-python to these tickets."""
+        """Register the mechanism, and return the configuration that passes these tickets to it."""
         register_sasl_mechanism("GSSAPI", _Mechanism, overwrite=True)
         return {"sasl_kerberos_name": self}
 
-    def begin(self, host: str) -> tuple[Any, bytes]:
+    def take_context(self, host: str) -> tuple[Any, bytes]:
         """Return a security context for the broker on this host, and its first token."""
         with self._lock:
-            begun = self._begun.pop(host, None)
-        # Without one it is another round of authentication (KIP-368), for which the ticket is in the cache.
-        return begun or self._begin(host)
+            context = self._contexts.pop(host, None)
+        # A connection that authenticates again (KIP-368) needs a new one. Its ticket is in the cache.
+        return context or self._create_context(host)
 
     def name(self, host: str) -> str:
-        """Return the broker's name for this host, as Kerberos has it."""
-        return self._name(host)
-
-    def _name(self, host: str) -> str:
+        """Return the Kerberos service name of the broker on this host."""
         return f"{self._settings.sasl_kerberos_service_name}@{self._settings.sasl_kerberos_domain_name or host}"
 
-    def _begin(self, host: str) -> tuple[Any, bytes]:
+    def _create_context(self, host: str) -> tuple[Any, bytes]:
         gssapi, settings = import_module("gssapi"), self._settings
         try:
-            target = gssapi.Name(self._name(host), name_type=gssapi.NameType.hostbased_service)
+            target = gssapi.Name(self.name(host), name_type=gssapi.NameType.hostbased_service)
             context = gssapi.SecurityContext(
                 name=target.canonicalize(gssapi.MechType.kerberos),
-                creds=self._ours(gssapi),
+                creds=self._find_credentials(gssapi),
                 mech=gssapi.MechType.kerberos,
                 usage="initiate",
             )
             return context, context.step(None)
         except gssapi.exceptions.GSSError as error:
-            raise CredentialsError(f"no Kerberos ticket for {self._name(host)}: {_cause(error, settings)}") from None
+            raise CredentialsError(f"no Kerberos ticket for {self.name(host)}: {_cause(error, settings)}") from None
 
-    def _ours(self, gssapi: Any) -> Any:
+    def _find_credentials(self, gssapi: Any) -> Any:
         settings = self._settings
         store: dict[str, str] = {}
         if settings.sasl_kerberos_keytab:
@@ -126,21 +123,21 @@ class KerberosCredentials:
 with suppress(NameError):
 
     class _Mechanism(SaslMechanismGSSAPI):
-        """kafka-python's mechanism, which goes on with a context that was begun before."""
+        """kafka-python's mechanism, with a security context that already has its first token."""
 
         def __init__(self, **config: Any) -> None:
             credentials: KerberosCredentials = config["sasl_kerberos_name"]
             self._is_done = False
             self._is_authenticated = False
             self.auth_id = credentials.name(config["host"])
-            self._client_ctx, self._next_token = credentials.begin(config["host"])
+            self._client_ctx, self._next_token = credentials.take_context(config["host"])
 
 
 def _cause(error: Any, settings: ConnectionSettings) -> str:
-    # The minor code says what happened. The major one only says that something did.
+    # The minor code has the cause. The major one only says that there is an error.
     reasons = " ".join(error.get_all_statuses(error.min_code, False) or [str(error)])
     if "No credentials cache found" in reasons and settings.sasl_kerberos_keytab:
-        # What the library says when it could not make one out of the keytab, whatever the reason.
+        # The library's message for every error with the keytab.
         return _keytab_cause(settings.sasl_kerberos_keytab, settings.sasl_kerberos_principal)
     hint = next((hint for text, hint in _HINTS if text in reasons), "")
     return reasons + (f" ({hint})" if hint else "")
@@ -153,5 +150,5 @@ def _keytab_cause(keytab: str, principal: str | None) -> str:
     except OSError as error:
         return f"the keytab {keytab} cannot be read here: {error.strerror}"
     if version not in _KEYTAB_VERSIONS:
-        return f"{keytab} is no keytab (see klist -k)"
+        return f"{keytab} is not a keytab (see klist -k)"
     return f"the keytab {keytab} has no key of {principal} (see klist -k)"

@@ -2,10 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""AWS_MSK_IAM: Amazon MSK's IAM authentication, signed by kafka-python with the credentials that botocore finds.
+"""Authenticate by Amazon MSK's AWS_MSK_IAM: kafka-python signs with the credentials that botocore finds.
 
-The keys come from where AWS's own tools take them: environment, profile, container, instance. kafka-python's own
-mechanism looks for them on the I/O thread, and takes the region only from AWS's settings; a broker's name holds it too.
+botocore looks for keys where AWS's own tools do: environment, profile, container, instance. kafka-python's own
+mechanism does that on the I/O thread, and takes the region from AWS's settings only. Here it is also taken from the
+broker's name.
 """
 
 from __future__ import annotations
@@ -40,12 +41,15 @@ class AwsCredentials:
         self._session: Any = None
 
     def prepare(self, host: str, timeout_s: float, *, is_connected: bool) -> None:
-        """Find the credentials, and renew those that end. botocore has limits of its own. Raises CredentialsError."""
+        """Find the credentials, and renew those that expire. botocore has its own time limits.
+
+        Raises CredentialsError.
+        """
         with self._lock:
             self._client(host)
 
     def kafka_python_config(self) -> dict[str, Any]:
-        """Return what leads kafka-python to these credentials."""
+        """Register the mechanism, and return the configuration that passes these credentials to it."""
         register_sasl_mechanism("AWS_MSK_IAM", _Mechanism, overwrite=True)
         return {"sasl_kerberos_name": self}
 
@@ -79,7 +83,7 @@ class AwsCredentials:
 with suppress(NameError):
 
     class _Mechanism(SaslMechanismAwsMskIam):
-        """kafka-python's mechanism, with credentials that were found before."""
+        """kafka-python's mechanism, with credentials that are already known."""
 
         def __init__(self, **config: Any) -> None:
             super().__init__(**config)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""OAUTHBEARER tokens (KIP-255, KIP-768: client credentials grant, RFC 6749 section 4.4)."""
+"""Fetch and renew OAUTHBEARER tokens (KIP-255, KIP-768: client credentials grant, RFC 6749 section 4.4)."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from kafka.net.sasl.oauth import AbstractTokenProvider
 
 _RENEW_AFTER = 0.8
-"""Of a token's life. A broker's connections authenticate again with it at 85 to 95 % (KIP-368), so before that."""
+"""Fraction of a token's lifetime. Connections authenticate again at 85 to 95 % (KIP-368), so renew before that."""
 _DEFAULT_LIFETIME_S = 300.0
 _GIVEN_LIFETIME_S = 3600.0
-"""For a client that wants to know when a token ends that was given outright."""
+"""Lifetime to return for a token in the settings, whose expiry is unknown."""
 _FILE_LIFETIME_S = 60.0
 _FIRST_WAIT_S = 0.2
 _MAX_ANSWER_BYTES = 1_000_000
-_PASSING = frozenset({http.HTTPStatus.TOO_MANY_REQUESTS, *range(500, 600)})
+_BUSY_STATUSES = frozenset({http.HTTPStatus.TOO_MANY_REQUESTS, *range(500, 600)})
 
 
 class OAuthCredentials:
-    """The token of one process: given outright, read from a file, or fetched and renewed. Safe for several threads."""
+    """The token of one process: from the settings, a file, or the token endpoint. Thread-safe."""
 
     def __init__(self, settings: ConnectionSettings, *, clock: Clock = time) -> None:
         self._settings = settings
@@ -50,7 +50,7 @@ class OAuthCredentials:
         self._failed: tuple[float, CredentialsError] | None = None
 
     def prepare(self, host: str, timeout_s: float, *, is_connected: bool) -> None:
-        """Fetch a token if there is none, or if most of its life is over. Raises CredentialsError."""
+        """Fetch a token if there is none, or if _RENEW_AFTER of its lifetime is over. Raises CredentialsError."""
         began = self._clock.monotonic()
         if began < self._renew_at:
             return
@@ -58,24 +58,24 @@ class OAuthCredentials:
             if self._clock.monotonic() < self._renew_at:
                 return
             if self._failed is not None and self._failed[0] > began:
-                raise self._failed[1]  # another thread tried while this one waited: one attempt for all
+                raise self._failed[1]  # another thread has just tried, while this one waited for the lock
             try:
-                self._token, lifetime_s = self._fetched(began + timeout_s)
+                self._token, lifetime_s = self._fetch(began + timeout_s)
             except CredentialsError as error:
                 now = self._clock.monotonic()
                 if now < self._ends_at:
-                    return  # the old token is still good
+                    return  # the old token is still valid
                 self._failed = (now, error)
                 raise
             now = self._clock.monotonic()
             self._renew_at, self._ends_at = now + lifetime_s * _RENEW_AFTER, now + lifetime_s
 
     def kafka_python_config(self) -> dict[str, Any]:
-        """Return the token provider, which never waits."""
+        """Return the configuration with a token provider that never waits."""
         return {"sasl_oauth_token_provider": _Provider(self, self._settings.sasl_oauthbearer_extensions)}
 
     def librdkafka_token(self, _config: str) -> tuple[str, float]:
-        """Return the token and when it ends, in seconds since 1970: confluent-kafka's ``oauth_cb``."""
+        """Return the token and its expiry in seconds since 1970, as confluent-kafka's ``oauth_cb``."""
         self.prepare("", self._settings.request_timeout_ms / 1000, is_connected=False)
         left_s = min(self._ends_at - self._clock.monotonic(), _GIVEN_LIFETIME_S)
         return self._token or "", time.time() + left_s
@@ -85,8 +85,8 @@ class OAuthCredentials:
         """The token that was fetched last."""
         return self._token
 
-    def _fetched(self, deadline: float) -> tuple[str, float]:
-        """Return a token and its lifetime in seconds. A server that is busy is asked again until the deadline."""
+    def _fetch(self, deadline: float) -> tuple[str, float]:
+        """Return a token and its lifetime in seconds. Asks a busy server again until the deadline."""
         url = str(self._settings.sasl_oauthbearer_token_endpoint_url)
         if url.startswith("file:"):
             return _read_token(urllib.parse.urlsplit(url).path), _FILE_LIFETIME_S
@@ -97,24 +97,24 @@ class OAuthCredentials:
             except _BusyError as error:
                 wait_s = max(wait_s, error.retry_after_s)
                 if self._clock.monotonic() + wait_s >= deadline:
-                    raise _no_token(url, str(error)) from None
+                    raise _no_token_error(url, str(error)) from None
                 self._clock.sleep(wait_s)
                 wait_s *= 2
             except _RefusedError as error:
-                raise _no_token(url, str(error)) from None
+                raise _no_token_error(url, str(error)) from None
             except ssl.SSLCertVerificationError as error:
-                raise _no_token(url, f"its certificate was not accepted: {error.verify_message}") from None
+                raise _no_token_error(url, f"its certificate was not accepted: {error.verify_message}") from None
             except OSError as error:
-                raise _no_token(url, error.strerror or str(error) or type(error).__name__) from None
+                raise _no_token_error(url, error.strerror or str(error) or type(error).__name__) from None
             except (http.client.HTTPException, ValueError, KeyError, TypeError) as error:
-                # The answer itself may hold a token, so only the kind of error is shown.
-                raise _no_token(url, f"its answer holds no token ({type(error).__name__})") from None
+                # The answer may contain a token, so only the type of the error is shown.
+                raise _no_token_error(url, f"its answer holds no token ({type(error).__name__})") from None
 
 
 with suppress(NameError):
 
     class _Provider(AbstractTokenProvider):
-        """Gives kafka-python the token that was fetched before."""
+        """Passes the fetched token to kafka-python."""
 
         def __init__(self, credentials: OAuthCredentials, extensions: str | None) -> None:
             super().__init__()
@@ -131,18 +131,18 @@ with suppress(NameError):
 
 
 class _RefusedError(KafkaOpsError):
-    """The endpoint answered, and not with a token. Its text is ours."""
+    """The endpoint answered without a token. The message has no part of its answer."""
 
 
 class _BusyError(_RefusedError):
-    """The endpoint may give a token a moment later."""
+    """The endpoint is busy and may return a token later."""
 
     def __init__(self, text: str, retry_after_s: float) -> None:
         super().__init__(text)
         self.retry_after_s = retry_after_s
 
 
-def _no_token(url: str, cause: str) -> CredentialsError:
+def _no_token_error(url: str, cause: str) -> CredentialsError:
     return CredentialsError(f"no OAUTHBEARER token from {url}: {cause}")
 
 
@@ -150,9 +150,11 @@ def _read_token(path: str) -> str:
     try:
         token = Path(urllib.parse.unquote(path)).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise _no_token(path, (error.strerror if isinstance(error, OSError) else None) or "it is not text") from None
+        raise _no_token_error(
+            path, (error.strerror if isinstance(error, OSError) else None) or "it is not text"
+        ) from None
     if not token:
-        raise _no_token(path, "the file is empty")
+        raise _no_token_error(path, "the file is empty")
     return token
 
 
@@ -175,7 +177,7 @@ def _request_token(settings: ConnectionSettings, timeout_s: float) -> tuple[str,
             },
         )
         response = connection.getresponse()
-        if response.status in _PASSING:
+        if response.status in _BUSY_STATUSES:
             raise _BusyError(f"HTTP status {response.status}", _seconds(response.getheader("Retry-After")))
         if response.status != http.HTTPStatus.OK:
             hint = " (check the client's id and secret)" if response.status in (400, 401, 403) else ""

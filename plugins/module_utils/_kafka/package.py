@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Import parts of kafka-python without the rest of it. Standard library only.
+"""Import parts of kafka-python without its clients. Standard library only.
 
-Its package imports all of its clients, and through them nearly all of its files, whichever one is wanted: two fifths of
-the time of that import, in each module's process and in each of Spark's workers. Nothing here uses these clients.
+kafka-python's package imports all its clients, and these import nearly all its files. That takes two fifths of the
+import's time, in each module's process and each of Spark's workers. This collection does not use these clients.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = "kafka"
 
 
 def defer_clients() -> None:
-    """Make the package import its clients when one is first asked for. Changes nothing once it has been imported."""
+    """Make the package import its clients when one is first used. Does nothing if it is already imported."""
     if _NAME in sys.modules:
         return
     spec = find_spec(_NAME)

@@ -2,11 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The requests that operations send to Kafka, as one object.
+"""All requests that operations send to Kafka, as methods of one object.
 
-An operation receives a ``Kafka`` and calls nothing else of this package that does I/O. Unit tests give it a
-subclass that answers from memory. Every method raises what the function that it calls raises; see there for units
-and sources.
+An operation receives a ``Kafka``, and does no other I/O with this package. Unit tests pass a subclass that answers from
+memory. Units and errors of a method are documented at the function that it calls.
 """
 
 from __future__ import annotations
@@ -39,21 +38,21 @@ class Kafka(BaseKafka):
     def running_reassignments(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, reassignments.Reassignment]:
-        """Return those of the partitions that are being reassigned (ListPartitionReassignments)."""
+        """Return the running reassignments of these partitions (ListPartitionReassignments)."""
         return reassignments.running_reassignments(self.wire, partitions)
 
-    # What we may do, and what brokers have.
+    # Our principal's permissions, and what brokers support.
 
     def cluster_operations(self) -> frozenset[str]:
-        """Return what our principal may do with the cluster (DescribeCluster)."""
+        """Return the operations on the cluster that our principal may do (DescribeCluster)."""
         return capabilities.cluster_operations(self.wire)
 
     def topic_operations(self, names: Sequence[str] | None = None) -> dict[str, capabilities.TopicAccess]:
-        """Return what our principal may do with these topics, or with all that it may see (Metadata)."""
+        """Return our principal's access to these topics, or to all topics that it may see (Metadata)."""
         return capabilities.topic_operations(self.wire, names)
 
     def read_capabilities(self, address: Address) -> capabilities.BrokerCapabilities:
-        """Return which requests and features a broker has (ApiVersions)."""
+        """Return which requests and features a broker supports (ApiVersions)."""
         return capabilities.read_capabilities(self.wire, address)
 
     # Replica orders, replica sets and elections.
@@ -61,21 +60,21 @@ class Kafka(BaseKafka):
     def reorder(
         self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
     ) -> dict[TopicPartition, str | None]:
-        """Request new orders of the same replicas; return each partition's error text or None."""
+        """Request new orders of the same replicas. Return each partition's error text or None."""
         return reassignments.reorder(self.wire, address, orders)
 
     def reorder_without(
         self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
     ) -> dict[TopicPartition, str | None]:
-        """Request new orders that leave unregistered brokers out; return each partition's error text or None."""
+        """Request new orders without unregistered brokers. Return each partition's error text or None."""
         return reassignments.reorder(self.wire, address, orders, leave_out=True)
 
     def assign(self, address: Address, partition: TopicPartition, replicas: Sequence[int]) -> str | None:
-        """Request another replica set; return the error text or None."""
+        """Request another replica set. Return the error text or None."""
         return reassignments.assign(self.wire, address, partition, replicas)
 
     def cancel(self, address: Address, partition: TopicPartition) -> str | None:
-        """Cancel a running reassignment; return the error text or None."""
+        """Cancel a running reassignment. Return the error text or None."""
         return reassignments.cancel(self.wire, address, partition)
 
     def elect(
@@ -87,14 +86,14 @@ class Kafka(BaseKafka):
     def elect_designated(
         self, address: Address, leaders: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, elections.ElectionAnswer]:
-        """Request the election of the named leaders by the proposal's own RPC (KAFKA-20098)."""
+        """Request the election of these leaders by the proposal's own RPC (KAFKA-20098)."""
         return elections.elect_designated(self.wire, address, leaders)
 
     def offers_designated_election(self, addresses: Collection[Address]) -> bool:
-        """Return whether every one of these brokers has the proposal's own RPC."""
+        """Return whether all these brokers have the proposal's own RPC."""
         return elections.offers_designated_election(self.wire, addresses)
 
-    # What a broker's replicas hold.
+    # The contents of a broker's replicas.
 
     def probe_replicas(
         self,
@@ -118,18 +117,18 @@ class Kafka(BaseKafka):
     def describe_log_dirs(
         self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
     ) -> log_dirs.LogDirs:
-        """Return log directory and size of each of this broker's replicas (DescribeLogDirs)."""
+        """Return the log directory and the size of each of these replicas of one broker (DescribeLogDirs)."""
         ask = partial(log_dirs.describe_log_dirs, partitions=partitions, timeout_ms=timeout_ms)
         return self.wire.with_connection(address, ask)
 
     def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
-        """Return every replica of this broker, those of topics that are hidden from us too (DescribeLogDirs)."""
+        """Return all replicas of this broker, also of topics that are hidden from us (DescribeLogDirs)."""
         return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=None))
 
     def check_copy(
         self, address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event
     ) -> copy_reading.CopyCheck:
-        """Read one broker's copy of a partition and check every batch (Fetch)."""
+        """Read one broker's replica of a partition and check every batch (Fetch)."""
         read = partial(copy_reading.check_copy, partition=partition, max_bytes=max_bytes, stop=stop)
         return self.wire.with_connection(address, read)
 
@@ -140,11 +139,11 @@ class Kafka(BaseKafka):
         return configs.topic_configs(self.wire, names, name)
 
     def broker_config(self, address: Address, broker_id: int, name: str) -> configs.ConfigEntry | None:
-        """Return one config as this broker has it, defaults included."""
+        """Return the effective value of one config of this broker."""
         return configs.broker_config(self.wire, address, broker_id, name)
 
     def cluster_default(self, name: str) -> configs.ConfigEntry | None:
-        """Return one config of the cluster default; None when it is not set."""
+        """Return one config of the cluster default. None if it is not set."""
         return configs.cluster_default(self.wire, name)
 
     def write_cluster_default(self, address: Address, name: str, value: str | None) -> None:
@@ -154,11 +153,11 @@ class Kafka(BaseKafka):
     def read_configs(
         self, address: Address | None, kind: int, resource: str, names: Sequence[str]
     ) -> dict[str, Setting]:
-        """Return configs of a broker or topic with their sources."""
+        """Return configs of a broker or a topic, with their sources."""
         return configs.read_configs(self.wire, address, kind, resource, names)
 
     def write_configs(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
-        """Set configs of a broker or topic, or delete them (None), all or none."""
+        """Set configs of a broker or a topic, or delete them (None): all or none."""
         configs.write_configs(self.wire, address, kind, resource, edits)
 
     # Producers and consumer groups.
@@ -176,5 +175,5 @@ class Kafka(BaseKafka):
     def committed_offsets(
         self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition]
     ) -> dict[str, groups.CommittedOffsets]:
-        """Return what each group committed for these partitions (OffsetFetch)."""
+        """Return the offsets that each group committed for these partitions (OffsetFetch)."""
         return groups.committed_offsets(self.wire, coordinator, names, partitions)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets in files that only this user can read, for libraries and processes that take only a path.
+"""Write secrets to files that only this user can read, for libraries and processes that need a path.
 
-Standard library only, so that Spark's tasks read their connection settings with it.
+Standard library only, so that Spark's tasks can read their connection settings with it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _PREFIX = "kafkaops-private-"
 
 @contextmanager
 def private_file(content: bytes) -> Iterator[str]:
-    """Give the path of a file with this content, for the length of a ``with`` block. Only this user can read it.
+    """Yield the path of a file with this content, which only this user can read. It is removed after the block.
 
-    On Linux it is memory of this process: nothing is on a disk, and nothing is left behind when the process is killed.
-    Elsewhere it is a file in a directory of its own, and what a killed process left is removed by the next call.
+    On Linux it is in the memory of this process: it is never on a disk, and disappears if the process is killed.
+    Elsewhere it is a file in its own directory, and the next call removes the files of killed processes.
     """
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("kafkaops")
@@ -60,9 +60,9 @@ def settings_json(settings: ConnectionSettings) -> str:
 
 @contextmanager
 def temporary_settings_reference(settings: ConnectionSettings) -> Iterator[str]:
-    """Give the path where Spark's tasks on this host find the settings, for the length of a ``with`` block.
+    """Yield the path of a file with the settings, for Spark's tasks on this host. It is removed after the block.
 
-    Tasks get this path and nothing else, so that no secret enters a conf, a closure or an event log.
+    Tasks get only this path, so that no secret is in a conf, a closure or an event log.
     """
     with private_file(settings_json(settings).encode()) as path:
         yield path
@@ -71,8 +71,8 @@ def temporary_settings_reference(settings: ConnectionSettings) -> Iterator[str]:
 def read_settings_reference(path: str | os.PathLike[str]) -> ConnectionSettings:
     """Read a file of settings.
 
-    Raises SettingsError: it cannot be read, others than its owner and its group can read it, or others than its owner
-    can write it.
+    Raises SettingsError if it cannot be read, if users outside its group can read it, or if anyone but its owner can
+    write it.
     """
     what = f"the file of connection settings {path}"
     try:

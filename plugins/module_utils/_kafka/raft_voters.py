@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Adds and removes voters of a dynamic quorum (KIP-853: AddRaftVoter, API key 80; RemoveRaftVoter, API key 81).
+"""Add and remove voters of a dynamic quorum (KIP-853: AddRaftVoter, API key 80; RemoveRaftVoter, API key 81).
 
 Brokers forward both to the leader of the quorum.
 """
@@ -82,10 +82,10 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 def add_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) -> None:
-    """Request the voter; answered once it has caught up and the new set of voters is committed.
+    """Request to add a voter. The answer comes when it has caught up and the new set of voters is committed.
 
-    Raises ValueError for a voter without a directory id. RequestRefusedError: nothing was changed, or the leader gave
-    up. BrokerCallError: the outcome is unknown.
+    Raises ValueError for a voter without a directory id. RequestRefusedError: nothing was changed, or the leader
+    stopped waiting. BrokerCallError: the outcome is unknown.
     """
     message = AddRaftVoterRequest
     request = message(
@@ -96,29 +96,29 @@ def add_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) -> No
         listeners=[message.Listener(name=each.name, host=each.host, port=each.port) for each in voter.endpoints],
         ack_when_committed=True,
     )
-    _refuse("AddRaftVoter", wire.call(address, request))
+    _raise_if_refused("AddRaftVoter", wire.call(address, request))
 
 
 def remove_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) -> None:
-    """Request the removal of the voter; answered once the new set of voters is committed.
+    """Request to remove a voter. The answer comes when the new set of voters is committed.
 
-    Raises ValueError for a voter without a directory id. RequestRefusedError: nothing was changed, or the leader gave
-    up. BrokerCallError: the outcome is unknown.
+    Raises ValueError for a voter without a directory id. RequestRefusedError: nothing was changed, or the leader
+    stopped waiting. BrokerCallError: the outcome is unknown.
     """
     request = RemoveRaftVoterRequest(
         cluster_id=cluster_id,
         voter_id=voter.voter_id,
         voter_directory_id=_directory(voter),
     )
-    _refuse("RemoveRaftVoter", wire.call(address, request))
+    _raise_if_refused("RemoveRaftVoter", wire.call(address, request))
 
 
 def _directory(voter: Voter) -> uuid.UUID:
     if voter.directory_id is None:
-        raise ValueError("a voter without a directory id is never asked for")
+        raise ValueError("a voter without a directory id cannot be added or removed")
     return parse_uuid(voter.directory_id)
 
 
-def _refuse(name: str, response: Any) -> None:
+def _raise_if_refused(name: str, response: Any) -> None:
     if response.error_code:
         raise error_codes.request_refused_error(name, response.error_code, response.error_message)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wrong with a broker's answer about one of its replicas: the cause, and what was found, for a person."""
+"""Check a broker's answers about its replicas, and return the cause and a text for the operator if one is wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CAUSES = {
 
 
 def offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause, str] | None:
-    """Return what is wrong with the answers of one replica to a ListOffsets request; None for nothing."""
+    """Check the answers about one replica to a ListOffsets request. Return the error, or None."""
     error = _count_error(len(answers), request)
     if error:
         return error
@@ -37,7 +37,7 @@ def offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause, 
 
 
 def epoch_error(answer: EpochAnswer | None, question: int) -> tuple[Cause, str] | None:
-    """Return what is wrong with the answer of one replica about an epoch; None for nothing."""
+    """Check the answer about one epoch of one replica. Return the error, or None."""
     if answer is None:
         return _count_error(0, "Fetch (epoch probe)")
     if not isinstance(answer, NoEpochEnd):

@@ -4,9 +4,9 @@
 
 """Translate the ``sasl.`` properties of Kafka's Java client into options of this collection.
 
-``sasl.jaas.config`` is taken as Kafka's JaasConfig takes it, which reads with Java's StreamTokenizer: two kinds of
-quotes with backslash escapes, two kinds of comments, and bare words of letters, digits and ``. _ - $``. Nothing of its
-text is ever quoted in an error, because it holds passwords.
+``sasl.jaas.config`` is parsed like Kafka's JaasConfig does with Java's StreamTokenizer: two kinds of quotes with
+backslash escapes, two kinds of comments, and unquoted words of letters, digits and ``. _ - $``. No error quotes its
+text, because it contains passwords.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .tls_properties import tls_options
 _KAFKA_DEFAULT_MECHANISM = "GSSAPI"
 _PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _MODULES = {
-    # Kafka's client takes the name and password that either module was given, whichever of these mechanisms it is.
+    # For all these mechanisms, Kafka's client accepts the name and password of either module.
     **dict.fromkeys(_PASSWORD_MECHANISMS, ("PlainLoginModule", "ScramLoginModule")),
     "OAUTHBEARER": ("OAuthBearerLoginModule",),
     "GSSAPI": ("Krb5LoginModule",),
@@ -33,7 +33,7 @@ _HANDLERS = {
     "sasl.login.callback.handler.class": {"OAUTHBEARER": "OAuthBearerLoginCallbackHandler"},
     "sasl.client.callback.handler.class": {"AWS_MSK_IAM": "IAMClientCallbackHandler"},
 }
-"""Callback handlers of which this collection does the work; any other one is code that only Java can run."""
+"""Callback handlers whose function this collection has. Any other one is Java code."""
 _EXTENSION = "extension_"
 _CA_NAMES = frozenset({"ssl_cafile", "ssl_ca_pem"})
 _FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
@@ -54,7 +54,7 @@ _CONTROL = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 
 
 class JaasError(KafkaOpsError):
-    """The text is not what Kafka accepts. The message names the option, and never its value."""
+    """Kafka would not accept the text. The message has the option's name, and never its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,9 @@ class LoginModule:
 
 
 def sasl_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the options that the properties mean, and why any property cannot be obeyed.
+    """Return the options for these properties, and a text for each unsupported property.
 
-    Call it only for a security protocol that uses SASL: for others Kafka ignores these properties.
+    Call it only for a security protocol with SASL: for others Kafka ignores these properties.
     """
     mechanism = str(explicit.get("sasl_mechanism") or properties.get("sasl.mechanism") or _KAFKA_DEFAULT_MECHANISM)
     options: dict[str, Any] = {"sasl_mechanism": mechanism}
@@ -109,8 +109,8 @@ def _handlers(properties: Mapping[str, str], mechanism: str) -> Iterator[str]:
         known = _HANDLERS.get(name, {}).get(mechanism)
         if class_name and class_name.rpartition(".")[2] != known:
             yield (
-                f"{name} is {class_name}: that is Java code, which cannot be run here; remove it where the credentials "
-                "can be given as options of the module"
+                f"{name} is {class_name}: Java code cannot be run here; remove it if the credentials can be given as "
+                "options of the module"
             )
 
 
@@ -167,12 +167,12 @@ def _oauth(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
         )
     if any(name.startswith("unsecuredLogin") for name in module.options):
         yield "sasl.jaas.config asks for an unsecured token, which is for development: give sasl_oauthbearer_token"
-    # The token endpoint's own TLS: Kafka takes it from here, and not from the broker's.
+    # Kafka takes the TLS options of the token endpoint from here, not from the broker's options.
     tls, refused = tls_options(module.options, {})
     options |= {f"sasl_oauthbearer_{name.removeprefix('ssl_')}": tls[name] for name in _CA_NAMES & tls.keys()}
     yield from (f"sasl.jaas.config: {refusal}" for refusal in refused)
     for name in tls.keys() - _CA_NAMES:
-        yield f"sasl.jaas.config: what it says about TLS to the token endpoint cannot be obeyed ({name})"
+        yield f"sasl.jaas.config: this option for TLS to the token endpoint is not supported here ({name})"
 
 
 def _aws(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _plain_names(properties: Mapping[str, str], options: dict[str, Any]) -> Iter
 
 
 def parse_jaas(text: str) -> LoginModule:
-    """Return the login module of ``sasl.jaas.config``, which must name exactly one.
+    """Parse ``sasl.jaas.config``, which must have exactly one login module.
 
     Raises JaasError.
     """
@@ -226,15 +226,15 @@ def _options(tokens: list[tuple[str, bool]]) -> dict[str, str]:
     for at in range(0, len(tokens), _TOKENS_OF_AN_OPTION):
         name, equals, value = [*tokens[at : at + _TOKENS_OF_AN_OPTION], _NOTHING, _NOTHING][:_TOKENS_OF_AN_OPTION]
         if not name[1] or equals != ("=", False) or not value[1]:
-            # The next token may be a part of a password, so only the last option that was read well is named.
+            # The next token may be part of a password, so the message has only the last valid option.
             after = f" after the option {[*options][-1]}" if options else " after the control flag"
-            raise JaasError(f"what stands{after} is not name=value: put values between quotation marks")
+            raise JaasError(f"the text{after} is not name=value: put values between quotation marks")
         options[name[0]] = value[0]
     return options
 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each token, and whether it is a word or a quoted text."""
+    """Yield each token, and whether it is a word or quoted text."""
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup
         if kind == "word":

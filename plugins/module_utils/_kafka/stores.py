@@ -2,13 +2,13 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read key and trust stores as Kafka's Java client does: PKCS12 and JKS by their first bytes, or PEM text.
+"""Read key and trust stores as Kafka's Java client does: PKCS12, JKS, or PEM text.
 
-Files named ``.jks`` are PKCS12 since Java 9, and Java reads each kind under both names (``keystore.type.compat``). So
-the kind that a properties file names is not asked. ``cryptography`` reads PKCS12. A true JKS is converted by Java's own
-keytool, which gets passwords through its environment: they do not show in a process list.
+The first bytes of a file determine its type. The type in a properties file is ignored: files named ``.jks`` are usually
+PKCS12 since Java 9, and Java reads both types under both names (``keystore.type.compat``). ``cryptography`` reads
+PKCS12. Java's own keytool converts a true JKS. It gets passwords in its environment, so no process list shows them.
 
-A private key that was read leaves this file encrypted with a password made up for it, so it is never plain on a disk.
+A private key is returned encrypted with a new random password, so that it is never on a disk unencrypted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _DER_SEQUENCE = b"\x30"
 _PEM_BEGINS = b"-----BEGIN"
 _KEYTOOL_TIMEOUT_S = 60
 _KEY_ENTRY = re.compile(r"^(.+), \w+ \d+, \d+, PrivateKeyEntry,", re.MULTILINE)
-# As Kafka's PemParser: the text may stand in one line, and the lines before the base64 text may hold headers.
+# As Kafka's PemParser: the text may be on one line, and there may be header lines before the base64 text.
 _PEM = re.compile(
     r"-+BEGIN\s+([^-\n]*(?:CERTIFICATE|PRIVATE KEY)[^-\n]*?)\s*-+\s+"
     r"(?:[^\n:]*:[^\n]*\n)*([A-Za-z0-9+/=\s]+?)-+END\s[^-]*-+"
@@ -49,7 +49,7 @@ _PEM = re.compile(
 
 
 class StoreError(KafkaOpsError):
-    """A store cannot be used. The message says which one, why, and what to do."""
+    """A store cannot be used. The message has its path, the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ class KeyMaterial:
     """A client's certificate and key."""
 
     chain_pem: str
-    """The certificate, and those that lead to its authority, in this order."""
+    """The certificate, followed by the intermediate ones up to its CA."""
     key_pem: str = field(repr=False)
     """PKCS#8, encrypted with ``password``."""
     password: str = field(repr=False)
 
 
 def is_pem(path: str) -> bool:
-    """Return whether a file begins like PEM text, after comments. Raises OSError."""
+    """Return whether a file has a PEM block near its beginning. Raises OSError."""
     with Path(path).open("rb") as file:
         return _PEM_BEGINS in file.read(65536)
 
@@ -81,7 +81,7 @@ def read_trust_store(path: str, password: str | None) -> str:
 def read_key_store(path: str, password: str | None, key_password: str | None) -> KeyMaterial:
     """Return the first private key of a PKCS12 or JKS store, with its certificates.
 
-    ``key_password`` is that of the key, where it differs from the store's; only a JKS can have both.
+    ``key_password`` is the password of the key if it differs from the store's. Only a JKS can have both.
 
     Raises StoreError.
     """
@@ -99,9 +99,9 @@ def read_key_store(path: str, password: str | None, key_password: str | None) ->
 
 
 def normalized_pem(text: str, kind: str) -> str:
-    """Return inline PEM text (KIP-651) with a line for every 64 characters, as OpenSSL wants it.
+    """Return inline PEM text (KIP-651) in lines of 64 characters, which OpenSSL requires.
 
-    ``kind`` is CERTIFICATE or PRIVATE KEY. Raises StoreError where the text holds none.
+    ``kind`` is CERTIFICATE or PRIVATE KEY. Raises StoreError if the text has no such block.
     """
     blocks = [
         f"-----BEGIN {label}-----\n"
@@ -124,7 +124,7 @@ def _open(
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     if content.startswith(_JKS_MAGIC):
-        content, password = _converted(path, password, key_password if wants_key else None, wants_key=wants_key)
+        content, password = _convert_to_pkcs12(path, password, key_password if wants_key else None, wants_key=wants_key)
     elif not content.startswith(_DER_SEQUENCE):
         raise StoreError(
             f"{path} is neither a PKCS12 nor a JKS store: convert it with keytool -importkeystore -deststoretype PKCS12"
@@ -146,8 +146,10 @@ def _read_pkcs12(path: str, content: bytes, password: str | None) -> pkcs12.PKCS
         ) from None
 
 
-def _converted(path: str, password: str | None, key_password: str | None, *, wants_key: bool) -> tuple[bytes, str]:
-    """Return a JKS store as PKCS12, and the password made up for it."""
+def _convert_to_pkcs12(
+    path: str, password: str | None, key_password: str | None, *, wants_key: bool
+) -> tuple[bytes, str]:
+    """Convert a JKS store to PKCS12. Return it and its new random password."""
     own_password = secrets.token_urlsafe()
     environment = {"KAFKAOPS_STORE": password or "", "KAFKAOPS_OWN": own_password}
     key_options: list[str] = []
@@ -156,7 +158,7 @@ def _converted(path: str, password: str | None, key_password: str | None, *, wan
         alias = _KEY_ENTRY.search(listed)
         if alias is None:
             raise StoreError(f"{path} holds no private key")
-        # As Kafka: a key without a password of its own has the store's.
+        # As Kafka: a key without its own password has the store's.
         environment["KAFKAOPS_KEY"] = key_password or password or ""
         key_options = ["-srcalias", alias[1], "-srckeypass:env", "KAFKAOPS_KEY", "-destkeypass:env", "KAFKAOPS_OWN"]
     options = [*_jks(path, password, prefix="src"), *key_options]
@@ -179,13 +181,13 @@ def _keytool(path: str, *arguments: str, environment: Mapping[str, str]) -> str:
             f"{path} is a JKS store, and keytool, which comes with Java, is not on the PATH: install Java, or convert "
             "the store with keytool -importkeystore -deststoretype PKCS12"
         )
-    # Its output is read below; in another language it reads otherwise.
+    # Force English, because the output is parsed.
     command = [keytool, "-J-Duser.language=en", "-J-Duser.country=US", *arguments]
     try:
         done = subprocess.run(
             command,
             env={**os.environ, **environment},
-            input="\n",  # without a password keytool asks for it, and then reads the JKS unchecked, as Java does
+            input="\n",  # an empty password, if none is given: then keytool reads the JKS unchecked, as Java does
             capture_output=True,
             text=True,
             timeout=_KEYTOOL_TIMEOUT_S,

@@ -23,9 +23,9 @@ _TLS_1_2_SUITE = re.compile(
 
 
 def tls_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the options that the properties mean, stores read, and why any property cannot be obeyed.
+    """Return the options for these properties, with the content of stores, and a text for each unsupported property.
 
-    A store that an explicit option replaces is not read.
+    A store is not read if an explicit option replaces it.
     """
     options: dict[str, Any] = {}
     refusals = [*_identification(properties, options), *_versions(properties, options), *_ciphers(properties, options)]
@@ -43,7 +43,7 @@ def _identification(properties: Mapping[str, str], options: dict[str, Any]) -> I
     if algorithm is None:
         return
     if algorithm.lower() not in ("", "https"):
-        yield f"ssl.endpoint.identification.algorithm is {algorithm}: only https, and empty for no check, can be obeyed"
+        yield f"ssl.endpoint.identification.algorithm is {algorithm}: only https, or empty for no check, is supported"
     options["ssl_check_hostname"] = bool(algorithm)
 
 
@@ -69,12 +69,12 @@ def _ciphers(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator
 
 
 def openssl_ciphers(suites: Sequence[str], versions: Mapping[str, Any]) -> dict[str, str]:
-    """Return the options that allow exactly these cipher suites, which are given by their IANA names.
+    """Return the options that allow exactly these cipher suites, given by their IANA names.
 
-    Python cannot choose among the suites of TLS 1.3, so they are taken all or none. ``versions`` may hold
+    Python cannot choose among the suites of TLS 1.3: all of them must be given, or none. ``versions`` may have
     ``ssl_min_version`` and ``ssl_max_version``.
 
-    Raises ValueError for what cannot be obeyed; the message names it.
+    Raises ValueError, with the reason, if the suites cannot be set.
     """
     newest = _TLS_1_3_SUITES & set(suites)
     older = [each for each in suites if each not in _TLS_1_3_SUITES]

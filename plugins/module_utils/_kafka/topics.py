@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One topic of our own: create, delete, append and read (CreateTopics 19, DeleteTopics 20, Produce 0, Fetch 1).
+"""Create, delete, write and read our own topics (CreateTopics 19, DeleteTopics 20, Produce 0, Fetch 1).
 
-Deletes and reads go by topic id, so that neither ever touches a later topic of the same name.
+Deletes and reads use the topic id, so that they never affect a later topic of the same name.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _PRODUCE_BY_NAME_VERSIONS = (9, 12)
 ACKS_ALL = -1
 ACKS_LEADER = 1
 _GZIP = 1
-"""kafka-python and the console consumer need no further library for it. Many records of one kind become a tenth."""
+"""kafka-python and the console consumer need no further library for it. It compresses similar records to a tenth."""
 _MAX_FETCH_BYTES = 8 * 1024 * 1024
 _UNLIMITED = 2**31 - 1
 
 Record: TypeAlias = "tuple[bytes | None, bytes | None]"
-"""Key and value; a value of None deletes the key of a compacted topic."""
+"""Key and value. A value of None deletes the key of a compacted topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class NewTopic:
     name: str
     partitions: int
     copies: int
-    """Of each partition; -1 for the cluster's default."""
+    """Replicas of each partition. -1 means the cluster's default."""
     configs: Mapping[str, str]
 
 
@@ -61,13 +61,13 @@ class TopicRecords:
     records: tuple[tuple[int, Record], ...]
     """Each with its offset."""
     next_offset: int
-    """Where the next read goes on."""
+    """The offset to read next."""
 
 
 def create_topic(wire: Wire, address: Address, name: str, replicas: Sequence[int], configs: Mapping[str, str]) -> str:
-    """Create a topic of one partition on these brokers, preferred leader first, and return its id.
+    """Create a topic with one partition on these brokers, preferred leader first, and return its id.
 
-    Exactly one of several callers succeeds; the others are refused with TOPIC_ALREADY_EXISTS. Brokers know of the topic
+    Of several callers exactly one succeeds; the others are refused with TOPIC_ALREADY_EXISTS. Brokers know the topic
     some milliseconds later.
 
     Raises BrokerCallError: the outcome is unknown. RequestRefusedError: this request created nothing.
@@ -79,7 +79,7 @@ def create_topic(wire: Wire, address: Address, name: str, replicas: Sequence[int
 def check_topic_creation(
     wire: Wire, address: Address, name: str, replicas: Sequence[int], configs: Mapping[str, str]
 ) -> None:
-    """Let the controller check such a creation, by ACLs, policy and configs, and create nothing.
+    """Let the controller check the ACLs, policy and configs of such a topic without creating it.
 
     Raises BrokerCallError, or RequestRefusedError with the reason.
     """
@@ -120,7 +120,7 @@ def _create(
         min_version=_CREATE_VERSION,
         max_version=_CREATE_VERSION,
     )
-    (answer,) = _the_one(wire.call(address, request).topics, address, "CreateTopics")
+    (answer,) = _exactly_one(wire.call(address, request).topics, address, "CreateTopics")
     if answer.error_code:
         raise error_codes.request_refused_error("CreateTopics", answer.error_code, answer.error_message)
     return answer
@@ -129,8 +129,8 @@ def _create(
 def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:
     """Delete the topic of this id, and no other topic of its name.
 
-    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was deleted; with UNKNOWN_TOPIC_ID
-    there is no such topic any more.
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was deleted. With UNKNOWN_TOPIC_ID the
+    topic does not exist any more.
     """
     message = DeleteTopicsRequest
     request = message(
@@ -139,7 +139,7 @@ def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:
         min_version=_DELETE_BY_ID_VERSION,
         max_version=_DELETE_BY_ID_VERSION,
     )
-    (answer,) = _the_one(wire.call(address, request).responses, address, "DeleteTopics")
+    (answer,) = _exactly_one(wire.call(address, request).responses, address, "DeleteTopics")
     if answer.error_code:
         raise error_codes.request_refused_error("DeleteTopics", answer.error_code, answer.error_message)
 
@@ -149,7 +149,7 @@ def append_records(
 ) -> int:
     """Append records, all or none, and return the offset of the first one.
 
-    That is once every in-sync replica has them, or with ``ACKS_LEADER`` once the leader has them.
+    The answer comes when every in-sync replica has them, or, with ``ACKS_LEADER``, when the leader has them.
 
     Raises BrokerCallError: the outcome is unknown. RequestRefusedError.
     """
@@ -173,8 +173,8 @@ def append_records(
         min_version=lowest,
         max_version=highest,
     )
-    (answered,) = _the_one(wire.call(leader, request).responses, leader, "Produce")
-    (answer,) = _the_one(answered.partition_responses, leader, "Produce")
+    (answered,) = _exactly_one(wire.call(leader, request).responses, leader, "Produce")
+    (answer,) = _exactly_one(answered.partition_responses, leader, "Produce")
     if answer.error_code:
         raise error_codes.request_refused_error("Produce", answer.error_code, answer.error_message)
     return int(answer.base_offset)
@@ -183,14 +183,14 @@ def append_records(
 def read_records(wire: Wire, leader: Address, topic_id: str, offset: int) -> TopicRecords:
     """Read partition 0 of the topic of this id from an offset to the high watermark.
 
-    Raises BrokerCallError or RequestRefusedError: UNKNOWN_TOPIC_ID when the broker does not know this topic (any more),
-    OFFSET_OUT_OF_RANGE when the log ends before the offset.
+    Raises BrokerCallError or RequestRefusedError: UNKNOWN_TOPIC_ID if the broker does not know this topic (any more),
+    OFFSET_OUT_OF_RANGE if the log ends before the offset.
     """
     found: list[tuple[int, Record]] = []
     while True:
         answer = _fetch(wire, leader, topic_id, offset)
-        records, next_offset = _decoded(leader, answer.records)
-        # A batch is returned whole, also the part of it that lies before the offset.
+        records, next_offset = _decode(leader, answer.records)
+        # Brokers return whole batches, so the first records may be before the offset.
         found += [each for each in records if each[0] >= offset]
         if next_offset is None or next_offset >= answer.high_watermark:
             return TopicRecords(tuple(found), max(offset, next_offset or 0))
@@ -202,15 +202,15 @@ def _fetch(wire: Wire, leader: Address, topic_id: str, offset: int) -> Any:
     response = wire.call(leader, request)
     if response.error_code:
         raise error_codes.request_refused_error("Fetch", response.error_code)
-    (topic_answer,) = _the_one(response.responses, leader, "Fetch")
-    (answer,) = _the_one(topic_answer.partitions, leader, "Fetch")
+    (topic_answer,) = _exactly_one(response.responses, leader, "Fetch")
+    (answer,) = _exactly_one(topic_answer.partitions, leader, "Fetch")
     if answer.error_code:
         raise error_codes.request_refused_error("Fetch", answer.error_code)
     return answer
 
 
-def _decoded(leader: Address, content: Any) -> tuple[list[tuple[int, Record]], int | None]:
-    """Return the records, and the offset after them; None when there is no whole batch."""
+def _decode(leader: Address, content: Any) -> tuple[list[tuple[int, Record]], int | None]:
+    """Return the records, and the offset after them. The offset is None if there is no complete batch."""
     found: list[tuple[int, Record]] = []
     next_offset = None
     try:
@@ -225,7 +225,7 @@ def _decoded(leader: Address, content: Any) -> tuple[list[tuple[int, Record]], i
     return found, next_offset
 
 
-def _the_one(answers: Sequence[Any], address: Address, request: str) -> Sequence[Any]:
+def _exactly_one(answers: Sequence[Any], address: Address, request: str) -> Sequence[Any]:
     if len(answers) != 1:
         raise BrokerCallError(str(address), Cause.BAD_ANSWER, f"{len(answers)} answers, not 1", request=request)
     return answers

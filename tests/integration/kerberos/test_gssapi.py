@@ -155,7 +155,7 @@ def test_a_keytab_that_cannot_be_read(cluster: Cluster, kdc: Kdc, tmp_path: Path
     cause = {
         "absent": f"the keytab {path} cannot be read here",
         "a directory": f"the keytab {path} cannot be read here: Is a directory",
-        "another file": f"{path} is no keytab",
+        "another file": f"{path} is not a keytab",
     }[kind]
     for line in first_lines_of(cluster, file, tmp_path, b"n0t-a-keytab-but-secret-all-the-same"):
         assert cause in line

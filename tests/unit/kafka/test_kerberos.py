@@ -26,7 +26,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ("content", "cause"),
     [
         (b"\x05\x02", "has no key of alice (see klist -k)"),
-        (b"n0t a keytab", "is no keytab"),
+        (b"n0t a keytab", "is not a keytab"),
         (None, "cannot be read here: No such file"),
     ],
 )
