@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions that ended alike, in few words: their topics, ranges of their numbers, and one reason for all. Pure.
+"""Group partitions that ended alike, with their topics, ranges of their numbers, and one reason for all. Pure.
 
 Standard library only.
 """
@@ -17,16 +17,18 @@ from enum import StrEnum
 from typing import Protocol
 
 _MAX_TOPICS = 4
-"""Topics that a group names."""
+"""Topics to name in a group."""
+_MAX_BROKERS = 4
+"""Broker ids to name in a reason."""
 _WORD = re.compile(
     r"(?P<brokers>\b(?:[Bb]rokers?|[Rr]eplicas?|electing|rank) \d+(?:(?:, | and )\d+)*)"
     r"|(?P<list>\[[\d, ]*\])"
     r"|(?P<number>(?<![\w.:/+-])\d+(?![\w:/+-]|\.\w))"
 )
-"""Broker ids and lists of them, and numbers that stand alone: not those in names, addresses and versions."""
+"""Broker ids, lists of them, and separate numbers. Numbers in names, addresses and versions do not match."""
 
 
-class Placed(Protocol):
+class HasPartition(Protocol):
     """One partition."""
 
     @property
@@ -35,7 +37,7 @@ class Placed(Protocol):
     def partition(self) -> int: ...
 
 
-class Ended(Placed, Protocol):
+class HasOutcome(HasPartition, Protocol):
     """How one partition ended, and why."""
 
     @property
@@ -50,7 +52,7 @@ class TopicPartitions:
 
     topic: str
     partitions: str
-    """Their numbers, such as "0-499, 512"."""
+    """Their numbers, for example "0-499, 512"."""
     count: int
 
 
@@ -59,38 +61,38 @@ class NamedTopics:
     """The topics of a group."""
 
     named: tuple[TopicPartitions, ...]
-    """Those with the most partitions first; at most four."""
+    """The topics with the most partitions first, at most _MAX_TOPICS."""
     more: int
-    """Topics that are not named."""
+    """Number of topics that are not named."""
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class ReasonGroup:
     """Partitions with the same status for the same reason."""
 
     status: StrEnum
     partitions: int
-    """How many."""
+    """Number of partitions."""
     topics: NamedTopics
     reason: str
-    """Numbers that differ are given from the lowest to the highest."""
+    """The reason. Numbers that differ are shown as a range."""
 
 
-def group_by_reason(rows: Iterable[Ended]) -> tuple[Alike, ...]:
-    """Group rows by status and reason, those with the most partitions first."""
-    buckets: dict[tuple[StrEnum, str], list[Ended]] = defaultdict(list)
+def group_by_reason(rows: Iterable[HasOutcome]) -> tuple[ReasonGroup, ...]:
+    """Group rows by status and reason, the largest group first."""
+    buckets: dict[tuple[StrEnum, str], list[HasOutcome]] = defaultdict(list)
     for each in rows:
         form, _values = replace_numbers(each.reason, with_brokers=True)
         buckets[each.status, form].append(each)
     groups = [
-        Alike(status, len(members), name_topics(members), common_reason([each.reason for each in members]))
+        ReasonGroup(status, len(members), name_topics(members), common_reason([each.reason for each in members]))
         for (status, _form), members in buckets.items()
     ]
     return tuple(sorted(groups, key=lambda group: -group.partitions))
 
 
-def name_topics(rows: Iterable[Placed]) -> NamedTopics:
-    """Name the topics of the rows, with ranges of partitions."""
+def name_topics(rows: Iterable[HasPartition]) -> NamedTopics:
+    """Return the topics of the rows, with ranges of partitions."""
     topics: dict[str, list[int]] = defaultdict(list)
     for each in rows:
         topics[each.topic].append(each.partition)
@@ -102,7 +104,7 @@ def name_topics(rows: Iterable[Placed]) -> NamedTopics:
 
 
 def common_reason(reasons: Sequence[str]) -> str:
-    """Return the most frequent of the reasons, and how many others there are. Empty reasons are left out."""
+    """Return the most frequent reason, and the number of other reasons. Empty reasons are ignored."""
     shapes: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for each in filter(None, reasons):
         form, values = replace_numbers(each, with_brokers=False)
@@ -115,48 +117,47 @@ def common_reason(reasons: Sequence[str]) -> str:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return the numbers in ascending order, neighbors joined: "0-499, 512"."""
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in _joined(numbers))
+    """Return the numbers in ascending order as ranges: "0-499, 512"."""
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in _find_ranges(numbers))
 
 
 def replace_numbers(text: str, *, with_brokers: bool) -> tuple[str, tuple[str, ...]]:
-    """Return the text with a placeholder for each number, and the numbers as they stand in the text.
+    """Return the text with a placeholder for each number, and the numbers in order.
 
-    Two reasons with the same shape say the same about different offsets. With ``with_brokers`` the broker ids stay in
-    the shape, so that texts about different brokers have different shapes.
+    Two reasons with the same result differ in numbers only, for example offsets. With ``with_brokers`` broker ids stay
+    in the text, so that reasons about different brokers have different results.
     """
     found: list[str] = []
 
-    def keep_or_take(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         if match["number"] is None and with_brokers:
             return match[0]
         found.append(match[0])
         return "\0"
 
-    return _WORD.sub(keep_or_take, text), tuple(found)
+    return _WORD.sub(replace, text), tuple(found)
 
 
 def merge_numbers(form: str, values: Sequence[tuple[str, ...]]) -> str:
-    """Return the text of a shape for all its values: "log end offset 15 to 340"."""
-    slots = iter([_range(each) for each in zip(*values, strict=True)])
+    """Return a text with its placeholders replaced by ranges over all values: "log end offset 15 to 340"."""
+    slots = iter([_merge_words(each) for each in zip(*values, strict=True)])
     return re.sub("\0", lambda _match: next(slots), form)
 
 
-def _range(words: Sequence[str]) -> str:
+def _merge_words(words: Sequence[str]) -> str:
     different = list(dict.fromkeys(words))
     if len(different) == 1:
         return different[0]
     if all(each.isdigit() for each in different):
         numbers = [int(each) for each in different]
         return f"{min(numbers)} to {max(numbers)}"
-    # Broker ids: "broker 1", "broker 4" become "broker 1 or 4"; of more than a few, only how many there are.
-    most = 4
-    if len(different) > most:
+    # Broker ids: "broker 1" and "broker 4" become "broker 1 or 4".
+    if len(different) > _MAX_BROKERS:
         return f"{different[0]} or {len(different) - 1} others"
     return " or ".join([different[0], *(each.rpartition(" ")[2] for each in different[1:])])
 
 
-def _joined(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+def _find_ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
     first = last = None
     for each in sorted(set(numbers)):
         if first is None or last is None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Work in a thread of its own: done, made or opened before it is wanted. Standard library only."""
+"""Run work in a separate thread before its result is needed. Standard library only."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ Result = TypeVar("Result")
 
 
 def in_background(work: Callable[[], Result], name: str) -> Future[Result]:
-    """Begin work in a thread of this name, and return what it will return or raise.
+    """Start work in a thread with this name, and return the future of its result.
 
-    The thread is a daemon, unlike those of a pool: a process that is done, or asked to end, does not wait for it.
+    The thread is a daemon, unlike those of a pool: the process does not wait for it at its end.
     """
-    answer: Future[Result] = Future()
+    future: Future[Result] = Future()
 
     def run() -> None:
         try:
-            answer.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where the result is wanted
-            answer.set_exception(error)
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - the future raises it again in the thread that reads the result
+            future.set_exception(error)
 
     threading.Thread(target=run, name=name, daemon=True).start()
-    return answer
+    return future
 
 
 class BackgroundContext(Generic[Result]):
-    """A context that is entered in a thread of this name, once and only when it is needed.
+    """A context manager that is entered in a thread with this name, at most once.
 
-    Use it in a ``with`` block, at whose end the context is left, if it was entered.
+    Use it in a ``with`` block. At its end the context is exited, if it was entered.
     """
 
     def __init__(self, open_context: Callable[[], AbstractContextManager[Result]], name: str) -> None:
-        """``open_context`` is called in the thread, and imports what it needs."""
+        """Set ``open_context``, which is called in the thread and makes the context."""
         self._open_context = open_context
         self._name = name
         self._context: AbstractContextManager[Result] | None = None
@@ -54,18 +54,18 @@ class BackgroundContext(Generic[Result]):
         return self._begun is not None
 
     def begin(self) -> Future[Result]:
-        """Begin to enter it, unless that was done already. Does not wait for it."""
+        """Start to enter the context, if that has not begun. Does not wait for it."""
         if self._begun is None:
             self._begun = in_background(self._enter, self._name)
         return self._begun
 
     def opened(self) -> Result:
-        """Return what entering it returns, once it does. Raises what entering it raised."""
+        """Wait until the context is entered, and return its value. Raises the error of entering it."""
         return self.begin().result()
 
     def _enter(self) -> Result:
         context = self._open_context()
-        entered = context.__enter__()  # entered here, and left in another thread
+        entered = context.__enter__()  # another thread exits it
         self._context = context
         return entered
 
@@ -74,5 +74,5 @@ class BackgroundContext(Generic[Result]):
     ) -> bool | None:
         if self._begun is None:
             return None
-        self._begun.exception()  # it was entered now, or never will be
+        self._begun.exception()  # wait until it is entered or has failed
         return self._context.__exit__(kind, error, trace) if self._context is not None else None

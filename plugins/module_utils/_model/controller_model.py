@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the controller will elect, read off its own rules. Pure; standard library only.
+"""Predict which leader the controller elects. Pure; standard library only.
 
-The rules are those of PartitionChangeBuilder in Kafka's metadata module, the same in 3.9 to 4.4 but for KAFKA-19522:
-any change of a partition, a plain reorder too, makes the controller look for a leader in this order.
+The rules are those of PartitionChangeBuilder in Kafka's metadata module. They are the same in 3.9 to 4.4, apart from
+KAFKA-19522. After any change of a partition, also a reorder, the controller looks for a leader in this order.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from .partition import NO_LEADER, PartitionState
 
 
 class Rule(StrEnum):
-    """Why the controller elects whom it elects."""
+    """The rule by which the controller elects a leader."""
 
     HAS_LEADER = "has_leader"
     """The current leader stays."""
     IN_SYNC = "in_sync"
-    """The first acceptable replica, in order, that is in the ISR or the ELR."""
+    """The first acceptable replica in the replica order that is in the ISR or the ELR."""
     LAST_KNOWN_LEADER = "last_known_leader"
-    """ISR and ELR are empty and the last known ELR is one acceptable broker (KIP-966)."""
+    """ISR and ELR are empty, and the last known ELR is one acceptable broker (KIP-966)."""
     UNCLEAN = "unclean"
-    """The first acceptable replica, in order."""
+    """The first acceptable replica in the replica order."""
     NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The leader that the controller elects (-1 for none), and the rule that it follows."""
+    """The leader that the controller elects (-1 for none), and the rule by which it does."""
 
     leader_id: int
     rule: Rule
@@ -42,8 +42,8 @@ class Prediction:
 def predict(state: PartitionState, order: Sequence[int], acceptable: Collection[int], *, unclean: bool) -> Prediction:
     """Predict the leader after the partition's replicas are in ``order``.
 
-    ``acceptable`` are the brokers that may lead: unfenced, not shutting down, with the replica's log dir online.
-    ``unclean`` is True for an UNCLEAN election and False for what any other change of the partition sets off.
+    ``acceptable`` are the brokers that may lead: unfenced, not shutting down, with the replica's log directory online.
+    ``unclean`` is True for an UNCLEAN election, and False for any other change of the partition.
     """
     eligible = {*state.isr, *(state.elr or ())}
     if state.leader_id in eligible and state.leader_id in acceptable:
@@ -62,7 +62,7 @@ def predict(state: PartitionState, order: Sequence[int], acceptable: Collection[
 
 
 def acceptable_replicas(state: PartitionState) -> frozenset[int]:
-    """Return the replicas that the controller may elect: their broker is unfenced and their log directory online.
+    """Return the replicas that the controller may elect: the broker is unfenced and the log directory online.
 
     The metadata lists every other replica as offline, fenced brokers included.
     """

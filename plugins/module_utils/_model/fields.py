@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Types of fields that stand in JSON documents, with their bounds and descriptions. Standard library only.
+"""Define the types of fields in JSON documents, with bounds and descriptions. Standard library only.
 
-A description says what a value must be. It is in the published schema, and in the message when a value is not that.
+A description says what a value must be. It is in the published schema, and in the message about a wrong value.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What a type alone does not say, for ``typing.Annotated``. Names are those of JSON Schema where it has them."""
+    """Additional data about a type, for ``typing.Annotated``. Names are those of JSON Schema if it has them."""
 
     subject: str = ""
-    """Of an integer, a boolean, a plain string or an enum: what it is, such as "a broker id". The type says the rest.
+    """For an integer, a boolean, a string or an enum: the subject of its description, such as "a broker id".
 
-    The default is the field's name with an article; of a boolean it is "this".
+    The default is the field's name with an article, and "this" for a boolean.
     """
     _: KW_ONLY  # pylint: disable=disallowed-name
     description: str = ""
     """The whole description. The defaults: "the <field's name> are a list", and "a <class' name> is an object"."""
     minimum: int | None = None
     maximum: int | None = None
-    """Every integer has bounds, both included."""
+    """Every integer needs both bounds. They are inclusive."""
     pattern: str = ""
-    """Anchored at both ends."""
+    """A regular expression, anchored at both ends."""
     min_items: int = 0
     name: str = ""
     """The key in JSON. The default is the field's name in camel case."""
     keys: type[StrEnum] | None = None
-    """A mapping that has a value for each word of an enum."""
+    """For a mapping: the enum that defines its keys. The mapping has a value for each of them."""
     flat: bool = False
-    """A dataclass whose keys stand in the object around it. Such a field is written, never read."""
+    """For a dataclass: its keys are added to the outer object. Such a field is only written, never read."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenAs:
-    """For ``typing.Annotated``: what stands in JSON instead of the field's own type. It is written, never read."""
+    """For ``typing.Annotated``: the type of the field in JSON. Such a field is only written, never read."""
 
     type: Any
     convert: Callable[[Any], Any]
 
 
 def counts_of_words(kind: type[StrEnum], value: Any, description: str) -> WrittenAs:
-    """Return how counts by words of an enum stand in a document: each word is there, with 0 where it has no count."""
+    """Write a mapping of counts with all words of an enum as keys. Missing counts are 0."""
     return WrittenAs(
         Annotated[Mapping[str, value], Meta(description=description, keys=kind)],
         lambda counts: {word.value: counts.get(word, 0) for word in kind},

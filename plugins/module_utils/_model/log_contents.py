@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a log holds, as stretches of offsets of one leader epoch each. Pure; standard library only.
+"""Compare the contents of logs, as stretches: ranges of offsets with one leader epoch. Pure; standard library only.
 
-Two logs hold the same record at an offset where their epochs are the same, and the same records before it (Raft's log
-matching, which KIP-101 and KIP-279 brought to Kafka). So logs are compared by stretches, never by offsets alone.
+If two logs have the same epoch at an offset, they have the same record there, and the same records before it (Raft's
+log matching property, in Kafka since KIP-101 and KIP-279). So logs are compared by stretches, never by offsets alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .partition import EpochEnd
 class EpochRange(NamedTuple):
     """The records of one leader epoch from ``start_offset``, inclusive, to ``end_offset``, exclusive.
 
-    A tuple: forecasts make and compare many of each replica.
+    A tuple, because forecasts create and compare many of them.
     """
 
     epoch: LeaderEpoch
@@ -31,7 +31,7 @@ class EpochRange(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many offsets. Transaction markers and records that compaction removed have offsets too."""
+        """Return the number of offsets, including those of transaction markers and of compacted records."""
         return self.end_offset - self.start_offset
 
     @property
@@ -40,9 +40,9 @@ class EpochRange(NamedTuple):
 
 
 def offset_range(start: int, end: int, form: str = "") -> str:
-    """Return the first offset and the last one for a person: "100 to 349", or "15" where there is only one.
+    """Return the first and the last offset as text: "100 to 349", or "15" if there is only one.
 
-    ``end`` is the offset after the last one, ``form`` Python's format of a number.
+    ``end`` is the offset after the last one. ``form`` is a Python number format.
     """
     return f"{start:{form}}" if end == start + 1 else f"{start:{form}} to {end - 1:{form}}"
 
@@ -61,7 +61,7 @@ Stretches: TypeAlias = Annotated[
     ],
     Meta(description="what is lost is a list of stretches"),
 ]
-"""Never empty ones, never overlapping within an epoch, in order of epoch, then offset."""
+"""In order of epoch, then offset. None is empty, and none of the same epoch overlap."""
 
 
 class Log(Protocol):
@@ -77,18 +77,18 @@ class Log(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LogDifference:
-    """What one log holds and another one lacks."""
+    """The records of one log that another log lacks."""
 
     lost: Stretches
-    """What the other log never held."""
+    """The records that the other log never had."""
     divergence_offset: int | None
-    """Where the two logs part. None when they share no epoch."""
+    """The offset from which the two logs differ. None if they share no epoch."""
     earlier: Stretches
-    """What lies before the other log's start offset, and may have been in it until it was deleted there."""
+    """Records before the other log's start offset. It may have had them before they were deleted there."""
 
 
 def stretches_with_epochs(log: Log) -> Stretches:
-    """All that the log holds with a leader epoch."""
+    """Return the records of the log that have a leader epoch."""
     start, found = log.log_start_offset, []
     for epoch, end in log.lineage:
         if end > start:
@@ -98,16 +98,16 @@ def stretches_with_epochs(log: Log) -> Stretches:
 
 
 def all_stretches(log: Log) -> Stretches | None:
-    """All that the log holds. None where its epochs do not cover it: its records can be compared with no other log's.
+    """Return all records of the log. None if its epochs do not cover it: it cannot be compared with other logs.
 
-    Kafka writes epochs with every record since 0.11; older segments have none.
+    Kafka writes an epoch with every record since 0.11. Older segments have none.
     """
     found = stretches_with_epochs(log)
     return found if (found[-1].end_offset if found else log.log_start_offset) == log.log_end_offset else None
 
 
 def from_offset(stretches: Stretches, offset: int) -> Stretches:
-    """Return what lies at ``offset`` or after."""
+    """Return the records at ``offset`` and after it."""
     return tuple(
         [
             each if each.start_offset >= offset else EpochRange(each.epoch, offset, each.end_offset)
@@ -118,7 +118,7 @@ def from_offset(stretches: Stretches, offset: int) -> Stretches:
 
 
 def before_offset(stretches: Stretches, offset: int) -> Stretches:
-    """Return what lies before ``offset``."""
+    """Return the records before ``offset``."""
     return tuple(
         [
             each if each.end_offset <= offset else EpochRange(each.epoch, each.start_offset, offset)
@@ -129,7 +129,7 @@ def before_offset(stretches: Stretches, offset: int) -> Stretches:
 
 
 def subtract(stretches: Stretches, log: Stretches) -> Stretches:
-    """Return the records that ``log``, one log's stretches, does not hold."""
+    """Return the records that are not in ``log``, the stretches of one log."""
     held = {each.epoch: each for each in log}
     left: list[EpochRange] = []
     for each in stretches:
@@ -146,12 +146,12 @@ def subtract(stretches: Stretches, log: Stretches) -> Stretches:
 
 
 def in_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
-    """Return what was written in epochs after ``epoch``."""
+    """Return the records of epochs after ``epoch``."""
     return tuple(each for each in stretches if each.epoch > epoch)
 
 
 def union(parts: Iterable[Stretches]) -> Stretches:
-    """Each record once."""
+    """Merge stretches: return each record once."""
     merged: list[EpochRange] = []
     for each in sorted(chain.from_iterable(parts)):
         last = merged[-1] if merged else None
@@ -167,9 +167,9 @@ def records_in(stretches: Stretches) -> int:
 
 
 def divergence_offset(one: Stretches, other: Stretches) -> int | None:
-    """Where the two logs part: the offset to which Kafka truncates either when the other leads.
+    """Return the offset from which two logs differ. Kafka truncates either log to it when the other one leads.
 
-    That is the lower end of the newest epoch that both hold. None when they share no epoch.
+    It is the lower end offset of the newest epoch that both logs have. None if they share no epoch.
     """
     ends = {each.epoch: each.end_offset for each in one}
     shared = [min(each.end_offset, ends[each.epoch]) for each in other if each.epoch in ends]
@@ -177,9 +177,9 @@ def divergence_offset(one: Stretches, other: Stretches) -> int | None:
 
 
 def compare_logs(one: Log, mine: Stretches, theirs: Stretches) -> LogDifference:
-    """Compare a log with another one: what of ``theirs`` does ``one``, which holds ``mine``, lack?"""
+    """Find the records of ``theirs``, another log, that ``one`` lacks. ``mine`` are the records of ``one``."""
     if all(each.start_offset >= one.log_start_offset for each in theirs):
-        # The usual case: the same as below, where nothing is cut.
+        # A shortcut for the usual case.
         return LogDifference(union([subtract(theirs, mine)]), divergence_offset(mine, theirs), ())
     before_start = before_offset(theirs, one.log_start_offset)
     never_held = never_held_before_start(one, before_start)
@@ -191,8 +191,8 @@ def compare_logs(one: Log, mine: Stretches, theirs: Stretches) -> LogDifference:
 
 
 def never_held_before_start(one: Log, earlier: Stretches) -> Stretches:
-    """Return what of records before its log start offset a log cannot have held: those newer than its oldest epoch.
+    """Return the records before its log start offset that a log never had: those of epochs after its oldest epoch.
 
-    Epochs only grow along a log. It did hold the others where the two logs share an epoch: they are the same up to it.
+    Epochs never decrease along a log. If the two logs share an epoch, this log had the other records.
     """
     return in_newer_epochs(earlier, one.lineage[0].epoch) if one.lineage else ()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions and brokers, as the metadata describes them, and replicas, as they answered themselves.
+"""Define partitions and brokers, as the metadata describes them, and what each replica answered.
 
 Standard library only.
 """
@@ -16,13 +16,13 @@ from typing import Annotated, NamedTuple
 from .fields import BrokerId, LeaderEpoch, Meta, Offset, Port
 
 NO_LEADER = -1
-"""Kafka's leader id for "this partition has no leader"."""
+"""Kafka's leader id of a partition without a leader."""
 
 
 class TopicPartition(NamedTuple):
-    """One partition of a topic. Orders by topic name, then by partition number.
+    """One partition of a topic, in order of topic name, then partition number.
 
-    A tuple, because a million of them are keys: a dataclass is hashed, compared and made by Python code.
+    A tuple, because a million of them are keys, and tuples are created, hashed and compared faster than dataclasses.
     """
 
     topic: str
@@ -35,16 +35,17 @@ class TopicPartition(NamedTuple):
 class PartitionState(NamedTuple):
     """The state of a partition, from DescribeTopicPartitions (API key 75).
 
-    A tuple for the same reason: it is made again by every look, and a frozen dataclass takes five times as long.
+    A tuple, because every read of the metadata creates it, and a frozen dataclass takes five times as long.
 
-    ``elr`` and ``last_known_elr`` (KIP-966) are None where the broker does not say, which is not the same as empty.
-    The ISR of an offline partition may still name the dead (Cruise Control 1828): liveness is ``leader_id``.
+    ``elr`` and ``last_known_elr`` (KIP-966) are None if the broker does not return them, which does not mean empty. The
+    ISR of an offline partition may contain dead brokers (Cruise Control 1828), so only ``leader_id`` shows whether a
+    partition is offline.
     """
 
     topic: str
     partition: int
     topic_id: str
-    """Kafka's own text form: 22 characters of URL-safe base64."""
+    """In Kafka's text form: 22 characters of URL-safe base64."""
     leader_id: int
     leader_epoch: int
     replicas: tuple[int, ...]
@@ -65,35 +66,35 @@ class PartitionState(NamedTuple):
 
 
 class BrokerState(StrEnum):
-    """What a broker was found to be, from here and from the controller."""
+    """The state of a broker, as seen from this host and by the controller."""
 
     ONLINE = "online"
-    """Unfenced, and it answered us."""
+    """Unfenced, and it answered."""
     FENCED = "fenced"
-    """The controller fences it, or lists no address for it: it can lead nothing now."""
+    """The controller fences it, or lists no address for it. It cannot lead any partition now."""
     UNREACHABLE = "unreachable"
-    """No connection from here. That is not "down": the controller may well hear it."""
+    """No connection from this host. The broker may be up, and in touch with the controller."""
     HUNG = "hung"
-    """It accepts connections and answers nothing within the limit."""
+    """It accepts connections, but does not answer within the limit."""
     NOT_AUTHORISED = "not_authorised"
     """It refuses our credentials, or our principal lacks the ACL."""
     GIVEN_UP = "given_up"
-    """It is away, and the operator named it as gone for good."""
+    """It does not answer, and the operator declared it lost for good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """One broker, with what the controller says of it and what we saw ourselves."""
+    """One broker, as the controller describes it, and its state."""
 
     broker_id: BrokerId
     host: str | None
-    """Advertised host, None when the controller lists none (a fenced broker before Kafka 4.0)."""
+    """Advertised host. None if the controller lists none (a fenced broker before Kafka 4.0)."""
     port: Port | None
     rack: str | None
     is_fenced: bool
     state: Annotated[BrokerState, Meta("a broker's state")]
     cause: str = ""
-    """Why it is in this state, for a person; empty when online."""
+    """A text for the operator: why it is in this state. Empty if it is online."""
 
 
 class Cause(StrEnum):
@@ -106,24 +107,24 @@ class Cause(StrEnum):
     DISCONNECTED = "disconnected"
     """The connection broke during the gather."""
     RESTARTED = "restarted"
-    """The broker restarted during the gather: what it said before is void."""
+    """The broker restarted during the gather, so its earlier answers are void."""
     WRONG_BROKER = "wrong_broker"
     """Another broker answers at this address."""
     BAD_ANSWER = "bad_answer"
-    """A frame that does not decode, a partition missing from an answer or in it twice, offsets that contradict."""
+    """An answer that cannot be decoded, that misses or repeats a partition, or whose offsets contradict each other."""
     LOG_DIR_OFFLINE = "log_dir_offline"
     MISSING = "missing"
-    """The broker is well, and does not hold this replica."""
+    """The broker works, but does not have this replica."""
     ERROR = "error"
     """A Kafka error code; its number and name are in the error field."""
     DEADLINE = "deadline"
     """The gather's deadline passed before this replica was asked."""
     GIVEN_UP = "given_up"
-    """The operator named its broker as gone for good, and it does not answer."""
+    """The operator declared its broker lost for good, and it does not answer."""
 
 
 class EpochEnd(NamedTuple):
-    """One leader epoch of a log, and the offset after its last record. A tuple: each replica has several."""
+    """One leader epoch of a log, and the offset after its last record."""
 
     epoch: LeaderEpoch
     end_offset: Offset
@@ -131,9 +132,9 @@ class EpochEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReplicaLog:
-    """What one replica holds. A value that the replica did not answer is None, never 0.
+    """The log of one replica. A value that is unknown is None, never 0.
 
-    Offsets are record offsets; ``size_bytes`` is bytes on disk; epochs are leader epochs.
+    Offsets are record offsets, epochs are leader epochs, and ``size_bytes`` is the size on disk.
     """
 
     topic: str
@@ -142,27 +143,27 @@ class ReplicaLog:
     log_start_offset: int | None = None
     log_end_offset: int | None = None
     current_leader_epoch: int | None = None
-    """The partition's epoch as this broker knows it. Says nothing about what the log holds."""
+    """The partition's current epoch, as this broker knows it. The log may have no record of it."""
     last_written_epoch: int | None = None
-    """The newest epoch that the log holds records of. None, with an empty lineage and no cause, for an empty log."""
+    """The newest epoch with records in the log. An empty log has None, an empty lineage and no cause."""
     lineage: tuple[EpochEnd, ...] = ()
-    """Every epoch of the log, oldest first; the last one ends at the log end offset."""
+    """Every epoch of the log, oldest first. The last one ends at the log end offset."""
     size_bytes: int | None = None
     log_dir: str | None = None
     is_future: bool = False
-    """A future replica exists too (a log-dir move is running). Its log is never ranked."""
+    """A future replica exists too (a move to another log directory is running). Its log is never ranked."""
     cause: Cause | None = None
-    """None when the replica answered everything."""
+    """None if the replica answered everything."""
     error: str = ""
-    """For a person: what was found, with Kafka's error code where there is one."""
+    """A text for the operator: what was found, with Kafka's error code if there is one."""
     is_tiered: bool | None = None
-    """Records of the topic are moved to a tier (remote.storage.enable). None where that is not known."""
+    """Whether the topic's records are moved to a tier (remote.storage.enable). None if that is unknown."""
     local_log_start_offset: int | None = None
-    """Of a tiered topic: the first offset on the broker's own disk. What is before it is in the tier only."""
+    """For a tiered topic: the first offset on the broker's own disk. Earlier records are in the tier only."""
     last_tiered_offset: int | None = None
-    """Of a tiered topic: the last offset that this broker knows to be in the tier."""
+    """For a tiered topic: the last offset that this broker knows to be in the tier."""
 
     @property
     def answered(self) -> bool:
-        """Return whether the replica answered what the ranking needs."""
+        """Return whether the replica answered everything that the ranking needs."""
         return self.cause is None and self.log_end_offset is not None

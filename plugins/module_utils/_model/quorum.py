@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The KRaft quorum, as its leader describes it (DescribeQuorum, API key 55). Standard library only."""
+"""Define the KRaft quorum as its leader describes it (DescribeQuorum, API key 55). Standard library only."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """A voter as it is added and removed: a node with this very disk (KIP-853)."""
+    """A voter to add or remove: a node with a certain disk (KIP-853)."""
 
     voter_id: int
     directory_id: str | None
-    """None where it is not known. Such a voter can be neither added nor removed."""
+    """None if it is unknown. Such a voter can be neither added nor removed."""
     endpoints: tuple[Endpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SeenLeader:
-    """Who led the quorum when an earlier task of the same run asked."""
+    """The leader of the quorum when an earlier task of the same run asked."""
 
     leader_id: int
     leader_epoch: int
     seen_at_ms: int
-    """By this host's monotonic clock: only tasks on the same host, since the same boot, can compare it."""
+    """By this host's monotonic clock, so only tasks on the same host can compare it, until the next boot."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuorumReplica:
-    """A voter or an observer, as the leader sees it. What the leader does not know is None, never 0.
+    """A voter or an observer, as the leader describes it. A value that the leader does not know is None, never 0.
 
-    Ages are milliseconds by the leader's own clock, so that no clock skew enters.
+    Ages are in milliseconds by the leader's own clock, so that clock skew has no effect.
     """
 
     replica_id: int
     directory_id: str | None
-    """Kafka's text form; None for a voter of a static quorum that has not fetched yet."""
+    """In Kafka's text form. None for a voter of a static quorum that has not fetched yet."""
     log_end_offset: int | None
     lag_records: int | None
-    """Records of the metadata log that the leader has and this replica has not."""
+    """Number of records of the metadata log that the leader has and this replica lacks."""
     lag_ms: int | None
-    """Since it last had everything that the leader had."""
+    """Time since it last had all records of the leader."""
     since_fetch_ms: int | None
-    """Since its last Fetch. None for the leader, which does not fetch."""
+    """Time since its last Fetch. None for the leader, which does not fetch."""
     endpoints: tuple[Endpoint, ...] = ()
 
 
@@ -69,7 +69,7 @@ class QuorumState:
     leader_id: int
     leader_epoch: int
     high_watermark: int | None
-    """None when the leader does not know it yet: nothing of its epoch is committed."""
+    """None if the leader does not know it yet, because no record of its epoch is committed."""
     voters: tuple[QuorumReplica, ...]
     observers: tuple[QuorumReplica, ...]
 
@@ -79,9 +79,9 @@ class QuorumState:
         return len(self.voters) // 2 + 1
 
     def voter(self, replica_id: int) -> QuorumReplica | None:
-        """Return the voter with this id, whatever its directory id is."""
+        """Return the voter with this id and any directory id."""
         return next((each for each in self.voters if each.replica_id == replica_id), None)
 
     def observers_with(self, replica_id: int) -> tuple[QuorumReplica, ...]:
-        """Return the observers with this id. A wiped disk can make one node appear twice."""
+        """Return the observers with this id. A node whose disk was replaced can be listed twice."""
         return tuple(each for each in self.observers if each.replica_id == replica_id)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A config's value and where it is from, and how changes to log cleaners end. Standard library only."""
+"""Define a config's value and source, and the statuses of changes to log cleaners. Standard library only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from enum import StrEnum
 
 
 class Source(StrEnum):
-    """Where a broker has a value from, highest precedence first."""
+    """The source of a value, highest precedence first."""
 
     BROKER = "broker"
-    """Set for this very broker, dynamically. Of a topic's config: set for the topic."""
+    """Set dynamically for this broker, or, for a topic's config, for this topic."""
     CLUSTER = "cluster"
     """The dynamic default of the cluster."""
     STATIC = "static"
@@ -25,27 +25,27 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value in force, and where it is from."""
+    """The effective value of a config, and its source."""
 
     value: str | None
-    """None where the broker does not return it."""
+    """None if the broker does not return it."""
     source: Source
 
     @property
     def own(self) -> str | None:
         """Return the value that is set for this broker or topic itself.
 
-        None means that none is set: DELETE restores that.
+        None if none is set. Then DELETE restores that state.
         """
         return self.value if self.source is Source.BROKER else None
 
 
 def same_value(one: str | None, other: str | None) -> bool:
-    """Return whether two texts are the same value, as 1000000 and 1000000.0 are."""
+    """Return whether two texts have the same value, such as 1000000 and 1000000.0."""
     if one is None or other is None or one == other:
         return one == other
     try:
-        # A float is exact up to 2**53, and a long is beyond.
+        # First as integers, because a float is exact only up to 2**53.
         return int(one) == int(other)
     except ValueError:
         pass
@@ -56,16 +56,16 @@ def same_value(one: str | None, other: str | None) -> bool:
 
 
 class RestartStatus(StrEnum):
-    """What became of one broker's cleaner."""
+    """The outcome for one broker's log cleaner."""
 
     RESTARTED = "restarted"
     WOULD_RESTART = "would_restart"
     NOT_NEEDED = "not_needed"
     """It is healthy or idle."""
     NOT_HELPED = "not_helped"
-    """Something is wrong that a restart of the threads does not mend; the reason says what does."""
+    """A restart of the threads does not repair what is wrong. The reason says what does."""
     UNKNOWN = "unknown"
-    """Too little is known to say that a restart helps."""
+    """It is unknown whether a restart helps."""
     CHANGED = "changed"
     WOULD_CHANGE = "would_change"
     AS_WANTED = "as_wanted"
@@ -74,13 +74,13 @@ class RestartStatus(StrEnum):
 
 
 class RepairStatus(StrEnum):
-    """What became of one replica."""
+    """The outcome for one replica."""
 
     REPAIRED = "repaired"
     WOULD_REPAIR = "would_repair"
     NOT_NEEDED = "not_needed"
     REFUSED = "refused"
-    """It would be dangerous, or of no use; the reason says what helps."""
+    """A repair would be dangerous or useless. The reason says what helps."""
     STOPPED = "stopped"
     FAILED = "failed"
-    """It was taken back, or could not be; the reason says which."""
+    """The repair failed. The reason says whether it was undone."""
