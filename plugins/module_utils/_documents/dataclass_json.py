@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Derive a JSON Schema, and both ways between values and JSON, from frozen dataclasses. Standard library only.
+"""Derive JSON Schemas, encoders and decoders from frozen dataclasses. Standard library only.
 
-A field's type says what stands in JSON; ``typing.Annotated`` adds what _model/fields.py describes. A class is looked at
-once; then functions made for it convert its values, since a plan may have 100,000 elections.
+A field's type determines its JSON; ``typing.Annotated`` adds the data of _model/fields.py. A class is inspected once.
+The functions made from it then convert its values, because a plan may have 100,000 elections.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True, slots=True)
 class Codec(Generic[T]):
-    """What a type is in JSON."""
+    """The JSON Schema of a type, and the functions that encode and decode its values."""
 
     schema: Schema
     encode: Callable[[T], Any]
-    """From a value to what ``json`` writes."""
+    """Converts a value to types that ``json`` writes."""
     decode: Callable[[Any], T]
-    """Back, for what meets the schema. Raises KeyError, TypeError or ValueError for most of what does not."""
+    """Converts JSON that meets the schema to a value. Other JSON usually raises KeyError, TypeError or ValueError."""
 
 
 def codec(type_: type[T], description: str = "") -> Codec[T]:
-    """Derive the codec of a dataclass; ``description`` is its own.
+    """Derive the codec of a dataclass. ``description`` is the description in its schema.
 
-    Raises TypeError for a type that has no place in a document, and for an integer without bounds.
+    Raises TypeError for an unsupported type, and for an integer without bounds.
     """
     shape = _shape(Annotated[type_, Meta(description=description)], "")
     return Codec(shape.schema, shape.encode or _same, shape.decode or _same)
 
 
 def document(name: str, title: str, schema: Schema) -> Schema:
-    """Return the schema as docs/schemas/ publishes it."""
+    """Return the schema as it is published in docs/schemas/."""
     return {"$schema": DIALECT, "$id": f"urn:kafkaops:recovery:{name}", "title": title, **schema}
 
 
 def in_camel_case(value: Any) -> Any:
-    """Return the value with the keys of all its objects as documents have them; for results of modules."""
+    """Return the value with the keys of all its objects in camel case, as in documents. For results of modules."""
     if isinstance(value, Mapping):
         return {_camel_case(str(key)): in_camel_case(item) for key, item in value.items()}
     return [in_camel_case(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -62,7 +62,7 @@ def in_camel_case(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A codec in the making. A conversion that changes nothing is None, so that nothing is called for it."""
+    """The parts of a codec. A conversion that changes nothing is None, so that no function is called for it."""
 
     schema: Schema
     encode: Convert | None = None
@@ -71,23 +71,23 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Fields:
-    """The fields of a dataclass, in their order."""
+    """The fields of a dataclass, in order."""
 
     keys: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    """Attributes, with dots where they are those of a field that is flat."""
+    """Attributes. Those of a flat field have its name and a dot as prefix."""
     shapes: list[_Shape] = field(default_factory=list)
-    given: list[bool] = field(default_factory=list)
-    """False for a field that the class sets itself."""
+    is_argument: list[bool] = field(default_factory=list)
+    """False for a field that the class computes itself (``init=False``)."""
 
 
 def _shape(hint: Any, name: str) -> _Shape:
-    """Derive the shape of a type. ``name`` is the field's, in words."""
+    """Derive the shape of a type. ``name`` is the field's name in words."""
     meta = Meta()
     if get_origin(hint) is Annotated:
         hint, *metadata = get_args(hint)
         if isinstance(metadata[-1], WrittenAs):
-            return _converted(metadata[-1], name)
+            return _write_only(metadata[-1], name)
         meta = metadata[-1]
     if get_origin(hint) in (Union, UnionType):
         (known,) = (each for each in get_args(hint) if each is not NoneType)
@@ -105,10 +105,10 @@ def _shape(hint: Any, name: str) -> _Shape:
     return _Shape(_plain_schema(hint, meta, name))
 
 
-def _converted(into: WrittenAs, name: str) -> _Shape:
-    shape = _shape(into.type, name)
+def _write_only(written_as: WrittenAs, name: str) -> _Shape:
+    shape = _shape(written_as.type, name)
     encode = shape.encode or _same
-    return _Shape(shape.schema, lambda value: encode(into.convert(value)), _never_read)
+    return _Shape(shape.schema, lambda value: encode(written_as.convert(value)), _refuse_to_read)
 
 
 def _plain_schema(type_: Any, meta: Meta, name: str) -> Schema:
@@ -129,12 +129,12 @@ def _plain_schema(type_: Any, meta: Meta, name: str) -> Schema:
 def _word(words: type[StrEnum], subject: str) -> _Shape:
     values = [word.value for word in words]
     schema = {"description": f"{subject} is one of {', '.join(values)}", "type": "string", "enum": values}
-    # Much faster than the enum's own .value and call.
+    # Much faster than the enum's own .value and constructor.
     return _Shape(schema, attrgetter("_value_"), {word.value: word for word in words}.__getitem__)
 
 
 def _nullable(known: _Shape) -> _Shape:
-    """Return the same, or null where it is not known."""
+    """Return the shape of the same type with null for an unknown value."""
     schema = known.schema
     allowed = {
         **schema,
@@ -171,11 +171,11 @@ def _by_word(value_type: Any, meta: Meta, name: str) -> _Shape:
         raise TypeError(f"{name}: a mapping needs an enum of its keys")
     shape = _shape(value_type, name)
     schema = _object_schema(meta.description, {word.value: shape.schema for word in meta.keys})
-    return _Shape(schema, dict, _never_read)
+    return _Shape(schema, dict, _refuse_to_read)
 
 
 def _object_schema(description: str, properties: dict[str, Schema]) -> Schema:
-    """Return an object in which every key is there, and no other one."""
+    """Return the schema of an object that has exactly these keys."""
     return {
         "description": description,
         "type": "object",
@@ -193,12 +193,12 @@ def _record(class_: type, meta: Meta) -> _Shape:
 
 
 def _record_as_list(class_: type, meta: Meta) -> _Shape:
-    """Return the shape of a NamedTuple: the list of its values, to save space."""
+    """Return the shape of a NamedTuple, which is a list of its values in JSON, to save space."""
     hints = get_type_hints(class_, include_extras=True)
     shapes = [_shape(hint, name.replace("_", " ")) for name, hint in hints.items()]
     schemas = [each.schema for each in shapes]
     if any(each.encode or each.decode for each in shapes):
-        raise TypeError(f"{class_}: only plain values stand in a list")
+        raise TypeError(f"{class_}: a NamedTuple may have only plain values")
     schema = {
         "description": meta.description,
         "type": "array",
@@ -221,13 +221,13 @@ def _fields(class_: type) -> _Fields:
             result.keys.extend(inner.keys)
             result.names.extend(f"{each.name}.{name}" for name in inner.names)
             result.shapes.extend(inner.shapes)
-            result.given.extend(inner.given)
+            result.is_argument.extend(inner.is_argument)
         else:
             key = meta.name if isinstance(meta, Meta) else ""
             result.keys.append(key or _camel_case(each.name))
             result.names.append(each.name)
             result.shapes.append(_shape(hint, each.name.replace("_", " ")))
-            result.given.append(each.init)
+            result.is_argument.append(each.init)
     return result
 
 
@@ -247,24 +247,24 @@ def _encoder(fields: _Fields) -> Convert:
 
 def _decoder(class_: type, fields: _Fields) -> Convert:
     """Make the function that calls the class with the values of an object."""
-    given = [index for index, is_given in enumerate(fields.given) if is_given]
-    values_of = _getter(itemgetter, [fields.keys[index] for index in given])
-    shapes = [fields.shapes[index] for index in given]
-    converted = [(place, each.decode) for place, each in enumerate(shapes) if each.decode is not None]
-    names = [fields.names[index] for index in given]
+    arguments = [index for index, is_argument in enumerate(fields.is_argument) if is_argument]
+    values_of = _getter(itemgetter, [fields.keys[index] for index in arguments])
+    shapes = [fields.shapes[index] for index in arguments]
+    converted = [(index, each.decode) for index, each in enumerate(shapes) if each.decode is not None]
+    names = [fields.names[index] for index in arguments]
     is_by_name = any(each.kw_only for each in dataclasses.fields(class_))
 
     def decode(value: Any) -> Any:
         values = [*values_of(value)]
-        for place, convert in converted:
-            values[place] = convert(values[place])
+        for index, convert in converted:
+            values[index] = convert(values[index])
         return class_(**dict(zip(names, values, strict=True))) if is_by_name else class_(*values)
 
     return decode
 
 
 def _getter(getter: Callable[..., Convert], names: Sequence[str]) -> Convert:
-    """``attrgetter`` or ``itemgetter`` of several names, which gives a tuple also for one."""
+    """Return an ``attrgetter`` or ``itemgetter`` of these names that returns a tuple even for one name."""
     get = getter(*names)
     return get if len(names) > 1 else lambda value: (get(value),)
 
@@ -285,5 +285,5 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _never_read(_value: Any) -> Any:
-    raise TypeError("this field is written, never read")
+def _refuse_to_read(_value: Any) -> Any:
+    raise TypeError("this field is only written, never read")

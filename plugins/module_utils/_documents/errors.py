@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Name what is wrong with a document, and where, in words that are safe to print. Standard library only."""
+"""Describe the problems of a document with their places, in text that is safe to print. Standard library only."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from itertools import islice
 from .._model.run import KafkaOpsError
 
 MAX_PROBLEMS = 1000
-"""Looking for problems stops here: nobody reads more, and the memory they take stays bounded."""
+"""The search for problems stops here: nobody reads more, and it limits the memory."""
 SHOWN_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, for the person who has to put it right."""
+    """One problem of a document, for the person who has to correct it."""
 
     place: str
-    """JSON pointer (RFC 6901; "" is the whole document), or "line 3, column 7" where the text is not JSON yet."""
+    """JSON pointer (RFC 6901; "" is the whole document), or "line 3, column 7" if the text is not valid JSON."""
     message: str
-    """What was found, and what should be there."""
+    """What was found, and what is expected."""
     remedy: str
 
     def __str__(self) -> str:
@@ -33,10 +33,10 @@ class Problem:
 
 
 class DocumentError(KafkaOpsError):
-    """A document that is refused, with every problem that was found in it.
+    """A document is refused, with every problem that was found in it.
 
-    ``path`` is the file's path, or what the value is called where it did not come from a file.
-    The message shows the first ``SHOWN_PROBLEMS``; ``problems`` holds up to ``MAX_PROBLEMS``.
+    ``path`` is the file's path, or the name of a value that does not come from a file. The message shows the first
+    ``SHOWN_PROBLEMS``; ``problems`` has up to ``MAX_PROBLEMS``.
     """
 
     def __init__(self, path: str, problems: Iterable[Problem]) -> None:
@@ -55,7 +55,7 @@ class DocumentError(KafkaOpsError):
 
 
 def raise_if_problems(path: str, problems: Iterable[Problem]) -> None:
-    """Raise DocumentError when there are problems, with the first ``MAX_PROBLEMS`` of them."""
+    """Raise DocumentError with the first ``MAX_PROBLEMS`` problems, if there are any."""
     found = tuple(islice(problems, MAX_PROBLEMS))
     if found:
         raise DocumentError(path, found)
@@ -65,9 +65,9 @@ _SHOWN_CHARACTERS = 60
 
 
 def pointer(*tokens: str | int) -> str:
-    """Return the JSON pointer (RFC 6901) of a place; no tokens make "", the whole document.
+    """Return the JSON pointer (RFC 6901) for these tokens. Without tokens it is "", the whole document.
 
-    Keys come from untrusted files: what cannot be printed is escaped as in JSON, and what is very long is cut.
+    Keys come from untrusted files: characters that cannot be printed are escaped as in JSON, and long keys are cut.
     """
     return "".join(f"/{_token(token)}" for token in tokens)
 
@@ -85,14 +85,14 @@ def show_value(value: object) -> str:
             empty = json.dumps(type(value)())
             return f"{empty[0]}...{empty[1]}" if value else empty
         case str():
-            # Cut first: to quote 60 MB for the sake of 60 characters would take a while.
+            # Cut first, because encoding 60 MB would be slow.
             return _clipped(json.dumps(value[: _SHOWN_CHARACTERS + 1]))
         case _:
             return _clipped(json.dumps(value, default=repr))
 
 
 def describe_kind(value: object) -> str:
-    """Say what a value is, to follow it in a sentence."""
+    """Return text about a value's JSON type, to follow the value in a sentence."""
     match value:
         case None:
             return "is not a value"
@@ -113,7 +113,7 @@ def describe_kind(value: object) -> str:
 
 
 def join_words(words: Iterable[object]) -> str:
-    """Join words as ``1, 2 and 3``; "none" for no words."""
+    """Join words like ``1, 2 and 3``. Return "none" if there are no words."""
     *most, last = [*map(str, words)] or ["none"]
     return f"{', '.join(most)} and {last}" if most else last
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read files safely, write files that never replace another one, and lay JSON out as text. Standard library only."""
+"""Read files safely, write files without replacing others, and format JSON as text. Standard library only."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _KINDS = {
 
 
 def read_file(path: str, max_bytes: int, *, must_be_protected: bool = False) -> bytes:
-    """Read a regular file, or a symbolic link to one. Never waits, and never reads more than ``max_bytes``.
+    """Read a regular file, or a symbolic link to one. Never blocks, and never reads more than ``max_bytes``.
 
-    ``must_be_protected`` is for a file that says what to do to a cluster: others must not be able to change it.
+    ``must_be_protected`` is for files that determine what is done to a cluster: only their owner may write them.
 
-    Raises DocumentError when it does not exist, may not be read, is not a file, or is too large, and for an order that
-    others may write.
+    Raises DocumentError if the file does not exist, may not be read, is not a regular file, is too large, or is not
+    protected.
     """
     try:
-        # Before opening: to open a device can already do something (a watchdog starts counting).
+        # Before opening: opening a device can have effects (it starts a watchdog).
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             found = _KINDS.get(stat.S_IFMT(status.st_mode), "of an unknown kind")
             raise DocumentError(path, [Problem("", f"is {found}, not a file", "Give the path of a regular file")])
         if status.st_size > max_bytes:
             raise DocumentError(path, [_too_large(max_bytes)])
-        # Not blocking: another process may have put a FIFO there since. One byte more: the file may have grown since.
+        # O_NONBLOCK: another process may have put a FIFO there since. One byte more: the file may have grown since.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if must_be_protected:
                 _refuse_writable_by_others(path, os.fstat(file.fileno()))
@@ -67,12 +67,12 @@ def _refuse_writable_by_others(path: str, status: os.stat_result) -> None:
     ]
     if who:
         message = f"may be written by {' and '.join(who)} (mode {stat.S_IMODE(status.st_mode):04o})"
-        remedy = f"Look it over, then take that right away: chmod go-w {shlex.quote(path)}"
+        remedy = f"Check its content, then remove that permission: chmod go-w {shlex.quote(path)}"
         raise DocumentError(path, [Problem("", message, remedy)])
 
 
 def _is_private_group(status: os.stat_result) -> bool:
-    """Return whether the owner alone is in the file's group: with such groups, a umask of 002 is common."""
+    """Return whether the file's group has no member besides its owner. With such groups a umask of 002 is common."""
     try:
         owner, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
     except KeyError:
@@ -96,14 +96,14 @@ def _unreadable(error: OSError | ValueError) -> Problem:
         case OSError():
             return Problem("", f"could not be read: {error.strerror}", "Check the path and the file system")
         case _:
-            return Problem("", f"is no path: {error}", "Check the path")
+            return Problem("", f"is not a path: {error}", "Check the path")
 
 
 def refuse_existing(path: str) -> None:
-    """Check that a file can be created at ``path``, before any work is done for it.
+    """Check that a file can be created at ``path``, before the work whose result it will contain.
 
-    Raises DocumentError when something has that name already (a dangling link too), or when its directory is missing
-    or may not be written to.
+    Raises DocumentError if the name already exists (also as a dangling link), or if its directory does not exist or may
+    not be written to.
     """
     try:
         os.lstat(path)
@@ -130,15 +130,15 @@ def _refuse_directory(path: str) -> None:
 
 
 def write_new_file(path: str, data: bytes | Iterable[bytes]) -> None:
-    """Write a file that did not exist, mode 0600, so that it is whole or not there, and survives a power loss.
+    """Write a new file with mode 0600. It is complete or does not exist, also after a power loss.
 
-    ``data`` are its bytes, at once or in pieces.
+    ``data`` is its content, at once or in pieces.
 
-    Raises DocumentError when something has that name already, or when it cannot be written (a full disk).
+    Raises DocumentError if the name already exists, or if the file cannot be written (for example, the disk is full).
     """
     try:
         directory = os.path.dirname(path) or "."
-        # Made with O_EXCL and mode 0600.
+        # mkstemp uses O_EXCL and mode 0600.
         descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)[:100]}.", dir=directory)
         try:
             with open(descriptor, "wb") as file:
@@ -170,15 +170,15 @@ def _sync_directory(directory: str) -> None:
 
 
 def format_document(document: dict[str, Any]) -> bytes:
-    """Return the document in UTF-8, always the same bytes: a line for each key, and one for each object in a list."""
+    """Return the document as UTF-8 text, always the same bytes. Each key and each object in a list has its own line."""
     return b"".join(format_document_parts(document))
 
 
 def format_document_parts(document: dict[str, Any]) -> Iterator[bytes]:
-    """Yield the same bytes piece by piece: those of 100,000 partitions take 300 MB."""
+    """Yield the bytes of ``format_document`` in pieces, because 100,000 partitions take 300 MB."""
     yield b"{\n"
-    for place, (key, value) in enumerate(document.items()):
-        separator = ",\n" if place else ""
+    for index, (key, value) in enumerate(document.items()):
+        separator = ",\n" if index else ""
         yield f"{separator}  {_text(key)}: ".encode()
         for piece in _pieces(value, "  "):
             yield piece.encode()
@@ -186,24 +186,24 @@ def format_document_parts(document: dict[str, Any]) -> Iterator[bytes]:
 
 
 def _pieces(value: Any, indent: str) -> Iterator[str]:
-    """Yield each object of a list by itself, and any other value as a whole."""
+    """Yield each object of a list separately, and any other value as a whole."""
     if not _is_list_of_objects(value):
-        yield _on_a_line(value, indent)
+        yield _format_value(value, indent)
         return
     deeper = f"{indent}  "
-    for place, item in enumerate(value):
-        yield f"{',' if place else '['}\n{deeper}{_on_a_line(item, deeper)}"
+    for index, item in enumerate(value):
+        yield f"{',' if index else '['}\n{deeper}{_format_value(item, deeper)}"
     yield f"\n{indent}]"
 
 
-def _on_a_line(value: Any, indent: str) -> str:
-    """Return an object on one line, but for the lists of objects in it."""
+def _format_value(value: Any, indent: str) -> str:
+    """Format a value on one line, except for lists of objects in it."""
     if not _has_list_of_objects(value):
         return _text(value)
     parts: list[str] = []
-    for has_lists, items in groupby(value.items(), key=lambda item: _has_lines(item[1])):
-        # What is between two lists is encoded at once.
-        if has_lists:
+    for has_lines, items in groupby(value.items(), key=lambda item: _has_lines(item[1])):
+        # All keys between two lists are encoded at once.
+        if has_lines:
             parts += [f"{_text(key)}: {''.join(_pieces(each, indent))}" for key, each in items]
         else:
             parts.append(_text(dict(items))[1:-1])
@@ -229,5 +229,5 @@ def digest(document: dict[str, Any]) -> str:
     """Return ``sha256:<hex>`` over canonical JSON (sorted keys, no white space, UTF-8) without the key ``digest``."""
     content = {key: value for key, value in document.items() if key != "digest"}
     canonical = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    # What holds a lone surrogate is refused elsewhere, with its place; here it only must not raise.
+    # A lone surrogate must not raise here: another check refuses it and names its place.
     return f"sha256:{hashlib.sha256(canonical.encode('utf-8', 'surrogatepass')).hexdigest()}"

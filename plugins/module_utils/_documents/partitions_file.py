@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the requested partitions: the KIP's JSON file (KAFKA-20098), and the same list given inline.
+"""Read the requested partitions, from the KIP's JSON file (KAFKA-20098) or from an inline list.
 
-An entry is ``{"topic": "foo", "partitions": [0, 3, 5]}``. ``{"topic": "foo", "partition": 0}`` is accepted too:
-operators have such files already, for kafka-leader-election.sh. Schema: docs/schemas/partitions-file.schema.json.
+An entry is ``{"topic": "foo", "partitions": [0, 3, 5]}``. ``{"topic": "foo", "partition": 0}`` is accepted too, because
+operators have such files for kafka-leader-election.sh. Schema: docs/schemas/partitions-file.schema.json.
 """
 
 from __future__ import annotations
@@ -65,46 +65,46 @@ PARTITIONS_FILE = document("partitions-file", "Partitions to look at or to recov
 
 Place: TypeAlias = "tuple[str | int, ...]"
 
-_is_sound = screen(ENTRIES["items"])
+_is_valid_entry = screen(ENTRIES["items"])
 
 
 def read_partitions(path: str) -> tuple[TopicPartition, ...]:
-    """Read the partitions that a file names, sorted.
+    """Read the partitions in a file, and return them sorted.
 
-    Raises DocumentError with every problem that is in the file.
+    Raises DocumentError with every problem of the file.
     """
-    value = read_json(path, _file_problems, must_be_protected=True)
+    value = read_json(path, _find_problems, must_be_protected=True)
     return _sorted(value["partitions"])
 
 
 def check_partitions(value: Any, place: str = "partitions") -> tuple[TopicPartition, ...]:
-    """Check an inline list of entries and return its partitions, sorted; the error calls the list ``place``.
+    """Check an inline list of entries, and return its partitions sorted. ``place`` is the list's name in the error.
 
-    Raises DocumentError with every problem that is in the list.
+    Raises DocumentError with every problem of the list.
     """
-    raise_if_problems(place, chain(schema_problems(value, ENTRIES), _repetitions(value, ())))
+    raise_if_problems(place, chain(schema_problems(value, ENTRIES), _find_repetitions(value, ())))
     return _sorted(value)
 
 
-def _file_problems(value: Any) -> Iterator[Problem]:
+def _find_problems(value: Any) -> Iterator[Problem]:
     yield from schema_problems(value, PARTITIONS_FILE)
     if isinstance(value, dict):
-        yield from _repetitions(value.get("partitions"), ("partitions",))
+        yield from _find_repetitions(value.get("partitions"), ("partitions",))
 
 
-def _repetitions(entries: Any, place: Place) -> Iterator[Problem]:
+def _find_repetitions(entries: Any, place: Place) -> Iterator[Problem]:
     seen: dict[TopicPartition, Place] = {}
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-        if _is_sound(entry):
-            for named, within in _named(entry):
+        if _is_valid_entry(entry):
+            for partition, within in _partitions_of(entry):
                 here = (*place, index, *within)
-                first = seen.setdefault(named, here)
+                first = seen.setdefault(partition, here)
                 if first != here:
-                    message = f"{named} is there already at {pointer(*first)}"
+                    message = f"{partition} is there already at {pointer(*first)}"
                     yield Problem(pointer(*here), message, "Remove one of the two")
 
 
-def _named(entry: dict[str, Any]) -> Iterator[tuple[TopicPartition, Place]]:
+def _partitions_of(entry: dict[str, Any]) -> Iterator[tuple[TopicPartition, Place]]:
     """Return the partitions of one entry, with their places within it."""
     if "partition" in entry:
         yield TopicPartition(entry["topic"], entry["partition"]), ("partition",)
@@ -114,4 +114,4 @@ def _named(entry: dict[str, Any]) -> Iterator[tuple[TopicPartition, Place]]:
 
 
 def _sorted(entries: list[dict[str, Any]]) -> tuple[TopicPartition, ...]:
-    return tuple(sorted(named for named, _place in chain.from_iterable(map(_named, entries))))
+    return tuple(sorted(partition for partition, _place in chain.from_iterable(map(_partitions_of, entries))))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report file of any operation: refused before the work when it cannot be written, written after it."""
+"""Write the report file of an operation, after checking before the operation that it can be created."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .validation import schema_problems
 
 
 class ReportFile:
-    """The report file that a task asked for, or none. Created before the work, for the time of its start.
+    """The report file of a task, if it has one. Create this object when the work starts, whose time it records.
 
-    Raises DocumentError when the file exists or cannot be created.
+    Raises DocumentError if the file exists or cannot be created.
     """
 
     def __init__(self, path: str | None) -> None:
@@ -30,9 +30,9 @@ class ReportFile:
 
     @garbage_collection_paused()
     def write(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> None:
-        """Write what ``document_at`` makes of the times of start and end, mode 0600, if a file was asked for.
+        """Write the document that ``document_at`` makes for the times of start and end, if a path was given.
 
-        Raises DocumentError when it cannot be written, and when it does not meet the schema.
+        The file gets mode 0600. Raises DocumentError if it cannot be written, or if it does not meet the schema.
         """
         if self._path is None:
             return
@@ -43,9 +43,9 @@ class ReportFile:
             write_document(self._path, document, schema)
 
     def write_or_explain(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> str:
-        """Write the report after a change, and return why it could not be written: the outcome must be returned.
+        """Write the report after a change, and return the error as text, so that the outcomes are still returned.
 
-        Empty when it was written, and when no file was asked for.
+        The text is empty if the report was written, or if no path was given.
         """
         try:
             self.write(document_at, schema)
@@ -55,10 +55,10 @@ class ReportFile:
 
 
 def write_document(path: str, document: dict[str, Any], schema: Schema) -> None:
-    """Write a document into a new file, mode 0600.
+    """Write a document to a new file with mode 0600.
 
-    Raises DocumentError when something has that name already (``files.refuse_existing`` finds that beforehand), when it
-    cannot be written, and when it does not meet its schema.
+    Raises DocumentError if the name already exists (``files.refuse_existing`` checks that beforehand), if it cannot be
+    written, or if the document does not meet its schema.
     """
     raise_if_problems(path, schema_problems(document, schema))
     write_new_file(path, format_document_parts(document))

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check quickly whether a value meets a schema, without a reason why not. Standard library only.
+"""Check quickly whether a value meets a schema, without explaining why not. Standard library only.
 
-jsonschema takes about a minute for a plan of 100,000 elections, and a third of a second to import. So it is only asked
-when a value does not pass the screen. All values of one place in the schema are checked together: a call for each value
-would be most of the time.
+jsonschema takes about a minute for a plan of 100,000 elections, and a third of a second to import. So it is used only
+for a value that fails this check. All values of one place in the schema are checked together, because calling a
+function for each value would take most of the time.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from typing import Any
 
 Screen = Callable[[Any], bool]
 _ScreenOfMany = Callable[[Sequence[Any]], bool]
-"""Says whether each of the values meets the schema."""
+"""Returns whether each of the values meets the schema."""
 
-_TOGETHER = 256
-"""So many items of a list are checked together: those of more would not stay in the processor's cache."""
+_BATCH_SIZE = 256
+"""Items of a list to check together. More would not fit in the processor's cache."""
 
 _ANNOTATIONS = {"$schema", "$id", "title", "description"}
 
 
 def is_integer(value: object) -> bool:
-    """Say whether the value is an integer; neither true nor 3.0 is one."""
+    """Return whether the value is an integer. True and 3.0 are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def screen(schema: Mapping[str, Any]) -> Screen:
-    """Make the function that returns whether a value meets a schema.
+    """Return a function that checks whether a value meets a schema.
 
-    Raises NotImplementedError for keywords that it does not know together: it is never more lenient than jsonschema.
+    Raises NotImplementedError for an unknown combination of keywords. It never accepts a value that jsonschema refuses.
     """
     meet = _screen_of_many(schema)
     return lambda value: meet([value])
@@ -55,7 +55,7 @@ def _screen_of_many(schema: Mapping[str, Any]) -> _ScreenOfMany:
             return lambda values: _all_are(str, values)
         case {"type": "string", "pattern": pattern, **rest} if not rest:
             matches = re.compile(pattern).fullmatch
-            # Once for each topic, not for each of its partitions.
+            # A set, to match each topic name once, not once for each of its partitions.
             return lambda values: _all_are(str, values) and all(map(matches, set(values)))
         case {"type": "string", "enum": words, **rest} if not rest:
             return lambda values: _all_are(str, values) and set(values) <= set(words)
@@ -78,7 +78,7 @@ def _screen_of_many(schema: Mapping[str, Any]) -> _ScreenOfMany:
 
 
 def _all_are(type_: type, values: Sequence[Any]) -> bool:
-    # The set alone answers for nearly all values, without a call for each.
+    # For nearly all values the set of types decides, without a call for each value.
     return {*map(type, values)} <= {type_} or all(isinstance(value, type_) for value in values)
 
 
@@ -95,7 +95,7 @@ def _list(items_meet: _ScreenOfMany, least: int) -> _ScreenOfMany:
         if not _all_are(list, values) or min(map(len, values), default=least) < least:
             return False
         items = [*chain.from_iterable(values)]
-        return all(items_meet(items[first : first + _TOGETHER]) for first in range(0, len(items), _TOGETHER))
+        return all(items_meet(items[first : first + _BATCH_SIZE]) for first in range(0, len(items), _BATCH_SIZE))
 
     return meet
 
@@ -108,8 +108,8 @@ def _tuple(items: list[_ScreenOfMany], least: int) -> _ScreenOfMany:
         if not lengths <= {*range(least, len(items) + 1)}:
             return False
         return all(
-            item_meets([value[place] for value in values if len(value) > place])
-            for place, item_meets in enumerate(items)
+            item_meets([value[index] for value in values if len(value) > index])
+            for index, item_meets in enumerate(items)
         )
 
     return meet
@@ -120,7 +120,7 @@ def _record(properties: dict[str, _ScreenOfMany]) -> _ScreenOfMany:
         if not _all_are(dict, values) or not {*map(len, values)} <= {len(properties)}:
             return False
         try:
-            # As many keys as there are properties, and every property: no other key.
+            # Each value has as many keys as there are properties. If it has every property, it has no other key.
             return all(meets([*map(itemgetter(key), values)]) for key, meets in properties.items())
         except KeyError:
             return False

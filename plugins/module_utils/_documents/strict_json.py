@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parse untrusted JSON strictly: to Python values, or to every problem with its place.
+"""Parse untrusted JSON strictly, and report every problem with its place. Standard library only.
 
-Python's json module accepts NaN, keeps the last of two equal keys, and knows no limits. Standard library only.
+Python's json module accepts NaN, keeps the last of two equal keys, and has no limits.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from .files import MIB, read_file
 
 MAX_BYTES = 64 * MIB
 MAX_DEPTH = 32
-"""Objects and lists inside each other. A plan file needs 7."""
+"""Levels of nested objects and lists. A plan file has 7."""
 _MAX_DIGITS = 40
-"""An int64 has 19. Python refuses to read more than 4,300 by itself, with an error that names no place."""
+"""An int64 has 19. Python itself refuses more than 4,300, with an error that names no place."""
 
 Check = Callable[[Any], Iterable[Problem]]
-"""Finds what is wrong with a value beyond JSON itself."""
+"""Finds the problems of a value that is valid JSON."""
 
 
 def read_json(path: str, check: Check, *, max_bytes: int = MAX_BYTES, must_be_protected: bool = False) -> Any:
-    """Read a JSON file of at most ``max_bytes`` bytes and ``MAX_DEPTH`` levels; UTF-8, with a BOM or without.
+    """Read a JSON file of at most ``max_bytes`` bytes and ``MAX_DEPTH`` levels, in UTF-8 with or without a BOM.
 
-    Raises DocumentError with all problems at once: what is wrong with the text, and what ``check`` finds in its value.
+    Raises DocumentError with all problems at once: those of the text, and those that ``check`` finds in its value.
     """
     return parse_json(read_file(path, max_bytes, must_be_protected=must_be_protected), path, check)
 
 
 def parse_json(data: bytes, path: str, check: Check) -> Any:
-    """Parse as ``read_json`` does, for bytes that were read already. ``path`` is only named in the error."""
+    """Parse bytes like ``read_json`` parses a file. ``path`` is only for the error."""
     value, problems = _parse(data, path)
-    spoiled = {problem.place for problem in problems}
-    raise_if_problems(path, chain(problems, (problem for problem in check(value) if problem.place not in spoiled)))
+    places = {problem.place for problem in problems}
+    raise_if_problems(path, chain(problems, (problem for problem in check(value) if problem.place not in places)))
     return value
 
 
 def _parse(data: bytes, path: str) -> tuple[Any, list[Problem]]:
-    """Return the value, and the problems that leave it readable. Raises DocumentError for those that do not."""
+    """Return the value, and the problems despite which it can be read. Raises DocumentError for other problems."""
     text, problems = _decode(data, path)
     too_deep = None if _is_shallow(data) else _too_deep(text)
     if too_deep:
@@ -61,17 +61,17 @@ def _parse(data: bytes, path: str) -> tuple[Any, list[Problem]]:
 
 
 def _decode(data: bytes, path: str) -> tuple[str, list[Problem]]:
-    """Return the text, and where its bytes are not UTF-8. Such bytes become U+FFFD."""
+    """Return the text, and a problem for each place that is not UTF-8. Such bytes become U+FFFD."""
     if not data.strip():
         raise DocumentError(path, [Problem("", "is empty", "Check how the file was made, and the space on that disk")])
     if not data.strip(b"\0"):
-        message = "holds nothing but NUL bytes, as after a crash of the host that wrote it"
-        raise DocumentError(path, [Problem("", message, "Make the file again")])
+        message = "contains only NUL bytes, as after a crash of the host that wrote it"
+        raise DocumentError(path, [Problem("", message, "Create the file again")])
     encoding = json.detect_encoding(data)
     if not encoding.startswith("utf-8"):
         message = f"is {encoding.upper()} text, or holds NUL bytes; a JSON file is UTF-8"
         raise DocumentError(path, [Problem("", message, f"Convert it: iconv -f {encoding.upper()} -t UTF-8")])
-    # Makes of every byte that is not UTF-8 a lone surrogate (PEP 383), which no UTF-8 text can hold.
+    # Each byte that is not UTF-8 becomes a lone surrogate (PEP 383), which valid UTF-8 cannot contain.
     text = data.decode(encoding, "surrogateescape")
     if text.isascii():
         return text, []
@@ -96,9 +96,9 @@ _ALL_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
 def _is_shallow(data: bytes) -> bool:
-    """Return whether the brackets go no deeper than MAX_DEPTH, and every one is closed.
+    """Return whether brackets are nested at most MAX_DEPTH levels deep, and all are closed.
 
-    Pairs without anything between them are removed, MAX_DEPTH times: a tenth of the time that a look at each takes.
+    Empty pairs are removed MAX_DEPTH times. That takes a tenth of the time of reading each bracket.
     """
     if b"\\" in data:
         data = _ESCAPE.sub(b"", data)
@@ -119,11 +119,11 @@ def _has_long_numbers(data: bytes) -> bool:
 
 
 _UP_TO_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+(?:"|\\|\Z))*+([\[\]{}]|\Z)', re.DOTALL)
-"""Text and whole strings, up to a bracket or the end: it matches anywhere and never backtracks, so it is linear."""
+"""Text and complete strings, up to a bracket or the end. It always matches and never backtracks, so it is linear."""
 
 
 def _too_deep(text: str) -> Problem | None:
-    """Look for it before parsing: the parser goes as deep as the text does."""
+    """Find brackets below MAX_DEPTH, before the recursive parser reads the text."""
     depth = 0
     for match in _UP_TO_BRACKET.finditer(text):
         bracket = match.group(1)
@@ -143,7 +143,7 @@ def _syntax_problem(text: str, error: json.JSONDecodeError) -> Problem:
         return Problem(place, "text goes on after the end of the JSON document", "Remove what does not belong to it")
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         message = f"the JSON text ends too early, it was cut off ({error.msg})"
-        return Problem(place, message, "Make or copy the file again")
+        return Problem(place, message, "Create or copy the file again")
     if "property name" in error.msg:
         return Problem(
             place, "a key in double quotes should be here", 'Write every key like "topic", and no comma before }'
@@ -157,7 +157,7 @@ def _line_and_column(text: str, position: int) -> str:
 
 
 class _StrictDecoder:
-    """Python's JSON decoder, with a memory of what it should not have accepted."""
+    """Python's JSON decoder, which also notes what a strict decoder would refuse."""
 
     def __init__(self, *, has_long_numbers: bool) -> None:
         self._suspicious = False
@@ -165,12 +165,12 @@ class _StrictDecoder:
             object_pairs_hook=self._object,
             parse_constant=self._float,
             parse_float=self._float,
-            # A call for each number would be two fifths of all time.
+            # Without a function: calling one for each number would take two fifths of the time.
             parse_int=self._int if has_long_numbers else None,
         )
 
     def decode(self, text: str) -> Any:
-        # An escaped lone surrogate makes a string that cannot be written anywhere.
+        # An escaped lone surrogate gives a string that cannot be encoded.
         self._suspicious = "\\ud" in text or "\\uD" in text
         return self._json.decode(text)
 
@@ -196,7 +196,7 @@ class _StrictDecoder:
 
 
 class _RepeatingObject(dict[str, Any]):
-    """An object with equal keys, until its place is known."""
+    """An object with repeated keys, to be reported once its place is known."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -207,19 +207,17 @@ def _value_problems(value: Any, place: tuple[str | int, ...]) -> Iterator[Proble
     match value:
         case str() if _SURROGATE.search(value):
             yield Problem(
-                pointer(*place), f"{show_value(value)} holds half of a surrogate pair", "Correct the \\u escapes"
+                pointer(*place), f"{show_value(value)} has half of a surrogate pair", "Correct the \\u escapes"
             )
         case float() if math.isnan(value):
-            yield Problem(pointer(*place), "NaN is not a value of JSON", "Put the right number there")
+            yield Problem(pointer(*place), "NaN is not a JSON value", "Write the right number there")
         case float() if math.isinf(value):
             yield Problem(
-                pointer(*place), "an infinity, or a number too large to be read", "Put the right number there"
+                pointer(*place), "an infinity, or a number too large to be read", "Write the right number there"
             )
         case dict():
             for key in value.repeated if isinstance(value, _RepeatingObject) else ():
-                yield Problem(
-                    pointer(*place, key), "this key is there more than once", "Leave only the one that is meant"
-                )
+                yield Problem(pointer(*place, key), "this key is there more than once", "Keep only the right one")
             for key, item in value.items():
                 yield from _value_problems(key, (*place, key))
                 yield from _value_problems(item, (*place, key))

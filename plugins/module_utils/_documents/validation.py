@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether a value meets its schema, and what in it does not, in words.
+"""Check a value against its schema, and explain what does not meet it.
 
-Standard library only for what meets it: other runs do not wait for jsonschema.
+Imports jsonschema only for a value that does not meet its schema, because that import is slow.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .screen import is_integer, screen
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-# What only a wrong value needs is imported where it is needed.
+# Imports that only a wrong value needs are inside functions.
 # ruff: noqa: PLC0415
 
 _TOPIC_LENGTH = 249
 _CHARACTERS_NAMED = 3
 _KEY_LENGTH = 60
-"""Of a longer key only this much is compared: that takes time in proportion to the square of it."""
+"""Characters of a key to compare with known keys: the time grows with the square of the length."""
 
 
 def schema_problems(value: Any, schema: Schema) -> list[Problem]:
@@ -37,11 +37,11 @@ def schema_problems(value: Any, schema: Schema) -> list[Problem]:
 
     Stricter than JSON Schema: 3.0 is not an integer.
     """
-    return [] if screen(schema)(value) else _explained(value, schema)
+    return [] if screen(schema)(value) else _explain(value, schema)
 
 
-def _explained(value: Any, schema: Schema) -> list[Problem]:
-    # A set that keeps its order: -3.5 is neither an integer nor large enough, which makes the same problem twice.
+def _explain(value: Any, schema: Schema) -> list[Problem]:
+    # A set with an order: -3.5 is no integer and below the minimum, which gives the same problem twice.
     problems: dict[Problem, None] = {}
     for error in _strict_validator()(schema).iter_errors(value):
         problems |= dict.fromkeys(islice(_problems(error), MAX_PROBLEMS))
@@ -52,12 +52,12 @@ def _explained(value: Any, schema: Schema) -> list[Problem]:
 
 @cache
 def _strict_validator() -> Any:
-    """Return jsonschema's validator, faster for long lists, and strict where JSON Schema or Python is not."""
+    """Return jsonschema's validator, changed to be faster for long lists and stricter."""
     from jsonschema import Draft202012Validator, ValidationError
     from jsonschema.validators import extend
 
     def items(validator: Any, items: Any, instance: Any, schema: Schema) -> Iterator[ValidationError]:
-        """jsonschema's ``items``, for those items only that do not pass the screen."""
+        """Apply jsonschema's ``items`` only to the items that fail the quick check."""
         if items is False or not validator.is_type(instance, "array"):
             yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
             return
@@ -67,12 +67,12 @@ def _strict_validator() -> Any:
                 yield from validator.descend(item, items, path=index)
 
     def pattern(validator: Any, pattern: str, instance: Any, schema: Schema) -> Iterator[ValidationError]:
-        """JSON Schema's meaning of "$", which in Python also matches before a last newline. All ours are anchored."""
+        """Match the whole string, because Python's "$" also matches before a final newline."""
         if validator.is_type(instance, "string") and not re.fullmatch(pattern, instance):
             yield ValidationError("does not match")
 
     def required(validator: Any, required: Any, instance: Any, schema: Schema) -> Iterator[ValidationError]:
-        """jsonschema's ``required``, with nothing but the key in the message."""
+        """Apply jsonschema's ``required``, with only the key as the message."""
         if validator.is_type(instance, "object"):
             yield from (ValidationError(key) for key in required if key not in instance)
 
@@ -108,7 +108,7 @@ def _message(value: Any, schema: Schema) -> str:
 
 
 def _type(schema: Schema) -> str:
-    """Return the one type besides null that every schema of ours has."""
+    """Return the schema's type. Each of our schemas has exactly one type besides null."""
     types = schema["type"]
     return types if isinstance(types, str) else types[0]
 
@@ -118,7 +118,7 @@ def _is_topic(schema: Schema) -> bool:
 
 
 def _topic_hints(topic: str) -> Iterator[str]:
-    """Return what cannot be seen: letters that look like others, spaces without width, a name that is too long."""
+    """Return hints about errors that are hard to see: similar letters, invisible characters, or too many of them."""
     import unicodedata
 
     if len(topic) > _TOPIC_LENGTH:

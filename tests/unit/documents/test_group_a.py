@@ -44,7 +44,7 @@ def text(*entries: Any) -> bytes:
 PARTITIONS_FILES: dict[str, tuple[bytes, dict[str, str]]] = {
     "empty file": (b"", {WHOLE: "is empty"}),
     "white space only": (b" \n", {WHOLE: "is empty"}),
-    "NUL bytes only": (bytes(100), {WHOLE: "nothing but NUL bytes"}),
+    "NUL bytes only": (bytes(100), {WHOLE: "only NUL bytes"}),
     "{}": (b"{}", {WHOLE: 'has no key "partitions"'}),
     "a list": (b"[]", {WHOLE: "[] is a list; a partitions file is an object"}),
     "empty list": (text(), {"/partitions": "[] is not allowed; the partitions are a list of at least one entry"}),
@@ -133,7 +133,10 @@ PARTITIONS_FILES: dict[str, tuple[bytes, dict[str, str]]] = {
         text({"partition": 0}, {"topic": "foo"}),
         {"/partitions/0": 'has no key "topic"', "/partitions/1": 'has no key "partitions"'},
     ),
-    "NaN": (b'{"partitions": [{"topic": "foo", "partition": NaN}]}', {"/partitions/0/partition": "NaN is not a value"}),
+    "NaN": (
+        b'{"partitions": [{"topic": "foo", "partition": NaN}]}',
+        {"/partitions/0/partition": "NaN is not a JSON value"},
+    ),
     "Infinity": (b'{"partitions": [-Infinity]}', {"/partitions/0": "an infinity, or a number too large to be read"}),
     "1e999": (b'{"partitions": [1e999]}', {"/partitions/0": "an infinity, or a number too large to be read"}),
     "huge integer": (
@@ -146,7 +149,7 @@ PARTITIONS_FILES: dict[str, tuple[bytes, dict[str, str]]] = {
     ),
     "half a surrogate pair": (
         b'{"partitions": [{"topic": "\\ud800", "partition": 0}]}',
-        {"/partitions/0/topic": "holds half of a surrogate pair"},
+        {"/partitions/0/topic": "has half of a surrogate pair"},
     ),
     "all at once": (
         b'{"partitions": [{"topic": "foo", "topic": "..", "partition": "x"}, {"topic": "a b", "partition": 1e400}, 7]}',
@@ -346,7 +349,7 @@ class TestWhatIsNoFile:
         assert_refused(read, path, {WHOLE: "could not be read: Too many levels of symbolic links"})
 
     def test_path_with_nul(self, read: Callable[[str], object]) -> None:
-        assert_refused(read, Path("a\0b"), {WHOLE: "is no path: embedded null byte"})
+        assert_refused(read, Path("a\0b"), {WHOLE: "is not a path: embedded null byte"})
 
     def test_unreadable(self, read: Callable[[str], object], tmp_path: Path, as_nobody: None) -> None:
         assert_refused(read, Path("/proc/1/environ"), {WHOLE: "may not be read by uid"})

@@ -161,5 +161,5 @@ def test_a_file_of_leaders_that_others_may_write_is_refused(tmp_path: Path) -> N
     path = tmp_path / "kip.json"
     path.write_text('{"partitions":[{"topic":"a","partition":0,"designatedLeader":3}]}')
     os.chmod(path, 0o606)
-    with pytest.raises(DocumentError, match=r"may be written by everybody \(mode 0606\). Look it over"):
+    with pytest.raises(DocumentError, match=r"may be written by everybody \(mode 0606\). Check its content"):
         read_designations(str(path))

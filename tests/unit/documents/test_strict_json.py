@@ -133,7 +133,7 @@ def test_problems_of_the_check_come_with_those_of_the_text() -> None:
 
     with pytest.raises(DocumentError) as error:
         parse_json(b"[NaN, 1]", "some.json", check)
-    assert [problem.message for problem in error.value.problems] == ["NaN is not a value of JSON", "is 1"]
+    assert [problem.message for problem in error.value.problems] == ["NaN is not a JSON value", "is 1"]
 
 
 def test_check_sees_what_can_be_read() -> None:
