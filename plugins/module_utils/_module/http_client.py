@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One bounded HTTP request to an endpoint that an operator names."""
+"""Send an HTTP request with limits to an endpoint that the operator gives."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ansible.module_utils.urls import SSLValidationError, open_url
 from .._model.run import KafkaOpsError
 
 _CHUNK_BYTES = 64 * 1024
-_MOST_BYTES = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 
 
 class HttpRequestError(KafkaOpsError):
-    """An endpoint could not be read. The message has neither the URL nor a secret."""
+    """An endpoint could not be read. The message has no URL and no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpClient:
-    """How an endpoint is reached. ``timeout_s`` limits a whole request, in seconds."""
+    """How to connect to an endpoint. ``timeout_s`` limits a whole request, in seconds."""
 
     timeout_s: float
     username: str | None
@@ -35,7 +35,7 @@ class HttpClient:
     ca_file: str | None
 
     def fetch(self, url: str, body: bytes | None, accept: str) -> str:
-        """Send a GET request, or a POST request where there is a body, and return the answer as text.
+        """Send a GET request, or, with a body, a POST request, and return the answer as text.
 
         Raises HttpRequestError.
         """
@@ -59,12 +59,12 @@ class HttpClient:
         except HTTPError as error:
             raise HttpRequestError(f"it answers {error.code} ({error.reason})") from None
         except TimeoutError:
-            raise self._too_slow() from None
+            raise self._timeout_error() from None
         except SSLValidationError as error:
             raise HttpRequestError(f"its certificate is refused: {error}") from None
         except URLError as error:
             if isinstance(error.reason, TimeoutError):
-                raise self._too_slow() from None
+                raise self._timeout_error() from None
             raise HttpRequestError(f"it could not be reached: {error.reason}") from None
         except UnicodeDecodeError:
             raise HttpRequestError("its answer is not UTF-8 text") from None
@@ -72,15 +72,15 @@ class HttpClient:
             raise HttpRequestError(f"it could not be read: {error or type(error).__name__}") from None
 
     def _read(self, answer: Any, deadline: float) -> bytes:
-        """Read a whole answer. The socket's own timeout would let an endpoint send one byte at a time forever."""
+        """Read a whole answer until the deadline. The socket's timeout alone would not limit the sum of many reads."""
         content = bytearray()
         while chunk := answer.read1(_CHUNK_BYTES):
             content += chunk
-            if len(content) > _MOST_BYTES:
-                raise HttpRequestError(f"its answer is longer than {_MOST_BYTES} bytes")
+            if len(content) > _MAX_BYTES:
+                raise HttpRequestError(f"its answer is longer than {_MAX_BYTES} bytes")
             if time.monotonic() > deadline:
-                raise self._too_slow()
+                raise self._timeout_error()
         return bytes(content)
 
-    def _too_slow(self) -> HttpRequestError:
+    def _timeout_error(self) -> HttpRequestError:
         return HttpRequestError(f"it did not answer within {self.timeout_s:g} s")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which Python libraries modules need, checked before anything is done: an outage is no time for half a run."""
+"""Check before a module starts that its Python libraries are installed, so that no run fails halfway."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KAFKA_AND_SPARK = (*KAFKA, "pandas", "pyarrow", "pyspark")
 BOTH_KAFKA_CLIENTS = (*KAFKA, "confluent_kafka")
 
 RECORDS = ("aiokafka", "crc32c", "pyarrow")
-"""For record batches and the files of a salvage."""
+"""For record batches, and the files of a salvage."""
 
 REQUIRED = {
     "aiokafka": ("aiokafka", "0.12"),
@@ -37,48 +37,51 @@ REQUIRED = {
     "pyspark": ("pyspark", "4.1"),
     "rich": ("rich", "15"),
 }
-"""What PyPI calls each library, and the first version that will do, as in meta/ee-requirements.txt; by import name."""
+"""By import name: the name on PyPI, and the oldest version that works, as in meta/ee-requirements.txt."""
 
 
 def missing_libraries_message(libraries: Iterable[str]) -> str:
-    """Return what a person has to know who lacks some of these libraries; empty where all can be used.
+    """Return a message about the libraries that are missing or too old. Empty if there are none.
 
-    Imports none of them: a version that is too old may fail while it is imported.
+    Imports none of them, because a version that is too old may fail during its import.
     """
-    lacking = {name: found for name in libraries if (found := _lack(name))}
-    if not lacking:
+    missing = {name: text for name in libraries if (text := _describe_missing(name))}
+    if not missing:
         return ""
-    wanted = " ".join(f"'{REQUIRED[name][0]}>={REQUIRED[name][1]}'" for name in lacking)
+    wanted = " ".join(f"'{REQUIRED[name][0]}>={REQUIRED[name][1]}'" for name in missing)
     return (
         f"{sys.executable} (Python {platform.python_version()}) on {platform.node()}, which ran this module, lacks "
-        f"{', '.join(lacking.values())}. Install them there ({sys.executable} -m pip install {wanted}), or set "
+        f"{', '.join(missing.values())}. Install them there ({sys.executable} -m pip install {wanted}), or set "
         "ansible_python_interpreter to a Python that has them"
     )
 
 
 def hide_outdated(*names: str) -> None:
-    """Let these libraries be absent for every import where they are too old: what they lack would be a traceback."""
+    """Make the import of these libraries fail if they are too old, as if they were not installed.
+
+    Otherwise an import from an old version would end in a traceback.
+    """
     for name in names:
-        if name not in sys.modules and _too_old(name):
-            sys.modules[name] = None  # type: ignore[assignment]  # what Python's own import takes for "not there"
+        if name not in sys.modules and _outdated_version(name):
+            sys.modules[name] = None  # type: ignore[assignment]  # Python then raises ModuleNotFoundError
 
 
-def _lack(name: str) -> str:
-    """Return what is missing of one library, with the version that is required and the one that is there."""
+def _describe_missing(name: str) -> str:
+    """Return the library with its required and its installed version if it is missing or too old. Else empty."""
     distribution, required = REQUIRED[name]
-    found = _too_old(name)
+    found = _outdated_version(name)
     if found:
         return f"{distribution} {required} or later (found {found})"
     return f"{distribution} {required} or later (not installed)" if find_spec(name) is None else ""
 
 
-def _too_old(name: str) -> str:
-    """Return the version of a library that is too old, else nothing."""
+def _outdated_version(name: str) -> str:
+    """Return the version of a library if it is too old, else an empty text."""
     distribution, required = REQUIRED[name]
     try:
         found = version(distribution)
     except PackageNotFoundError:
-        return ""  # absent, or not from PyPI: a distribution's package, or a checkout
+        return ""  # not installed, or without metadata (a package of the operating system, or a checkout)
     return found if _numbers(found) < _numbers(required) else ""
 
 

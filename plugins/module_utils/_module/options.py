@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Options that several modules have: which partitions, where Spark runs, where progress goes, where the journal is."""
+"""Define the options of several modules: partitions, Spark, the progress file and the journal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._model.partition import TopicPartition
 from .._model.run import NullProgress, Progress
 from .connection import Arguments
 
-# What most runs do without is imported where it is needed.
+# Imports that most runs do not need are inside functions.
 # ruff: noqa: PLC0415
 
 
@@ -67,9 +67,9 @@ JOURNAL = Arguments(
 
 
 def wanted_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] | None:
-    """Return the requested partitions; None for all offline ones. Opens no connection.
+    """Return the requested partitions. None means all offline partitions. Opens no connection.
 
-    Raises DocumentError with every error.
+    Raises DocumentError with every problem.
     """
     if params["partitions"] is None and params["partitions_file"] is None:
         return None
@@ -77,18 +77,18 @@ def wanted_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] |
 
     if params["partitions_file"] is not None:
         return read_partitions(params["partitions_file"])
-    # Ansible fills in None for what was not given; the KIP's format does not know it.
+    # Ansible sets missing keys to None, which the KIP's format does not allow.
     given = [{name: value for name, value in each.items() if value is not None} for each in params["partitions"]]
     return check_partitions(given)
 
 
 def progress_to(path: str | None) -> Progress:
-    """Return a progress that writes to a file, or nowhere."""
+    """Return a Progress that writes to this file, or, without a path, nowhere."""
     return FileProgress(path) if path is not None else NullProgress()
 
 
 class FileProgress:
-    """One JSON object a line: ``text``, ``done`` and ``total``. A file that cannot be written fails no recovery."""
+    """Writes one JSON object on each line: ``text``, ``done`` and ``total``. Errors of the file are ignored."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -102,7 +102,7 @@ class FileProgress:
 
 
 def journal_options(params: Mapping[str, Any]) -> JournalOptions:
-    """Return where the journal is kept, as a module's parameters say."""
+    """Return the journal's options from a module's parameters."""
     return JournalOptions(
         home=Home(params["journal"]),
         topic=params["journal_topic"],

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether the quorum can bear what a module is about to ask of the controller (KIP-996, KIP-853).
+"""Check before a write that the controller quorum can commit it (KIP-996, KIP-853).
 
-For modules that are about other things than the quorum.
+For modules that do not change the quorum itself.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ QUORUM_SEEN = Arguments(
 
 
 class NoQuorumError(KafkaOpsError):
-    """The controller quorum cannot take a change now, or its state is unknown."""
+    """The controller quorum cannot commit a change now, or its state is unknown."""
 
 
 Observe = Callable[[ConnectionSettings, Mapping[str, Any], int], Verdict]
 
 
 def judge_elections(settings: ConnectionSettings, params: Mapping[str, Any], window_ms: int) -> Verdict:
-    """Judge whether elections may be requested (DESCRIBE on the cluster), over connections of its own.
+    """Observe the quorum over its own connections, and judge whether elections may be requested.
 
-    The quorum is observed for ``window_ms`` from the first look on. That one takes up to two request_timeout_ms where
-    the quorum has no leader: brokers wait for one.
+    It is observed for ``window_ms`` after the first answer. If the quorum has no leader, that answer takes up to two
+    request_timeout_ms, because brokers wait for a leader. Needs DESCRIBE on the cluster.
 
-    Raises NoBrokerAnswersError when no broker answers at all, and RequestRefusedError when our principal may not ask.
+    Raises NoBrokerAnswersError if no broker answers, and RequestRefusedError if our principal may not ask.
     """
     seen = params.get("quorum_seen")
     earlier = SeenLeader(**seen) if seen else None
@@ -63,13 +63,13 @@ def judge_elections(settings: ConnectionSettings, params: Mapping[str, Any], win
 
 
 _FRESH_S = 3.0
-"""Seconds for which a verdict counts. Who writes later looks once more."""
+"""How long a verdict is valid. For a later write the quorum is observed again."""
 
 
 class QuorumCheck:
-    """Observes the quorum in the background from now on, so that other reading takes place meanwhile.
+    """Observes the quorum in the background, in parallel with other reads.
 
-    In check mode, where nothing is written, it is one look. ``ignore_quorum`` skips it.
+    In check mode, in which nothing is written, the window is 0. ``ignore_quorum`` skips the check.
     """
 
     def __init__(
@@ -81,28 +81,28 @@ class QuorumCheck:
         observe: Observe = judge_elections,
         clock: Clock = time,
     ) -> None:
-        self._look = partial(observe, settings, params)
+        self._judge = partial(observe, settings, params)
         self._clock = clock
         self._begun: Future[tuple[Verdict, float]] | None = None
         if params["ignore_quorum"]:
             return
         window_ms = 0 if check_mode else max(0, params["quorum_window_ms"])
-        # A run that ends without a write does not wait for it.
+        # In the background, because a run that ends without a write must not wait for it.
         self._begun = in_background(partial(self._observe, window_ms), "quorum-check")
 
     def _observe(self, window_ms: int) -> tuple[Verdict, float]:
-        return self._look(window_ms), self._clock.monotonic()
+        return self._judge(window_ms), self._clock.monotonic()
 
     def require(self) -> None:
-        """Wait for the end of the window, and refuse with every reason where the quorum cannot bear elections.
+        """Wait for the end of the window, and raise if elections may not be requested.
 
-        Raises NoQuorumError, NoBrokerAnswersError, RequestRefusedError or SettingsError.
+        Raises NoQuorumError with every reason, NoBrokerAnswersError, RequestRefusedError or SettingsError.
         """
         if self._begun is None:
             return
         verdict, ended = self._begun.result()
         if verdict.allowed and self._clock.monotonic() - ended > _FRESH_S:
-            verdict = self._look(0)
+            verdict = self._judge(0)
         if not verdict.allowed:
             reasons = "; ".join(verdict.reasons)
             raise NoQuorumError(

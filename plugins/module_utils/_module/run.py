@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a module runs: what it returns and prints, which refusals it names at once, and how it ends.
+"""Run a module: convert results and errors to Ansible's, shorten long results, handle signals.
 
-Only here do typed errors become ``fail_json``, and signals a request to end.
+Only this file turns KafkaOpsError into ``fail_json``, and signals into an event that asks a run to stop.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from .._model.run import KafkaOpsError, count_by_status
 from .libraries import KAFKA, missing_libraries_message
 
 _COLLECTOR = (100_000, 50, 100)
-"""Python looks for cycles after so many new objects, and through older ones after so many such looks.
+"""Thresholds of Python's garbage collector.
 
-A plan of 3,000 elections is half a million objects that stay. By Python's own 700, 10 and 10, a third of the CPU time
-of writing and reading it is spent on looking for cycles, and none is found.
+A plan of 3,000 elections has half a million objects that stay in use. With Python's defaults of 700, 10 and 10, the
+search for reference cycles among them takes a third of the CPU time of writing and reading the plan, and finds none.
 """
-_NAMED = 10
-"""Lines that a message has. The results and the report hold all of them."""
+_MAX_LINES = 10
+"""Lines in a message. Results and report have all of them."""
 
 
 class Outcome(Protocol):
-    """How one partition, its order or its leader ended."""
+    """The outcome for one partition, its replica order or its leader."""
 
     @property
     def topic_partition(self) -> TopicPartition: ...
@@ -51,43 +51,43 @@ Row = TypeVar("Row", bound=Outcome)
 def run(
     module: AnsibleModule, work: Callable[[AnsibleModule], dict[str, Any]], *, needs: Sequence[str] = KAFKA
 ) -> NoReturn:
-    """End the module with the results of ``work``. It fails when they have a ``msg``, or on an expected error.
+    """Call ``work`` and end the module with its results. It fails if they have a ``msg``, or on a KafkaOpsError.
 
-    ``needs`` are the libraries without which ``work`` is not begun.
+    ``needs`` are the libraries that must be installed before ``work`` is called.
     """
     gc.set_threshold(*_COLLECTOR)
-    lacking = missing_libraries_message(needs)
+    missing = missing_libraries_message(needs)
     try:
-        results = {"msg": lacking} if lacking else work(module)
+        results = {"msg": missing} if missing else work(module)
     except KafkaOpsError as error:
         results = {"msg": str(error)}
-    # Outside the except clause: Ansible may add the traceback of an error that is being handled.
+    # Outside the except clause, because Ansible may add the traceback of an error that is being handled.
     end = module.fail_json if "msg" in results else module.exit_json
     end(**results)
     raise AssertionError("Ansible's modules end in fail_json and exit_json")
 
 
 def stop_on_signals(stop: threading.Event | None = None) -> threading.Event:
-    """Return an event that SIGTERM, SIGINT and SIGHUP set from now on, instead of ending the process.
+    """Make SIGTERM, SIGINT and SIGHUP set an event instead of ending the process, and return the event.
 
-    It is ``stop``, if given. Ansible passes the first two on to the module when it is ended itself. SIGHUP is a lost
-    terminal.
+    The event is ``stop``, if given. If Ansible is ended by SIGTERM or SIGINT, it passes the signal on to the module.
+    SIGHUP means that the terminal was closed.
     """
     stop = stop or threading.Event()
 
-    def ask(_number: int, _frame: FrameType | None) -> None:
+    def set_stop(_number: int, _frame: FrameType | None) -> None:
         stop.set()
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, ask)
+        signal.signal(number, set_stop)
     return stop
 
 
 def select_most_important(rows: Sequence[Row], max_rows: int, *lesser: Collection[StrEnum]) -> list[Row]:
-    """Select at most ``max_rows`` rows in their order.
+    """Return at most ``max_rows`` rows in their order.
 
-    Rows with a status in ``lesser`` are dropped first, those of the last set before all others.
-    The statuses that a person must look at are in none of these sets.
+    Rows with a status in ``lesser`` are dropped first, those of the last set before the others. Statuses to which the
+    operator must react are in none of these sets.
     """
     if len(rows) <= max_rows:
         return list(rows)
@@ -101,7 +101,7 @@ def select_most_important(rows: Sequence[Row], max_rows: int, *lesser: Collectio
 def partition_results(
     rows: Sequence[Outcome], max_rows: int, statuses: type[StrEnum], *lesser: Collection[StrEnum]
 ) -> dict[str, Any]:
-    """Return a module's results ``partitions``, at most ``max_rows``, ``truncated`` and ``summary``, always of all.
+    """Return a module's results ``partitions`` (at most ``max_rows``), ``truncated``, and ``summary`` of all rows.
 
     ``lesser`` are the statuses of the rows that are dropped first.
     """
@@ -114,23 +114,23 @@ def partition_results(
 
 
 def list_rows(head: str, rows: Sequence[Outcome]) -> str:
-    """Return a message that names the first rows, each with its reason."""
+    """Return a message with the first rows and their reasons below the head."""
     return list_lines(head, [describe_row(row) for row in rows])
 
 
 def describe_row(row: Outcome) -> str:
-    """Return the status and reason of a row as one line."""
+    """Return the partition, the status and the reason of a row as one line."""
     return f"{row.topic_partition}: {row.status.value}: {row.reason}"
 
 
 def list_lines(head: str, lines: Sequence[str]) -> str:
-    """Return a message with the first lines below its head."""
-    more = [f"and {len(lines) - _NAMED} more"] if len(lines) > _NAMED else []
-    return "\n  ".join([f"{head}:", *lines[:_NAMED], *more])
+    """Return a message with the first lines below the head."""
+    more = [f"and {len(lines) - _MAX_LINES} more"] if len(lines) > _MAX_LINES else []
+    return "\n  ".join([f"{head}:", *lines[:_MAX_LINES], *more])
 
 
 def to_json_types(value: Any) -> Any:
-    """Convert a value to JSON's types: what has named fields becomes a dict, other tuples lists, enums their values."""
+    """Convert a value to JSON's types: dataclasses and NamedTuples to dicts, other tuples to lists, enums to values."""
     if isinstance(value, Enum):
         return value.value
     if hasattr(value, "_asdict"):
@@ -145,7 +145,7 @@ def to_json_types(value: Any) -> Any:
 
 
 class SeveralRefusalsError(KafkaOpsError):
-    """More than one thing that was given is refused."""
+    """Several arguments are refused."""
 
     def __init__(self, refusals: list[KafkaOpsError]) -> None:
         self.refusals = tuple(refusals)
@@ -153,9 +153,9 @@ class SeveralRefusalsError(KafkaOpsError):
 
 
 def call_all(*checks: Callable[[], Any]) -> list[Any]:
-    """Run all checks and return their results.
+    """Call all checks and return their results.
 
-    Raises the one KafkaOpsError that was raised, or SeveralRefusalsError, once every check was made.
+    All are called before an error is raised: the KafkaOpsError of one check, or SeveralRefusalsError for more.
     """
     values, refusals = [], []
     for check in checks:
