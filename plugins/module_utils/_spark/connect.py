@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A session on a Spark Connect server: the driver is there, and only a thin client here.
+"""Open a session on a Spark Connect server. The driver is on the server; only a thin client is here.
 
-The server's executors get this collection's code as an artifact of the session, which the server forgets with it.
+The server's executors get this collection's code as an artifact of the session. The server deletes it with the session.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ with suppress(ImportError):  # a missing library is named before anything is don
 
 
 _PORT = 15002
-_SECONDS_TO_CONNECT = 10
+_CONNECT_TIMEOUT_S = 10
 _RETRIES = 5
-"""Of a call that finds no server, with waits from 0.05 to 12.8 s; Spark's own 15 add up to ten minutes."""
-_LOST = frozenset({"SparkConnectGrpcException", "UnknownException", "PySparkAssertionError"})
-"""No answer; what the server raises and PySpark has no class for (a session it does not know); another server's answer.
+"""For a call that does not reach the server, with waits from 0.05 to 12.8 s. Spark's own 15 take ten minutes."""
+_SERVER_LOST = frozenset({"SparkConnectGrpcException", "UnknownException", "PySparkAssertionError"})
+"""Errors without an answer, errors without a PySpark class (such as an unknown session), answers of another server.
 
-By name and exactly: the classes can be imported only where grpcio is, and their subclasses are errors of a query.
+Compared by exact name: importing the classes needs grpcio, and their subclasses are errors of a query.
 """
-_GAVE_UP = "SparkException"
-"""A job that was aborted. What our own code raises in a task has another class."""
-_LOST_IN_AN_ANSWER = "RESPONSE_ALREADY_RECEIVED"
+_JOB_ABORTED = "SparkException"
+"""An aborted job. Errors of our own code in a task have another class."""
+_LOST_DURING_ANSWER = "RESPONSE_ALREADY_RECEIVED"
 _KEEPALIVE = {"grpc_keepalive_time_ms": 20_000, "grpc_keepalive_timeout_ms": 10_000}
-"""A server that freezes in the middle of a call is noticed after both. It allows a ping every 10 s."""
-_MOST_CHARACTERS = 500
+"""A server that freezes during a call is detected after the sum of both. Servers allow a ping every 10 s."""
+_MAX_CHARACTERS = 500
 _SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "16"}
 
 
 @contextmanager
 def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
-    """Open a session on the server for the length of a ``with`` block. The server goes on without it.
+    """Open a session on the server for a ``with`` block. The server keeps running.
 
-    Raises SparkUnavailableError where the server cannot be reached, or the client's libraries are missing.
+    Raises SparkUnavailableError if the server cannot be reached or fails, or if the client's libraries are missing.
     """
     spark = _open(options)
     try:
@@ -60,102 +60,102 @@ def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
         cause = explain_failure(str(error))
         if cause is not None:
             raise SparkUnavailableError(
-                f"the Spark Connect server at {options.remote} gave the work up: {cause}"
+                f"the Spark Connect server at {options.remote} aborted the work: {cause}"
             ) from error
-        ending = _ending(error)
-        if ending is None:
+        failure = _describe_server_failure(error)
+        if failure is None:
             raise
-        spark.client.set_retry_policies([])  # nor is it waited for to say goodbye
+        spark.client.set_retry_policies([])  # do not retry when the session is closed
         raise SparkUnavailableError(
-            f"the Spark Connect server at {options.remote} {ending}: {_in_short(error)}"
+            f"the Spark Connect server at {options.remote} {failure}: {_shorten(error)}"
         ) from error
     finally:
-        with suppress(PySparkException, OSError):  # a server that ended has no session left
+        with suppress(PySparkException, OSError):  # the server may have ended
             spark.stop()
 
 
 def _open(options: SparkOptions) -> SparkSession:
     remote = options.remote or ""
-    _knock(remote)
+    _check_port(remote)
     try:
-        _await_greeting(remote)
-        builder = SparkSession.builder.remote(_kept_alive(remote)).appName("kafkaops.recovery")
+        _await_channel(remote)
+        builder = SparkSession.builder.remote(_add_keepalive(remote)).appName("kafkaops.recovery")
         for name, value in {**_SETTINGS, **options.conf}.items():
             builder = builder.config(name, value)
         spark = builder.create()
-        _give_up_sooner(spark)
-        _version = spark.version  # the first word with the server
+        _limit_retries(spark)
+        _version = spark.version  # the first request to the server
     except (PySparkImportError, ImportError) as error:
         raise SparkUnavailableError(
             f"Spark Connect's client cannot be used: {error}. Install pandas, grpcio, grpcio-status, "
             "googleapis-common-protos and zstandard for the Python that runs the module"
         ) from error
     except (PySparkException, OSError) as error:
-        _close_what_began()
+        _close_active_session()
         raise SparkUnavailableError(
             f"the Spark Connect server at {options.remote} cannot be used: "
-            f"{explain_refused_token(str(error)) or _in_short(error)}"
+            f"{explain_refused_token(str(error)) or _shorten(error)}"
         ) from error
     return spark
 
 
-def _close_what_began() -> None:
-    """Close a session that was not handed out. Its client would ask a server that ended for minutes, at our exit."""
+def _close_active_session() -> None:
+    """Close a session that failed to open. Otherwise its client would retry for minutes when this process exits."""
     from pyspark.sql.connect.session import SparkSession as ConnectSession  # noqa: PLC0415
 
-    begun = ConnectSession.getActiveSession()
-    if begun is not None:
-        begun.release_session_on_close = False
-        begun.stop()
+    session = ConnectSession.getActiveSession()
+    if session is not None:
+        session.release_session_on_close = False
+        session.stop()
 
 
-def _knock(remote: str) -> None:
-    """Check that the port is open: Spark's client tries for minutes to reach a server that is not there."""
+def _check_port(remote: str) -> None:
+    """Check that the port is open, because Spark's client would retry for minutes."""
     place = urlsplit(remote)
     try:
-        socket.create_connection((place.hostname or "", place.port or _PORT), _SECONDS_TO_CONNECT).close()
+        socket.create_connection((place.hostname or "", place.port or _PORT), _CONNECT_TIMEOUT_S).close()
     except (OSError, ValueError) as error:
         raise SparkUnavailableError(f"the Spark Connect server at {remote} cannot be reached: {error}") from error
 
 
-def _await_greeting(remote: str) -> None:
-    """Wait for the server's first bytes.
+def _await_channel(remote: str) -> None:
+    """Wait until the server answers on a gRPC channel.
 
-    A frozen server accepts connections, and Spark's client would try for 15 minutes.
+    A frozen server accepts connections, and Spark's client would retry for 15 minutes.
     """
     import grpc  # type: ignore[import-untyped]  # noqa: PLC0415  # it ships no types
     from pyspark.sql.connect.client.core import DefaultChannelBuilder  # noqa: PLC0415
 
     with DefaultChannelBuilder(remote).toChannel() as channel:
         try:
-            grpc.channel_ready_future(channel).result(_SECONDS_TO_CONNECT)
+            grpc.channel_ready_future(channel).result(_CONNECT_TIMEOUT_S)
         except grpc.FutureTimeoutError as error:
             raise SparkUnavailableError(
-                f"the Spark Connect server at {remote} cannot be reached: it was connected to, and said nothing in "
-                f"{_SECONDS_TO_CONNECT} s. Is it frozen, no Spark Connect server, or does only one side speak TLS?"
+                f"the Spark Connect server at {remote} cannot be reached: it accepted the connection and sent nothing "
+                f"in {_CONNECT_TIMEOUT_S} s. Is it frozen, no Spark Connect server, or does only one side speak TLS?"
             ) from error
 
 
-def _kept_alive(remote: str) -> str:
-    """Return the URL with keepalive pings: they distinguish a frozen server from a slow one."""
+def _add_keepalive(remote: str) -> str:
+    """Add keepalive pings to the URL. They distinguish a frozen server from a slow one."""
     parameters = "".join(f";{name}={value}" for name, value in _KEEPALIVE.items() if name not in remote)
     address, _separator, given = remote.partition(";")
     return f"{address.rstrip('/')}/" + (f";{given}" if given else "") + parameters
 
 
-def _ending(error: PySparkException) -> str | None:
-    """Describe how the server failed; None where the server works and the error is in our code."""
+def _describe_server_failure(error: PySparkException) -> str | None:
+    """Describe how the server failed. None if the server works and the error is in our code."""
     name = type(error).__name__
-    if name == _GAVE_UP:
-        return "gave the work up"
-    return "was lost" if name in _LOST or error.getCondition() == _LOST_IN_AN_ANSWER else None
+    if name == _JOB_ABORTED:
+        return "aborted the work"
+    return "was lost" if name in _SERVER_LOST or error.getCondition() == _LOST_DURING_ANSWER else None
 
 
-def _give_up_sooner(spark: Any) -> None:
+def _limit_retries(spark: Any) -> None:
     from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
 
     spark.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
 
 
-def _in_short(error: BaseException) -> str:
-    return " ".join(str(error).split())[:_MOST_CHARACTERS]
+def _shorten(error: BaseException) -> str:
+    return " ".join(str(error).split())[:_MAX_CHARACTERS]

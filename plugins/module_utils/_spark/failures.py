@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What Spark's errors mean: the cause in one sentence, and what to do. Pure; standard library only.
+"""Explain errors of Spark: the cause in one sentence, and the remedy. Pure; standard library only.
 
-Spark passes on what a worker said, as text in the middle of a Java stack. Where a text is known here, a person reads
-this instead.
+Spark passes the message of a worker on as text inside a Java stack trace. A known message is replaced by a text for the
+operator.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MISMATCH = re.compile(r"Python in worker has different version:? ?(\S+?) than t
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _NOT_INSTALLED = re.compile(r"((?:PyArrow|Pandas|pandas)) >= ([\d.]+) must be installed")
 _HIDDEN_IMPORT = re.compile(r"Can't get attribute '\w+' on <module 'ansible_collections\.kafkaops\.recovery\.")
-"""Our modules can be imported without the libraries that they need, and lack what is made of these."""
+"""If a library is missing, our modules can still be imported, but lack the names that need the library."""
 _NO_PYTHON = re.compile(r'Cannot run program "([^"]+python[^"]*)"')
 _HEAP = re.compile(r"java\.lang\.OutOfMemoryError: ([^\n|]+)")
 _KILLED = re.compile(r"exited with code (137|52)|exit code:? (137|52)|Container killed|exceeding (?:physical )?memory")
@@ -34,7 +34,7 @@ _MEMORY = (
 )
 
 
-def _of_versions(match: re.Match[str]) -> str:
+def _explain_versions(match: re.Match[str]) -> str:
     return (
         f"executors run Python {match[1]}, and this module runs Python {match[2]}: Spark needs the same minor version. "
         f"Name a Python {match[2]} that is on the executors' hosts in spark.executor_python, or, with a Spark Connect "
@@ -42,18 +42,18 @@ def _of_versions(match: re.Match[str]) -> str:
     )
 
 
-def _of_library(match: re.Match[str]) -> str:
+def _explain_missing_library(match: re.Match[str]) -> str:
     return f"the Python of Spark's executors lacks the library {match[1]}. {_PYTHON}"
 
 
-def _of_old_library(match: re.Match[str]) -> str:
+def _explain_old_library(match: re.Match[str]) -> str:
     return f"the Python of Spark's executors lacks {match[1].lower()} {match[2]} or later. {_PYTHON}"
 
 
 _KNOWN: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (_MISMATCH, _of_versions),
-    (_NOT_INSTALLED, _of_old_library),
-    (_NO_MODULE, _of_library),
+    (_MISMATCH, _explain_versions),
+    (_NOT_INSTALLED, _explain_old_library),
+    (_NO_MODULE, _explain_missing_library),
     (
         _HIDDEN_IMPORT,
         lambda _match: (
@@ -85,7 +85,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 
 
 def explain_failure(text: str) -> str | None:
-    """Return cause and remedy of an error that Spark reported; None for one that is not known here."""
+    """Return cause and remedy of an error that Spark reported. None if the error is unknown."""
     for pattern, describe in _KNOWN:
         found = pattern.search(text)
         if found:
@@ -94,7 +94,7 @@ def explain_failure(text: str) -> str | None:
 
 
 def explain_refused_token(text: str) -> str | None:
-    """Return cause and remedy where a Spark Connect server refused our token, or wanted one; None otherwise."""
+    """Return cause and remedy if a Spark Connect server refused our token or requires one. Otherwise None."""
     if not _TOKEN.search(text):
         return None
     return (

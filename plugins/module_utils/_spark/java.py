@@ -2,18 +2,17 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The Java that Spark is to run on, and what makes its start quick. Standard library only.
+"""Find Java for Spark, and prepare files that make Spark start faster. Standard library only.
 
-It is found, and found new enough, before any JVM is started.
+The version of Java is checked before any JVM is started.
 
 An archive of the classes that Spark loads (AppCDS, JEP 350) halves the time to the first ranked result. The first
-session on a host records it: its JVM writes the archive after the session, in the background. Every later one maps it.
-The JVM itself checks that an archive fits (its own build, each jar's size and time), and goes on without one that does
-not.
+session on a host records it: after the session, its JVM writes the archive in the background. Every later session uses
+it. The JVM itself checks that an archive matches (its own build, each jar's size and time), and ignores it otherwise.
 
-Spark puts the zip file of PySpark that is in its home first on its workers' path, and Python compiles all that it
-imports from a zip file, each time and in each worker. In a SPARK_HOME without the zip file they import the installed
-package, which is compiled already.
+Spark puts PySpark's zip file in SPARK_HOME first on its workers' path, and Python compiles everything that it imports
+from a zip file, in each worker and each time. In a SPARK_HOME without the zip file, the workers import the installed
+package, which is already compiled.
 """
 
 from __future__ import annotations
@@ -34,32 +33,32 @@ from pathlib import Path
 from .._model.run import KafkaOpsError
 
 MINIMUM_VERSION = 17
-"""What Spark 4 needs."""
+"""The oldest version for Spark 4."""
 
 _REMEDY = (
     f"Install Java {MINIMUM_VERSION} or newer on the host that runs the module (Debian: openjdk-17-jre-headless, "
     "Red Hat: java-17-openjdk-headless), or set JAVA_HOME for the task to one"
 )
 _MAGIC = 0xF00BABA8.to_bytes(4, byteorder=sys.byteorder)
-_KEPT = 3
-"""Archives in the cache, some 170 MB each: one for every Spark, Java and set of flags in use on this host."""
+_MAX_ARCHIVES = 3
+"""Archives in the cache, about 170 MB each: one for each combination of Spark, Java and flags."""
 _CLASS_PATH_VARIABLES = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _PARTS = ("bin", "conf", "jars")
 
 
 class SparkUnavailableError(KafkaOpsError):
-    """Spark cannot be started here. The message says why, and what to do."""
+    """Spark cannot be used. The message has the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java runtime, by its release file or its own output."""
+    """A Java runtime, as its release file or its own output describes it."""
 
     home: Path
     version: str
     """The full version, for example 17.0.15."""
     build: str
-    """Identifies this build: classes that one build archived are useless to another."""
+    """Identifies the build: a class archive is only valid for the build that wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +67,19 @@ class ClassArchive:
 
     flags: tuple[str, ...]
     is_recorded: bool
-    """This JVM writes the archive when it ends: let it end by itself."""
+    """Whether this JVM writes the archive when it ends. Then it must not be killed."""
 
 
 _NONE = ClassArchive((), is_recorded=False)
 
 
 def find_java() -> Java:
-    """Find the Java of JAVA_HOME, or else of the PATH, as Spark's own scripts do.
+    """Find Java by JAVA_HOME, or else on the PATH, as Spark's own scripts do.
 
-    Raises SparkUnavailableError where there is none, or one too old.
+    Raises SparkUnavailableError if there is none, or if it is too old.
     """
-    binary = _binary()
-    java = _described(binary)
+    binary = _find_binary()
+    java = _describe(binary)
     found = re.match(r"(?:1\.)?(\d+)", java.version)
     if not found or int(found[1]) < MINIMUM_VERSION:
         raise SparkUnavailableError(
@@ -89,12 +88,12 @@ def find_java() -> Java:
     return java
 
 
-def _binary() -> Path:
+def _find_binary() -> Path:
     home = os.environ.get("JAVA_HOME")
     if home:
         binary = Path(home, "bin", "java")
         if not os.access(binary, os.X_OK):
-            raise SparkUnavailableError(f"JAVA_HOME is {home}, but {binary} is no program. {_REMEDY}")
+            raise SparkUnavailableError(f"JAVA_HOME is {home}, but {binary} is not a program. {_REMEDY}")
         return binary
     on_path = shutil.which("java")
     if on_path is None:
@@ -104,18 +103,18 @@ def _binary() -> Path:
     return Path(on_path)
 
 
-def _described(binary: Path) -> Java:
+def _describe(binary: Path) -> Java:
     home = binary.resolve().parent.parent
     try:
         release = (home / "release").read_text(encoding="utf-8")
     except OSError:
-        return _asked(binary, home)
+        return _ask_for_version(binary, home)
     version = re.search(r'^JAVA_VERSION="([^"]+)"', release, re.MULTILINE)
-    return Java(home, version[1], release) if version else _asked(binary, home)
+    return Java(home, version[1], release) if version else _ask_for_version(binary, home)
 
 
-def _asked(binary: Path, home: Path) -> Java:
-    """Ask a runtime that has no release file for its version. That costs a JVM's start."""
+def _ask_for_version(binary: Path, home: Path) -> Java:
+    """Ask a runtime without a release file for its version. That starts a JVM, which is slow."""
     try:
         answer = subprocess.run([binary, "-version"], capture_output=True, text=True, timeout=30, check=True).stderr
     except (OSError, subprocess.SubprocessError) as error:
@@ -125,9 +124,9 @@ def _asked(binary: Path, home: Path) -> Java:
 
 
 def class_archive(java: Java, jars: Path, flags: Sequence[str]) -> ClassArchive:
-    """Return the archive for this Java, the Spark in ``jars`` and these JVM flags, to use it or to record it.
+    """Return the JVM flags to use or to record the archive for this Java, the Spark in ``jars`` and these flags.
 
-    None at all where the user's cache directory cannot be trusted or written, or where settings put directories on
+    There are none if the user's cache directory cannot be trusted or written, or if the environment puts directories on
     Spark's class path, which Java cannot archive.
     """
     if any(os.environ.get(name) for name in _CLASS_PATH_VARIABLES):
@@ -136,12 +135,12 @@ def class_archive(java: Java, jars: Path, flags: Sequence[str]) -> ClassArchive:
         directory = trusted_cache()
         archive = directory / f"spark-{_key(java, jars, flags)}.jsa"
         if _is_complete(archive):
-            with suppress(PermissionError):  # one that came with an image is root's, and no less good
+            with suppress(PermissionError):  # an archive in a container image may be owned by root
                 os.utime(archive)
             return ClassArchive((f"-XX:SharedArchiveFile={archive}",), is_recorded=False)
         if not os.access(directory, os.W_OK):
             return _NONE
-        _make_room(directory)
+        _remove_oldest(directory)
     except OSError:
         return _NONE
     return ClassArchive((f"-XX:ArchiveClassesAtExit={archive}",), is_recorded=True)
@@ -150,20 +149,20 @@ def class_archive(java: Java, jars: Path, flags: Sequence[str]) -> ClassArchive:
 def is_recorded(java: Java, jars: Path, flags: Sequence[str]) -> bool:
     """Return whether ``class_archive`` would find a complete archive. Changes nothing.
 
-    Raises OSError where the user's cache directory cannot be trusted or written.
+    Raises OSError if the user's cache directory cannot be trusted or written.
     """
     return _is_complete(trusted_cache() / f"spark-{_key(java, jars, flags)}.jsa")
 
 
 def _key(java: Java, jars: Path, flags: Sequence[str]) -> str:
-    """Return a name that changes with everything that makes an archive useless, a reinstalled Spark included."""
-    # In seconds, as Java compares times of jars: the layers of an image keep no fractions.
+    """Return a name that changes with everything that makes an archive invalid, including a reinstalled Spark."""
+    # In seconds, as Java compares the times of jars, because image layers have no fractions of seconds.
     identity = [java.build, str(java.home), str(jars), str(int(jars.stat().st_mtime)), *flags]
     return hashlib.sha256("\n".join(identity).encode()).hexdigest()[:16]
 
 
 def _is_complete(archive: Path) -> bool:
-    """Return whether the archive has its header: Java writes that last."""
+    """Return whether the archive has its header, which Java writes last."""
     try:
         with archive.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -171,30 +170,30 @@ def _is_complete(archive: Path) -> bool:
         return False
 
 
-def _make_room(directory: Path) -> None:
+def _remove_oldest(directory: Path) -> None:
     by_use = sorted(directory.glob("*.jsa"), key=lambda archive: archive.stat().st_mtime, reverse=True)
-    for archive in by_use[_KEPT - 1 :]:
+    for archive in by_use[_MAX_ARCHIVES - 1 :]:
         archive.unlink()
 
 
 def lean_spark_home(package: Path) -> Path:
-    """Return a permanent directory of links to those parts of the installed PySpark (``package``) that Spark needs.
+    """Return a directory of links to those parts of the installed PySpark (``package``) that Spark needs.
 
-    It stays where it is, because Java takes an archive of classes only for jars of the same path. ``package`` itself
-    where the user's cache directory cannot be trusted or written.
+    The directory is permanent, because a class archive is only valid for jars at the same path. If the user's cache
+    directory cannot be trusted or written, return ``package`` itself.
     """
     try:
         cache = trusted_cache()
         home = cache / f"spark-home-{hashlib.sha256(os.fsencode(package)).hexdigest()[:16]}"
         if not home.is_dir():
-            _make(home, package)
+            _create(home, package)
     except OSError:
         return package
     return home
 
 
-def _make(home: Path, package: Path) -> None:
-    """Create the directory complete or not at all; another run may create the same one at the same time."""
+def _create(home: Path, package: Path) -> None:
+    """Create the directory completely or not at all. Another run may create it at the same time."""
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=".spark-home-", ignore_cleanup_errors=True) as scratch:
         draft = Path(scratch, "home")
         draft.mkdir()
@@ -209,7 +208,7 @@ def _make(home: Path, package: Path) -> None:
 
 
 def trusted_cache() -> Path:
-    """Return the cache directory. Its content is executed, so OSError is raised where others could write it."""
+    """Return the cache directory. Its content is executed, so raise OSError if other users could write it."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     directory = cache / "kafkaops.recovery"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)

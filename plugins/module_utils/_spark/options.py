@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where Spark runs, and how. The one place that says so. Standard library only."""
+"""Define where and how Spark runs. Standard library only."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import Any
 from .._model.run import KafkaOpsError
 
 LOCAL = "local[*,4]"
-"""This host alone, a task slot for each core, and a lost task is tried again."""
+"""Spark on this host, with a task slot for each core. A failed task is retried."""
 _LOOKS_SECRET = re.compile(r"secret|password|passwd|token|credential|access[._-]?key", re.IGNORECASE)
-"""As Spark's own spark.redaction.regex, and a little more."""
-_NAMES_A_FILE = (".file", ".path", ".enabled", ".renewal.ratio")
+"""Like Spark's own spark.redaction.regex, with a few additions."""
+_NOT_SECRET_SUFFIXES = (".file", ".path", ".enabled", ".renewal.ratio")
 
 
 class SparkOptionsError(KafkaOpsError):
-    """Spark is not to be used like that."""
+    """The options for Spark cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """Where Spark runs. Nothing in it may be secret: confs show in event logs and process lists.
+    """Where and how Spark runs. No value may be secret, because event logs and process lists show settings.
 
-    Raises SparkOptionsError for what looks secret, and for a place named twice.
+    Raises SparkOptionsError for a value that looks secret, and for an invalid URL.
     """
 
     master: str = LOCAL
@@ -37,19 +37,21 @@ class SparkOptions:
     """A Spark Connect server's URL, sc://host:port, in place of a master: the driver is there."""
     driver_memory: str = "2g"
     executor_python: str | None = None
-    """Path of the Python on executors' hosts; that of this process if None."""
+    """Path of the Python on the executors' hosts. None means the path of this process' Python."""
     conf: Mapping[str, str] = field(default_factory=dict)
-    """Further Spark settings; they win over this collection's own."""
+    """Further Spark settings. They override this collection's own."""
 
     def __post_init__(self) -> None:
         if self.remote is not None and not self.remote.startswith("sc://"):
-            raise SparkOptionsError(f"{self.remote!r} is no Spark Connect server: that is sc://host:port")
+            raise SparkOptionsError(f"{self.remote!r} is not the URL of a Spark Connect server: that is sc://host:port")
         if self.remote is not None and _LOOKS_SECRET.search(self.remote):
             raise SparkOptionsError(
                 "the URL of the Spark Connect server holds what looks like a secret: set the environment variable "
                 "SPARK_CONNECT_AUTHENTICATE_TOKEN instead"
             )
-        secret = sorted(name for name in self.conf if _LOOKS_SECRET.search(name) and not name.endswith(_NAMES_A_FILE))
+        secret = sorted(
+            name for name in self.conf if _LOOKS_SECRET.search(name) and not name.endswith(_NOT_SECRET_SUFFIXES)
+        )
         if secret:
             raise SparkOptionsError(
                 f"the Spark settings {', '.join(secret)} look secret, and every setting shows in process lists and "
@@ -62,25 +64,28 @@ class SparkOptions:
 
 
 def parse_spark_options(given: Mapping[str, Any] | None) -> SparkOptions | None:
-    """Return where Spark runs by a module's option; None where nothing is said. Raises SparkOptionsError.
+    """Return the options for Spark from a module's option. None if it is empty. Raises SparkOptionsError.
 
-    ``settings_reference`` is about what its tasks do.
+    ``settings_reference`` is ignored: it is an option for Spark's tasks.
     """
     values = {name: value for name, value in (given or {}).items() if value is not None}
     if not values:
         return None
     values.pop("settings_reference", None)
     if "conf" in values:
-        # Ansible's booleans are Python's, and Spark's are lower case.
+        # Ansible passes booleans as Python's True and False. Spark expects true and false.
         values["conf"] = {name: _text(value) for name, value in values["conf"].items()}
     return SparkOptions(**values)
 
 
 def local_spark_options(given: Mapping[str, Any] | None, driver_memory: str) -> SparkOptions:
-    """Return how Spark runs on this host, whatever place is given. Raises SparkOptionsError."""
-    about_here = {name: (given or {}).get(name) for name in ("driver_memory", "conf")}
-    options = parse_spark_options(about_here) or SparkOptions()
-    return options if about_here["driver_memory"] is not None else replace(options, driver_memory=driver_memory)
+    """Return the options for Spark on this host: only ``driver_memory`` and ``conf`` of a module's option are used.
+
+    Raises SparkOptionsError.
+    """
+    local = {name: (given or {}).get(name) for name in ("driver_memory", "conf")}
+    options = parse_spark_options(local) or SparkOptions()
+    return options if local["driver_memory"] is not None else replace(options, driver_memory=driver_memory)
 
 
 def _text(value: object) -> str:

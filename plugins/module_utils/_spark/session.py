@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One Spark session, started quickly and quietly, with everything cleaned up after it.
+"""Open one Spark session, start it fast and without output, and remove everything after it.
 
-What makes it quick, in order of weight: an archive of Spark's classes, workers that import a compiled PySpark (see
-java.py), the C1 compiler alone (a session is over before C2 pays off), the serial collector, no user interface and no
-Hive.
+It starts fast for these reasons, the most important first: an archive of Spark's classes, workers that import a
+compiled PySpark (see java.py), only the C1 compiler (C2 does not pay in a short session), the serial garbage collector,
+no user interface, no Hive.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ with suppress(ImportError):  # a missing library is named before anything is don
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
-    from pyspark.find_spark_home import _find_spark_home
+    from pyspark.find_spark_home import _find_spark_home as find_spark_home
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     _LOST = (Py4JError, ConnectionError)
-    """What py4j raises when the JVM answers no more, or with an error that PySpark has no class for."""
+    """Errors of py4j if the JVM does not answer, or answers with an error without a PySpark class."""
 
 
 _JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
@@ -48,53 +48,51 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.eventLog.enabled": "false",
-    # Its queries are few, and their sizes known: re-planning them costs more than it saves.
+    # There are few queries, and their sizes are known: planning them again costs more than it saves.
     "spark.sql.adaptive.enabled": "false",
     "spark.driver.maxResultSize": "0",
-    # What it writes is for this user only. From the start: a FileSystem that Hadoop has opened keeps the umask it had.
+    # Only this user may read its files. Set at the start, because an open Hadoop FileSystem keeps its umask.
     "spark.hadoop.fs.permissions.umask-mode": "077",
 }
 _CLUSTER_SETTINGS = {
-    # A worker that is lost takes its tasks with it: they are run again on another.
+    # If a worker is lost, its tasks run again on another one.
     "spark.task.maxFailures": "4",
-    # Executors live for one gather, as the driver does.
+    # Executors run for one gather only, like the driver.
     "spark.executor.extraJavaOptions": " ".join(_JVM_FLAGS),
     "spark.sql.shuffle.partitions": "16",
 }
 _EXECUTOR_LIMIT_S = 60.0
-"""An incident does not wait longer for a cluster that is full: this host can do the work by itself."""
+"""Limit of waiting for a cluster that is full. During an outage this host can do the work by itself."""
 _LOWEST_PRIORITY = 19
-_LAST_BREATH_SECONDS = 2
+_EXIT_WAIT_S = 2
 _LOG = "jvm.log"
 _LINES_SHOWN = 8
-_GIVEN_UP = re.compile(r"Job (aborted|\d+ cancelled) .*|java\.lang\.OutOfMemoryError.*|.*stopped SparkContext.*")
-"""The line of a Java stack that contains the cause.
+_ABORTED = re.compile(r"Job (aborted|\d+ cancelled) .*|java\.lang\.OutOfMemoryError.*|.*stopped SparkContext.*")
+"""The line of a Java stack trace with the cause.
 
-What our own code raises in a task comes as a PythonException instead.
+Errors of our own code in a task are PythonExceptions instead.
 """
 
 
-_HERE = SparkOptions()
+_DEFAULT_OPTIONS = SparkOptions()
 
 Rehearsal: TypeAlias = Callable[["SparkSession"], None]
-"""Uses every class of Spark that real work needs, without a broker."""
+"""Loads every class of Spark that real work needs, without a broker."""
 
 
 @contextmanager
 def spark_session(
-    options: SparkOptions = _HERE, *, rehearse: Rehearsal | None = None, wait_for_class_archive: bool = False
+    options: SparkOptions = _DEFAULT_OPTIONS, *, rehearse: Rehearsal | None = None, wait_for_class_archive: bool = False
 ) -> Iterator[SparkSession]:
-    """Open a session for the length of a ``with`` block.
+    """Open a session for a ``with`` block: on this host, on a cluster, or on a Spark Connect server (``options``).
 
-    Quiet: what Spark's JVM prints goes to a file, and is shown only where it cannot start. The JVM ends with the block,
-    except the first one on a host that is given ``rehearse``. That one runs the rehearsal after the block, so that all
-    classes are loaded, and stays for some seconds at the lowest priority to write the class archive. With
-    ``wait_for_class_archive`` this function waits for it (for an installation, or the build of an image).
+    The output of Spark's JVM goes to a file, and is only shown if an error occurs. The JVM ends with the block, except
+    the first one on a host that is given ``rehearse``: it calls ``rehearse`` after the block, to load all classes, and
+    then runs for some seconds at the lowest priority to write the class archive. With ``wait_for_class_archive`` this
+    function waits for that (for an installation, or the build of an image).
 
-    ``options`` may place it on a cluster, or on a Spark Connect server.
-
-    Raises SparkUnavailableError where Spark cannot be started, where a cluster gives no executor within a minute, and
-    where the JVM dies in the middle of the block or gives a job up.
+    Raises SparkUnavailableError if Spark cannot be started, if a cluster gives no executor within _EXECUTOR_LIMIT_S, if
+    the JVM ends during the block, or if it aborts a job.
     """
     if options.remote is not None:
         from .connect import connect_session  # noqa: PLC0415
@@ -103,7 +101,7 @@ def spark_session(
             yield spark
         return
     java = find_java()
-    home = _home(options)
+    home = _find_spark_home(options)
     archive = class_archive(java, home / "jars", _JVM_FLAGS)
     with tempfile.TemporaryDirectory(prefix="kafkaops-spark-", ignore_cleanup_errors=True) as name:
         directory = Path(name)
@@ -119,24 +117,25 @@ def spark_session(
         except _LOST as error:
             if _is_dying(_jvm()):
                 raise SparkUnavailableError(
-                    f"Spark's JVM was lost: killed, perhaps for want of memory. It said: {_said(directory)}"
+                    "Spark's JVM ended: it was killed, perhaps because memory ran out. Its output: "
+                    f"{_jvm_output(directory)}"
                 ) from error
-            given_up = _GIVEN_UP.search(str(error)) if isinstance(error, Py4JJavaError) else None
-            cause = explain_failure(str(error)) or (given_up[0] if given_up else None)
+            aborted = _ABORTED.search(str(error)) if isinstance(error, Py4JJavaError) else None
+            cause = explain_failure(str(error)) or (aborted[0] if aborted else None)
             if cause is None:
                 raise
-            raise SparkUnavailableError(f"Spark gave the work up: {cause}") from error
+            raise SparkUnavailableError(f"Spark aborted the work: {cause}") from error
         except PySparkException as error:
             cause = explain_failure(str(error))
             if cause is None:
                 raise
-            raise SparkUnavailableError(f"Spark gave the work up: {cause}") from error
+            raise SparkUnavailableError(f"Spark aborted the work: {cause}") from error
         finally:
             jvm = _stop(context)
-            # addPyFile put the code for the workers on our own path, and it goes with the directory.
+            # addPyFile has added the workers' code to our own sys.path. Its directory is deleted now.
             sys.path[:] = [each for each in sys.path if not each.startswith(name)]
             if leave_jvm:
-                _leave(jvm)
+                _let_jvm_end(jvm)
             else:
                 jvm.kill()
             if wait_for_class_archive or not leave_jvm:
@@ -144,11 +143,11 @@ def spark_session(
 
 
 def has_class_archive(java: Java) -> bool:
-    """Return whether a session on this host alone would start from an archive of Spark's classes.
+    """Return whether a session on this host would use an archive of Spark's classes.
 
-    Raises OSError where the user's cache directory cannot be trusted or written.
+    Raises OSError if the user's cache directory cannot be trusted or written.
     """
-    return is_recorded(java, _home(_HERE) / "jars", _JVM_FLAGS)
+    return is_recorded(java, _find_spark_home(_DEFAULT_OPTIONS) / "jars", _JVM_FLAGS)
 
 
 def _conf(options: SparkOptions, archive: ClassArchive, directory: Path) -> SparkConf:
@@ -164,14 +163,14 @@ def _conf(options: SparkOptions, archive: ClassArchive, directory: Path) -> Spar
         **options.conf,
     }
     if not options.is_local:
-        # Executors keep to the directories of their own hosts. This driver's is in its environment.
+        # Executors use their own hosts' directories. The driver's directory is in its environment.
         del settings["spark.local.dir"]
     return SparkConf(loadDefaults=False).setAll(list(settings.items()))
 
 
-def _home(options: SparkOptions) -> Path:
-    """Return SPARK_HOME for the JVM. Only our own Python is known to have PySpark installed."""
-    home, package = Path(_find_spark_home()), Path(pyspark.__file__).parent
+def _find_spark_home(options: SparkOptions) -> Path:
+    """Return SPARK_HOME for the JVM: the one without a zip file only if the workers use this process' Python."""
+    home, package = Path(find_spark_home()), Path(pyspark.__file__).parent
     is_ours = options.is_local and options.executor_python is None and home == package
     return lean_spark_home(package) if is_ours else home
 
@@ -183,20 +182,22 @@ def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) 
     if not options.is_local:
         os.environ["SPARK_LOCAL_DIRS"] = str(directory)
     else:
-        # A host may not resolve its own name, and no other host needs to reach this Spark.
+        # A host may not be able to resolve its own name, and no other host connects to this Spark.
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     try:
         with (directory / _LOG).open("wb") as output, _in_environment("SPARK_HOME", str(home)):
-            # A session of its own keeps a terminal's signals from the JVM: it ends when we end it, or when our
-            # process ends.
+            # In a new session the JVM does not get the terminal's signals. It ends when we end it, or when our process
+            # ends.
             streams = {"stdout": output, "stderr": output, "start_new_session": True}
             gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]  # PySpark's own has no types
         return SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, *_LOST) as error:
-        reason = _in_short(str(error))
+        reason = _shorten(str(error))
         if SparkContext._gateway is not None:
             _forget_jvm().kill()
-        raise SparkUnavailableError(f"Spark did not start: {reason}. Its JVM said: {_said(directory)}") from error
+        raise SparkUnavailableError(
+            f"Spark did not start: {reason}. The output of its JVM: {_jvm_output(directory)}"
+        ) from error
 
 
 @contextmanager
@@ -213,11 +214,11 @@ def _in_environment(name: str, value: str) -> Iterator[None]:
 
 
 def _await_executor(spark: SparkSession, master: str) -> None:
-    """Run a job without data, and give it up where no executor has taken it in time: Spark lets it wait for ever.
+    """Run a job without data, and cancel it if no executor takes it in time. Spark itself would wait forever.
 
-    A job, since a cluster with dynamic allocation starts its executors for jobs only.
+    A job, because a cluster with dynamic allocation starts executors only for jobs.
 
-    Raises SparkUnavailableError, and what Spark raises for a job that fails.
+    Raises SparkUnavailableError, or Spark's own error if the job fails.
     """
     job = in_background(spark.range(0, 1, 1, 1).collect, "spark-executor")
     if wait([job], _EXECUTOR_LIMIT_S).not_done:
@@ -234,7 +235,7 @@ def _await_executor(spark: SparkSession, master: str) -> None:
 
 def _stop(context: SparkContext) -> subprocess.Popen[bytes]:
     """Stop the context and return its JVM, which still runs."""
-    with suppress(*_LOST):  # a JVM that has ended is stopped
+    with suppress(*_LOST):  # the JVM may have ended
         context.stop()
     return _forget_jvm()
 
@@ -249,9 +250,9 @@ def _jvm() -> subprocess.Popen[bytes]:
 
 
 def _is_dying(jvm: subprocess.Popen[bytes]) -> bool:
-    """Return whether the JVM ends now. Its sockets close a moment before the process ends."""
+    """Return whether the JVM ends. Its sockets close a moment before the process ends."""
     with suppress(subprocess.TimeoutExpired):
-        jvm.wait(_LAST_BREATH_SECONDS)
+        jvm.wait(_EXIT_WAIT_S)
     return jvm.returncode is not None
 
 
@@ -266,25 +267,25 @@ def _forget_jvm() -> subprocess.Popen[bytes]:
 
 
 def _is_rehearsed(spark: SparkSession, rehearse: Rehearsal) -> bool:
-    """Return whether all classes are loaded now. The work is done by then: an error here costs only the archive."""
+    """Run the rehearsal, and return whether it succeeded. The real work is done, so an error only skips the archive."""
     with suppress(Exception):
         rehearse(spark)
         return True
     return False
 
 
-def _leave(jvm: subprocess.Popen[bytes]) -> None:
-    """Let the JVM end by itself at the lowest priority, which writes the archive."""
+def _let_jvm_end(jvm: subprocess.Popen[bytes]) -> None:
+    """Let the JVM end by itself at the lowest priority. It then writes the archive."""
     os.setpriority(os.PRIO_PROCESS, jvm.pid, _LOWEST_PRIORITY)
     if jvm.stdin is not None:
         jvm.stdin.close()
 
 
-def _said(directory: Path) -> str:
-    return _in_short((directory / _LOG).read_text(encoding="utf-8", errors="replace")) or "nothing"
+def _jvm_output(directory: Path) -> str:
+    return _shorten((directory / _LOG).read_text(encoding="utf-8", errors="replace")) or "nothing"
 
 
-def _in_short(words: str) -> str:
-    """Return the last lines of Java's output without its stack."""
-    lines = [line.strip() for line in words.splitlines() if line.strip() and not line.startswith("\tat ")]
+def _shorten(output: str) -> str:
+    """Return the last lines of Java's output, without stack traces."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("\tat ")]
     return " | ".join(lines[-_LINES_SHOWN:])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What goes from the driver to Spark's workers: the collection's code in a zip file, and a deadline.
+"""Pass the collection's code, as a zip file, and a deadline from the driver to Spark's workers.
 
 Standard library only.
 """
@@ -22,19 +22,19 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 def code_for_workers(directory: Path) -> Path:
     """Return a zip file from which a Python worker can import this collection's module_utils.
 
-    Inside an Ansible module that is the zip file the module itself runs from (AnsiballZ: the module, and whatever it
-    imports). Elsewhere one is made in ``directory``.
+    In an Ansible module that is the zip file from which the module itself runs (AnsiballZ, with the module and its
+    imports). Elsewhere it is created in ``directory``.
     """
     root = _import_root(Path(__file__))
-    return root if root.is_file() else _packed(root, directory / "kafkaops_recovery.zip")
+    return root if root.is_file() else _pack(root, directory / "kafkaops_recovery.zip")
 
 
 def _import_root(file: Path) -> Path:
-    """Return the entry of sys.path that has this file: a directory or an AnsiballZ zip file."""
+    """Return the entry of sys.path with this file: a directory or an AnsiballZ zip file."""
     return next(parent for parent in file.parents if parent.name == _NAMESPACE).parent
 
 
-def _packed(root: Path, archive: Path) -> Path:
+def _pack(root: Path, archive: Path) -> Path:
     """Pack module_utils.
 
     Each package gets an ``__init__.py``, as in AnsiballZ, because other installed collections have one.
@@ -51,7 +51,7 @@ def _packed(root: Path, archive: Path) -> Path:
 
 
 def _this_boot() -> str | None:
-    """Return what identifies this host's monotonic clock; None where the system does not offer it."""
+    """Return the boot id, which identifies this host's monotonic clock. None if the system has none."""
     try:
         return _BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
@@ -60,11 +60,11 @@ def _this_boot() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A point of ``time.monotonic()``, in seconds, that survives pickling.
+    """A point of ``time.monotonic()``, in seconds, that can be pickled.
 
-    On the host that set it, it is the same instant in every process: Spark's planning and queueing are paid from it.
-    Monotonic clocks mean nothing on another host, and wall clocks may be skewed: there it arrives as the duration that
-    was left when it was sent, counted from its arrival. Its journey is not counted.
+    On the host that set it, it is the same instant in every process, so Spark's planning and queueing count. On another
+    host, the monotonic clock differs and the wall clock may be skewed. There the deadline is the time that was left
+    when it was sent, counted from its arrival. The transport does not count.
     """
 
     at: float

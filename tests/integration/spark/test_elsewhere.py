@@ -352,7 +352,7 @@ def test_a_frozen_spark_connect_server_is_named_before_anything_is_sent(tmp_path
         server.freeze()
         began = time.monotonic()
         with (
-            pytest.raises(SparkUnavailableError, match="it was connected to, and said nothing in 10 s"),
+            pytest.raises(SparkUnavailableError, match="it accepted the connection and sent nothing in 10 s"),
             spark_session(SparkOptions(remote=server.remote)),
         ):
             pytest.fail("the server is frozen")

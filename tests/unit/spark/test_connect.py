@@ -36,7 +36,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import co
             id="it has restarted in the middle of an answer",
         ),
         pytest.param(PySparkAssertionError("Received incorrect session identifier"), "was lost", id="another answers"),
-        pytest.param(SparkException("Job aborted due to stage failure"), "gave the work up", id="job aborted"),
+        pytest.param(SparkException("Job aborted due to stage failure"), "aborted the work", id="job aborted"),
         pytest.param(AnalysisException("no such column"), None, id="a query of ours"),
         pytest.param(PythonException("ValueError in a task"), None, id="a task of ours"),
         pytest.param(
@@ -45,7 +45,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import co
     ],
 )
 def test_what_became_of_the_server(error: PySparkException, ending: str | None) -> None:
-    assert connect._ending(error) == ending
+    assert connect._describe_server_failure(error) == ending
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_what_became_of_the_server(error: PySparkException, ending: str | None) 
     ],
 )
 def test_pings_are_asked_for_unless_the_url_says_otherwise(remote: str, kept_alive: str) -> None:
-    assert connect._kept_alive(remote) == kept_alive
+    assert connect._add_keepalive(remote) == kept_alive

@@ -72,5 +72,5 @@ def test_no_java_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 def test_a_java_home_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(SparkUnavailableError, match=f"JAVA_HOME is {tmp_path}, but .*/bin/java is no program"):
+    with pytest.raises(SparkUnavailableError, match=f"JAVA_HOME is {tmp_path}, but .*/bin/java is not a program"):
         find_java()

@@ -113,7 +113,9 @@ def test_a_jvm_that_dies_is_reported_in_words(environment: dict[str, str]) -> No
         rehearse(spark)
 """
     reported = run_and_report(body, environment)
-    assert reported.startswith("SparkUnavailableError Spark's JVM was lost: killed, perhaps for want of memory.")
+    assert reported.startswith(
+        "SparkUnavailableError Spark's JVM ended: it was killed, perhaps because memory ran out."
+    )
     assert [*Path(environment["TMPDIR"]).iterdir()] == []
     assert_all_end(environment)
 
@@ -121,7 +123,7 @@ def test_a_jvm_that_dies_is_reported_in_words(environment: dict[str, str]) -> No
 @pytest.mark.parametrize(
     ("fault", "reported"),
     [
-        ("os._exit(1)", "SparkUnavailableError Spark gave the work up: a Python worker of Spark was killed"),
+        ("os._exit(1)", "SparkUnavailableError Spark aborted the work: a Python worker of Spark was killed"),
         ("raise ZeroDivisionError", "PythonException"),
     ],
     ids=["a worker dies", "our own defect"],
@@ -147,7 +149,7 @@ except Exception as error:
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        ('driver_memory="12x"', "Its JVM said: Invalid maximum heap size: -Xmx12x"),
+        ('driver_memory="12x"', "The output of its JVM: Invalid maximum heap size: -Xmx12x"),
         ('master="spark:/typo"', "Could not parse Master URL: 'spark:/typo'"),
     ],
     ids=["driver memory", "master"],
