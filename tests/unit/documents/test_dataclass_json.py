@@ -53,7 +53,7 @@ JSON: dict[str, Any] = {
 }
 
 
-def test_there_and_back() -> None:
+def test_values_survive_encoding_and_decoding() -> None:
     derived = codec(Example)
     assert derived.encode(EXAMPLE) == JSON
     assert derived.decode(JSON) == EXAMPLE
@@ -88,7 +88,7 @@ class Around:
     word: Annotated[int, WrittenAs(str, str)]
 
 
-def test_what_is_only_written() -> None:
+def test_write_only_fields_are_encoded() -> None:
     derived = codec(Around)
     written = derived.encode(Around(Inner(1, 2), {"red": 1, "blue": 0}, 7))
     assert written == {"first": 1, "second": 2, "counts": {"red": 1, "blue": 0}, "word": "7"}
@@ -107,7 +107,7 @@ class Unclear:
 
 
 @pytest.mark.parametrize("class_", [Unbounded, Unclear])
-def test_a_type_that_says_too_little_is_refused(class_: type) -> None:
+def test_unsupported_type_is_refused(class_: type) -> None:
     with pytest.raises(TypeError, match=r"number|anything"):
         codec(class_)
 

@@ -51,7 +51,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         write_log_cleaner_report(_document(), str(path))
 
 
-def test_what_no_module_returns_is_refused(tmp_path: Path) -> None:
+def test_invalid_results_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="registered"):
         _document(before={"brokers": [{}]})
     with pytest.raises(DocumentError, match="tired"):

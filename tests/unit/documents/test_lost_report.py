@@ -29,13 +29,13 @@ def taken(tmp_path: Path) -> ReportFile:
     return file
 
 
-def test_a_report_that_is_written_is_no_failure(tmp_path: Path) -> None:
+def test_written_report_gives_no_error_text(tmp_path: Path) -> None:
     assert not ReportFile(str(tmp_path / "report.json")).write_or_explain(lambda start, end: {"a": start, "b": end})
     assert not ReportFile(None).write_or_explain(lambda start, end: {"a": start, "b": end})
 
 
 @pytest.mark.parametrize("what", ["disk", "replay"])
-def test_what_was_salvaged_or_given_back_is_reported(tmp_path: Path, what: str) -> None:
+def test_salvages_and_replays_are_reported(tmp_path: Path, what: str) -> None:
     file = taken(tmp_path)
     result: dict[str, Any] = (
         salvages.disk_result(salvages.a_disk_salvage(), file)
@@ -50,7 +50,7 @@ def test_what_was_salvaged_or_given_back_is_reported(tmp_path: Path, what: str) 
     assert "exists already" in report
 
 
-def test_what_became_of_orders_and_leaders_is_reported() -> None:
+def test_outcomes_of_orders_and_leaders_are_reported() -> None:
     result = LeadershipResult(
         cluster_id="c",
         before=LIST,

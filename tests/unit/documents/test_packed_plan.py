@@ -62,7 +62,7 @@ def test_awx_hands_the_same_plan_on(topic: str, elections: int) -> None:
     assert given(plan=arrived["plan"], plan_digest=arrived["digest"]) == plan
 
 
-def test_what_ansible_could_template_is_compressed() -> None:
+def test_plan_with_template_characters_is_compressed() -> None:
     marked = replace(SMALL, elections=(replace(an_election(), reason="{{ lookup('pipe', 'id') }}"),))
     packed = pack(plan_document(marked))
     assert "{{" not in json.dumps(packed)

@@ -37,7 +37,7 @@ def test_the_kips_example(tmp_path: Path) -> None:
     ]
 
 
-def test_kafka_leader_elections_form_and_a_mixture() -> None:
+def test_entries_with_one_partition_and_with_several_can_be_mixed() -> None:
     entries = [{"topic": "foo", "partition": 10}, {"topic": "foo", "partitions": [9]}]
     assert check_partitions(entries) == (TopicPartition("foo", 9), TopicPartition("foo", 10))
 
@@ -52,7 +52,7 @@ def test_every_partition_that_can_be(named: set[TopicPartition]) -> None:
 
 
 @pytest.mark.parametrize("value", [None, {}, "foo-0", [None], [[]], []])
-def test_inline_value_that_is_no_list_of_entries(value: Any) -> None:
+def test_inline_value_that_is_not_a_list_of_entries_is_refused(value: Any) -> None:
     with pytest.raises(DocumentError, match=r"^the option partitions is refused: 1 problem"):
         check_partitions(value, "the option partitions")
 

@@ -44,7 +44,7 @@ def test_plan_to_file_and_back(tmp_path: Path, plan: Plan) -> None:
     assert path.read_bytes() == format_document(plan_document(plan)), "the same plan makes the same bytes"
 
 
-def test_file_is_whole_private_and_alone(tmp_path: Path) -> None:
+def test_written_file_is_complete_and_private(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     write_plan(a_plan(), str(path))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -119,7 +119,7 @@ def test_other_white_space_is_the_same_plan(tmp_path: Path) -> None:
     assert read_plan(str(path)) == a_plan()
 
 
-def test_renewed_digest_makes_an_edited_plan_right(tmp_path: Path) -> None:
+def test_edited_plan_is_accepted_after_its_digest_is_renewed(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_bytes(format_document(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
     with pytest.raises(DocumentError, match="changed after its digest was made"):
@@ -130,7 +130,7 @@ def test_renewed_digest_makes_an_edited_plan_right(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 3, "plan", [], {}, {"schemaVersion": 1}, {"partitions": {}}, {1: 2}])
-def test_inline_plan_that_is_none(value: Any) -> None:
+def test_invalid_inline_plan_is_refused(value: Any) -> None:
     with pytest.raises(DocumentError, match=r"^the option plan is refused"):
         check_plan(value, "the option plan")
 

@@ -96,13 +96,13 @@ def test_right_plan_is_summed_up(run: Any, edited_plan: Path) -> None:
 
 
 @pytest.mark.parametrize("claimed", ["", "sha256:ABC", None])
-def test_digest_may_be_anything_before_it_is_renewed(run: Any, edited_plan: Path, claimed: str | None) -> None:
+def test_any_digest_is_accepted_for_renewal(run: Any, edited_plan: Path, claimed: str | None) -> None:
     edited_plan.write_bytes(format_document({**PLAN, "digest": claimed}))
     assert run(edited_plan, "digest_renewed")["changed"]
     assert read_plan(str(edited_plan)).elections[0].designated_leader == 2
 
 
-def test_other_problems_keep_the_digest_from_being_renewed(run: Any, edited_plan: Path) -> None:
+def test_digest_is_not_renewed_if_there_are_other_problems(run: Any, edited_plan: Path) -> None:
     edited_plan.write_bytes(format_document(edited("partitions", 0, "designatedLeader", to=9, renew=False)))
     before = edited_plan.read_bytes()
     result = run(edited_plan, "digest_renewed")
@@ -121,7 +121,7 @@ def test_edited_plan_is_judged_like_a_new_one(run: Any, edited_plan: Path) -> No
     assert other == plan_document(a_plan())["partitions"][1], "nobody edited it"
 
 
-def test_what_an_edited_election_drops_stays_in_it_and_is_named(run: Any, edited_plan: Path) -> None:
+def test_dropped_brokers_of_an_edited_election_are_kept_and_reported(run: Any, edited_plan: Path) -> None:
     document = json.loads(edited_plan.read_text())
     document["partitions"][0]["dropped"] = [1]
     edited_plan.write_bytes(format_document(document))
@@ -173,7 +173,7 @@ def test_link_stays_a_link(run: Any, edited_plan: Path, tmp_path: Path) -> None:
     assert edited_plan.read_bytes() == format_document(PLAN)
 
 
-def test_file_that_is_none(run: Any, tmp_path: Path) -> None:
+def test_path_without_a_regular_file_is_refused(run: Any, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for state in ("checked", "digest_renewed"):
         assert "is a FIFO, not a file" in run(tmp_path / "fifo", state)["msg"]

@@ -66,7 +66,7 @@ def _within(schema: Schema) -> Iterator[Schema]:
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_every_part_says_what_it_wants(schema: Schema) -> None:
+def test_every_schema_part_has_a_description(schema: Schema) -> None:
     for part in _within(schema):
         assert part["description"]
         assert part["type"] != "object" or part.get("additionalProperties") is False or "if" in part
@@ -154,7 +154,7 @@ def test_screen_and_jsonschema_agree_on_partitions(value: Any) -> None:
         {"topic": "foo", "partitions": [0, "1"]},
     ],
 )
-def test_one_wrong_entry_of_many_is_found_wherever_it_is(wrong: Any, place: int) -> None:
+def test_one_wrong_entry_is_found_at_any_position(wrong: Any, place: int) -> None:
     entries: list[Any] = [_ENTRIES[number % 2] for number in range(1000)]
     assert screen(PARTITIONS_FILE)({"partitions": entries})
     entries[place] = wrong

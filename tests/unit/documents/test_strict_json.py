@@ -70,7 +70,7 @@ def test_any_bytes_that_look_like_json(data: bytes) -> None:
 
 
 @given(st.integers(0), st.integers(0), st.binary(max_size=4))
-def test_any_splice_of_a_real_file(start: int, length: int, data: bytes) -> None:
+def test_any_mix_of_a_real_file_is_read_or_refused(start: int, length: int, data: bytes) -> None:
     whole = format_document(plan_document(a_plan()))
     start %= len(whole)
     assert_value_or_refusal(whole[:start] + data + whole[start + length % 64 :])
@@ -100,7 +100,7 @@ def test_depth_limit() -> None:
     assert refused(b'{"a":' * 100_000).problems[0].place == f"line 1, column {5 * MAX_DEPTH + 1}"
 
 
-def test_brackets_in_strings_are_no_levels() -> None:
+def test_brackets_in_strings_do_not_count_as_levels() -> None:
     text = "[{" * MAX_DEPTH + '"\\'
     assert parsed(json.dumps([text, text]).encode()) == [text, text]
 
@@ -136,7 +136,7 @@ def test_problems_of_the_check_come_with_those_of_the_text() -> None:
     assert [problem.message for problem in error.value.problems] == ["NaN is not a JSON value", "is 1"]
 
 
-def test_check_sees_what_can_be_read() -> None:
+def test_check_gets_the_valid_part_of_the_value() -> None:
     seen: list[Any] = []
 
     def check(value: Any) -> tuple[Problem, ...]:
@@ -156,14 +156,14 @@ def test_many_problems_are_counted_and_not_all_shown() -> None:
 
 
 @pytest.mark.parametrize("data", [b"[" + b"NaN," * 99_999 + b"NaN]", b'["' + b"\xff," * 99_999 + b'"]'])
-def test_too_many_problems_are_not_looked_for(data: bytes) -> None:
+def test_search_for_problems_stops_at_the_limit(data: bytes) -> None:
     error = refused(data)
     assert len(error.problems) == MAX_PROBLEMS
     assert f"at least {MAX_PROBLEMS} problems" in str(error)
     assert str(error).endswith(f"and at least {MAX_PROBLEMS - SHOWN_PROBLEMS} more")
 
 
-def test_too_many_problems_of_the_schema_are_not_looked_for() -> None:
+def test_search_for_schema_problems_stops_at_the_limit() -> None:
     with pytest.raises(DocumentError) as error:
         check_partitions([{"partitons": 1, "topic": -3.5}] * 1_000_000)
     assert len(error.value.problems) == MAX_PROBLEMS
@@ -189,7 +189,7 @@ def _depth(value: Any) -> int:
 
 
 @given(_VALUES, st.integers(MAX_DEPTH - 5, MAX_DEPTH + 3), st.integers(1, 9), st.booleans())
-def test_depth_is_what_brackets_outside_of_strings_say(value: Any, more: int, chunk: int, is_list: bool) -> None:
+def test_depth_counts_brackets_outside_strings(value: Any, more: int, chunk: int, is_list: bool) -> None:
     """Strings with brackets, quotes and backslashes do not change the depth, wherever the text is divided."""
     for _level in range(more):
         value = ["]", value, "["] if is_list else {"}": value}

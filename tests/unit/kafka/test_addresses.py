@@ -58,6 +58,6 @@ def test_an_ipv6_address_is_shown_in_brackets(host: ipaddress.IPv6Address) -> No
         ("kafka:٩٠٩٢", "no port from 1 to 65535"),
     ],
 )
-def test_what_is_no_address_is_refused(entry: str, fault: str) -> None:
+def test_invalid_address_is_refused(entry: str, fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
         parse_addresses(f"good:9092,{entry}")

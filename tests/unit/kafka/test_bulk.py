@@ -198,14 +198,14 @@ def test_probes_are_read_as_the_schema_reads_them(topics: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("more", [{"records": b"some"}, {"aborted_transactions": []}, {"records": None}])
-def test_what_is_unusual_is_left_to_the_schema(more: dict[str, Any]) -> None:
+def test_unusual_answer_is_decoded_by_kafka_python(more: dict[str, Any]) -> None:
     encoded = probed([("orders", [(0, 0, 5, (3, 5)), (1, 1, -1, None)])], **more)
     request = probe({})
     expected = epoch_probe._convert_answer(FetchResponse.decode(encoded, version=12))
     assert request.decode(encoded) == BulkAnswer(7, expected)
 
 
-def test_records_are_unusual() -> None:
+def test_answer_with_records_is_decoded_by_kafka_python() -> None:
     with pytest.raises(UnusualAnswerError):
         epoch_probe._read_answer(memoryview(probed([("orders", [(0, 0, 5, (3, 5))])], records=b"some")))
 
@@ -215,7 +215,7 @@ DAMAGED = (IndexError, TypeError, struct.error)
 
 
 @pytest.mark.parametrize("cut", [1, 10, 30])
-def test_a_cut_answer_is_no_answer(cut: int) -> None:
+def test_truncated_answer_is_an_error(cut: int) -> None:
     encoded = probed([("orders", [(0, 0, 5, (3, 5)), (1, 1, -1, None)])])
     with pytest.raises(DAMAGED):
         probe({}).decode(encoded[:-cut])
@@ -242,13 +242,13 @@ ONE_TOPIC = b"\2a\1\0"
         pytest.param(b"\xff" * 200_000, id="a size without end"),
     ],
 )
-def test_sizes_that_lead_back_or_nowhere_are_unusual(topics: bytes) -> None:
+def test_invalid_sizes_are_unusual(topics: bytes) -> None:
     with pytest.raises(UnusualAnswerError):
         held_replicas._read_answer(memoryview(bytes(4) + topics))
     with pytest.raises(DAMAGED):
         asked(held_replicas.log_end_offsets, []).decode(bytes(4) + topics)
 
 
-def test_more_topics_than_there_are_bytes_end_with_the_bytes() -> None:
+def test_reading_ends_if_the_topic_count_exceeds_the_data() -> None:
     with pytest.raises(IndexError):
         held_replicas._read_answer(memoryview(bytes(4) + FOUR_BILLION + ONE_TOPIC * 40))

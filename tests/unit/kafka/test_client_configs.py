@@ -125,7 +125,7 @@ def test_both_clients_have_the_same_token() -> None:
     assert (token, ends_at > time.time()) == ("open sesame", True)
 
 
-def test_what_librdkafka_cannot_do_is_refused_by_name() -> None:
+def test_mechanism_that_librdkafka_lacks_is_refused_by_name() -> None:
     with pytest.raises(SettingsError, match="GSSAPI cannot be used here: confluent-kafka"):
         librdkafka_config(settings("GSSAPI"))
 

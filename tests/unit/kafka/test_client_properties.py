@@ -188,7 +188,7 @@ def test_any_password_survives_jaas_and_properties(tmp_path_factory: pytest.Temp
     assert (options["sasl_username"], options["sasl_password"]) == ("alice", password)
 
 
-def test_options_given_outright_win(tmp_path: Path) -> None:
+def test_options_override_the_file(tmp_path: Path) -> None:
     content = f'security.protocol=SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={PLAIN_LOGIN} username="a" password="b";'
     options = read(tmp_path, content, security_protocol="SASL_SSL", sasl_username="bob", sasl_password=None)
     assert options == {
@@ -199,7 +199,7 @@ def test_options_given_outright_win(tmp_path: Path) -> None:
     }
 
 
-def test_what_the_protocol_does_not_use_is_ignored_as_by_kafka(tmp_path: Path) -> None:
+def test_properties_of_other_protocols_are_ignored(tmp_path: Path) -> None:
     content = f"sasl.mechanism=PLAIN\nsasl.jaas.config={SECRET}\nssl.truststore.location=/absent\n"
     assert read(tmp_path, content) == {"security_protocol": "PLAINTEXT"}
 
@@ -269,7 +269,7 @@ def test_properties_that_do_not_concern_the_connection_are_ignored(tmp_path: Pat
     assert read(tmp_path, content) == {"security_protocol": "PLAINTEXT"}
 
 
-def test_all_refusals_come_at_once(tmp_path: Path) -> None:
+def test_all_unsupported_properties_are_reported_at_once(tmp_path: Path) -> None:
     content = f"""
         security.protocol=SASL_SSL
         ssl.provider=BCJSSE

@@ -55,7 +55,7 @@ def test_registrations_are_reported_in_order_and_learnt() -> None:
     assert wire.requests[0].include_fenced_brokers
 
 
-def test_others_than_the_brokers_to_come_last_are_written_to_first() -> None:
+def test_other_brokers_come_before_those_to_put_last() -> None:
     addresses = {each: Address(f"broker{each}", 9092) for each in (1, 2, 3)}
     cluster = Cluster("abc", tuple(Registration(each, at, None, is_fenced=False) for each, at in addresses.items()))
     assert [*cluster.with_last({1}).living()] == [2, 3, 1]
@@ -67,7 +67,7 @@ def test_a_refused_description_is_an_error() -> None:
         described(FakeWire(lambda _request: answer))
 
 
-def test_every_broker_is_found_to_be_in_a_state_with_its_cause() -> None:
+def test_every_broker_gets_its_state_and_cause() -> None:
     behaviors: dict[int, Behavior] = {1: answer_as_broker(), 2: answer_as_broker(), 3: stay_silent, 4: close_at_once}
     with ExitStack() as stack:
         addresses = {key: stack.enter_context(listening(each)).address for key, each in behaviors.items()}

@@ -40,7 +40,7 @@ def test_values_are_replaced_and_not_trimmed(secrets: Path) -> None:
     assert (value, refusals) == ("<s3Acret aliceline\n>", [])
 
 
-def test_what_a_value_refers_to_is_not_replaced_in_turn(secrets: Path) -> None:
+def test_references_in_a_replaced_value_stay(secrets: Path) -> None:
     assert one(f"${{file:{secrets}:nested}}") == ("${env:USER}", [])
 
 
@@ -63,7 +63,7 @@ def test_other_text_stays(text: str) -> None:
         ("${env:path:USER}", "takes no path"),
     ],
 )
-def test_what_cannot_be_replaced_is_refused_by_name(secrets: Path, value: str, refusal: str) -> None:
+def test_reference_that_cannot_be_replaced_is_refused_by_name(secrets: Path, value: str, refusal: str) -> None:
     _value, (reported,) = one(value.replace("SECRETS", str(secrets)).replace("DIRECTORY", str(secrets.parent)))
     assert reported.startswith("x: ")
     assert refusal in reported

@@ -44,13 +44,13 @@ def test_any_flipped_byte_after_the_length_is_found(place: int, flip: int) -> No
 
 
 @pytest.mark.parametrize(("place", "value"), [(11, 3), (16, 0x7F)], ids=["length", "magic"])
-def test_headers_that_make_no_sense(place: int, value: int) -> None:
+def test_invalid_batch_headers_are_damage(place: int, value: int) -> None:
     spoilt = bytearray(WHOLE)
     spoilt[place] = value
     assert "offset -1" in _check(bytes(spoilt), 0)[1]
 
 
-def test_an_old_format_is_not_called_damage() -> None:
+def test_old_record_format_is_not_damage() -> None:
     spoilt = bytearray(WHOLE)
     spoilt[16] = 1
     assert _check(bytes(spoilt), 0) == (0, "", True)

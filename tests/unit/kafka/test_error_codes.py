@@ -32,7 +32,7 @@ def test_codes_have_kafkas_names(code: int, name: str) -> None:
     assert error_codes.error_name(code) == name
 
 
-def test_a_description_has_the_number_and_what_the_broker_said() -> None:
+def test_error_text_has_the_number_and_the_brokers_message() -> None:
     assert error_codes.describe_error(56) == "KAFKA_STORAGE_ERROR (error 56)"
     assert error_codes.describe_error(9999, "beyond us") == "UNKNOWN_ERROR_CODE_9999 (error 9999): beyond us"
 

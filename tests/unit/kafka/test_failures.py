@@ -140,7 +140,7 @@ def verification(text: str) -> ssl.SSLCertVerificationError:
         ),
     ],
 )
-def test_a_fault_has_a_cause_and_perhaps_a_hint(
+def test_exceptions_get_a_cause_and_a_hint(
     fault: Exception, protocol: str, stage: Stage, cause: Cause, hint: str
 ) -> None:
     found = broker_call_error(fault, SETTINGS[protocol], "one:1", "Metadata", stage)
@@ -152,7 +152,7 @@ def test_a_fault_has_a_cause_and_perhaps_a_hint(
     assert SECRET not in str(found)
 
 
-def test_a_fault_without_a_text_is_reported_by_its_name() -> None:
+def test_exception_without_text_is_reported_by_its_class_name() -> None:
     found = broker_call_error(ConnectionResetError(), SETTINGS["SSL"], "one:1", "Metadata", Stage.CONNECTING)
     assert found.detail == "ConnectionResetError"
 
@@ -166,12 +166,12 @@ def test_a_fault_without_a_text_is_reported_by_its_name() -> None:
         ("8 EOF occurred", "8 EOF occurred"),
     ],
 )
-def test_an_error_of_the_system_is_reported_in_its_words(text: str, detail: str) -> None:
+def test_system_error_is_reported_by_its_text(text: str, detail: str) -> None:
     found = broker_call_error(OSError(text), SETTINGS["PLAINTEXT"], "one:1", "Metadata", Stage.CONNECTING)
     assert found.detail == detail
 
 
-def test_that_nobody_answers_is_reported_with_every_failure() -> None:
+def test_no_answer_is_reported_with_every_failure() -> None:
     failures = [
         broker_call_error(ConnectionRefusedError(111, "Connection refused"), SETTINGS["SSL"], address, "", stage)
         for address, stage in (("one:1", Stage.CONNECTING), ("two:2", Stage.GREETING))

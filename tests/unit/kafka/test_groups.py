@@ -46,7 +46,7 @@ def test_a_coordinator_that_loads_is_asked_again() -> None:
     assert len(fake.requests) == 3
 
 
-def test_one_that_goes_on_loading_is_reported_within_a_requests_limit() -> None:
+def test_coordinator_that_keeps_loading_is_reported_within_the_limit() -> None:
     fake, clock = a_coordinator(_LOADING), FakeClock()
     with pytest.raises(RequestRefusedError, match="COORDINATOR_LOAD_IN_PROGRESS"):
         listed(fake, clock)
@@ -106,7 +106,7 @@ def test_transactions_are_asked_for_in_batches() -> None:
     assert len(stand_in.requests) == 3
 
 
-def test_a_group_that_does_not_answer_is_not_one_that_committed_nothing() -> None:
+def test_group_missing_in_the_answer_has_an_error() -> None:
     answer = OffsetFetchResponse(
         groups=[
             a_group("all", p0=(0, 7), p1=(0, -1)),

@@ -51,7 +51,7 @@ def test_options_are_read(text: str, options: dict[str, str]) -> None:
         (f'a.b.C required password="{SECRET};', "after the control flag"),
     ],
 )
-def test_what_kafka_refuses_is_refused_without_a_secret(text: str, message: str) -> None:
+def test_property_that_kafka_refuses_is_refused_without_a_secret(text: str, message: str) -> None:
     with pytest.raises(JaasError, match=message) as caught:
         parse_jaas(text)
     assert SECRET not in str(caught.value)

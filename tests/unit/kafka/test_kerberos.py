@@ -30,7 +30,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         (None, "cannot be read here: No such file"),
     ],
 )
-def test_a_keytab_that_gave_no_ticket(tmp_path: Path, content: bytes | None, cause: str) -> None:
+def test_cause_of_an_unusable_keytab_is_reported(tmp_path: Path, content: bytes | None, cause: str) -> None:
     keytab = tmp_path / "our.keytab"
     if content is not None:
         keytab.write_bytes(content)

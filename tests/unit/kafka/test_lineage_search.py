@@ -83,7 +83,7 @@ def test_it_finds_exactly_the_epochs_with_records(
 
 
 @given(steps, st.integers(0, 12), lateness, st.integers(1, 3), at_once)
-def test_a_log_that_grows_meanwhile_is_reported_as_it_was_at_one_moment(
+def test_growing_log_is_reported_consistently(
     steps: list[tuple[int, int]], start: int, lateness: int, growth: int, most: int
 ) -> None:
     cache = cache_of([*steps, (1, 1)], start)
@@ -101,7 +101,7 @@ def test_a_log_that_grows_meanwhile_is_reported_as_it_was_at_one_moment(
 
 
 @given(steps, lateness, st.integers(1, 12), at_once)
-def test_retention_that_moves_the_log_start_meanwhile_does_not_prolong_it(
+def test_search_is_not_longer_if_retention_moves_the_log_start(
     steps: list[tuple[int, int]], lateness: int, retained_from: int, most: int
 ) -> None:
     """With a listed log start offset of 0, the broker echoes each question below the oldest epoch."""
@@ -117,7 +117,7 @@ answers = st.none() | st.builds(EpochEnd, st.integers(-1, 30), st.integers(0, 30
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.lists(answers, min_size=1, max_size=20), at_once)
-def test_a_broker_that_answers_nonsense_is_not_asked_for_ever(
+def test_search_ends_with_a_broker_that_answers_at_random(
     start: int, end: int, nonsense: list[EpochEnd | None], most: int
 ) -> None:
     reported = itertools.cycle(nonsense)
@@ -126,7 +126,7 @@ def test_a_broker_that_answers_nonsense_is_not_asked_for_ever(
 
 
 @pytest.mark.parametrize("end", [7, 100])
-def test_a_broker_that_only_echoes_is_not_asked_for_ever(end: int) -> None:
+def test_search_ends_with_a_broker_that_repeats_each_question(end: int) -> None:
     search = LineageSearch(0, 100, INT32_MAX)
     ask_all(search, lambda epoch: EpochEnd(epoch, end), question_limit(1, INT32_MAX))
 
@@ -145,7 +145,7 @@ def test_a_deep_log_takes_few_rounds() -> None:
     assert search.lineage == cache.lineage()
 
 
-def test_where_epochs_are_far_apart_two_are_asked_at_once() -> None:
+def test_two_questions_are_asked_at_once_if_epochs_are_far_apart() -> None:
     """Only the first answer is useful in this case."""
     search = LineageSearch(0, 100, 1000)
     for newest in range(1000, 700, -50):
@@ -162,5 +162,5 @@ def test_a_log_without_an_end_is_not_asked_about() -> None:
     assert search.log_end_offset == 0
 
 
-def test_a_broker_that_knows_no_epoch_is_not_asked_about() -> None:
+def test_log_without_a_current_epoch_gets_no_question() -> None:
     assert LineageSearch(0, 10, -1).question is None

@@ -94,7 +94,7 @@ def test_a_profile_of_the_jaas_line(tmp_path: Path) -> None:
         message(settings(sasl_aws_profile="absent"))
 
 
-def test_what_is_missing_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_or_region_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CredentialsError, match="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"):
         message(settings())
     for name, value in KEYS.items():

@@ -71,7 +71,7 @@ def asked(broker: Broker) -> list[list[int]]:
     return [list(each.topic_partitions[0].partitions) for each in broker.requests]
 
 
-def test_what_is_left_is_asked_for_each_time_within_what_is_left_of_the_time() -> None:
+def test_remaining_partitions_are_requested_within_the_remaining_time() -> None:
     broker = Broker([0], [1], [2])
     limits = iter([300, 200, 100])
     answer = replica_log_ends(
@@ -87,7 +87,7 @@ def test_what_is_left_is_asked_for_each_time_within_what_is_left_of_the_time() -
 @pytest.mark.parametrize(
     "reported", [[[0], [0]], [[0], [99]], [[0], []], [[]]], ids=["again", "unasked", "none", "never"]
 )
-def test_more_data_that_does_not_come_nearer_is_a_bad_answer(reported: list[list[int]]) -> None:
+def test_answer_without_progress_is_a_bad_answer(reported: list[list[int]]) -> None:
     with pytest.raises(BrokerCallError, match="it announces more partitions, and") as refusal:
         replica_log_ends(cast(Connection, Broker(*reported)), NativeSource(KEY), {"orders": TOPIC_ID}, PARTITIONS)
     assert refusal.value.cause is Cause.BAD_ANSWER

@@ -106,7 +106,7 @@ def test_a_token_is_renewed_when_most_of_its_life_is_over(endpoint: TokenEndpoin
     assert len(endpoint.asked) == 2
 
 
-def test_a_token_that_still_lives_is_used_when_the_endpoint_fails(endpoint: TokenEndpoint) -> None:
+def test_valid_token_is_used_if_the_endpoint_fails(endpoint: TokenEndpoint) -> None:
     clock = FakeClock()
     credentials = OAuthCredentials(settings(endpoint), clock=clock)
     assert token(credentials) == "first"
@@ -195,7 +195,7 @@ def test_no_token_is_reported_with_its_kind_and_nothing_of_the_answer(
     assert SECRET not in str(caught.value)
 
 
-def test_an_endpoint_that_is_not_there_is_reported(endpoint: TokenEndpoint) -> None:
+def test_unreachable_endpoint_is_reported(endpoint: TokenEndpoint) -> None:
     gone = settings(endpoint, sasl_oauthbearer_token_endpoint_url="http://127.0.0.1:1/token")
     with pytest.raises(CredentialsError, match=r"no OAUTHBEARER token from .*: Connection refused"):
         token(OAuthCredentials(gone))

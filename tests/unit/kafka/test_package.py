@@ -45,7 +45,7 @@ def test_a_module_imports_no_client_of_kafka_python() -> None:
         ("import kafka.admin; print(kafka.admin.KafkaAdminClient.__name__)", "KafkaAdminClient"),
     ],
 )
-def test_whoever_asks_for_more_gets_it(asked: str, found: str) -> None:
+def test_other_names_load_the_whole_package(asked: str, found: str) -> None:
     assert output_of(_DEFER + asked) == found
 
 

@@ -108,7 +108,7 @@ def test_a_partition_is_reported_as_the_broker_has_it() -> None:
     )
 
 
-def test_what_the_broker_does_not_say_of_the_elr_is_none() -> None:
+def test_elr_that_the_broker_does_not_return_is_none() -> None:
     page = a_page(a_topic("orders", [a_partition(0, eligible_leader_replicas=None, last_known_elr=None)]))
     (state,) = describe(FakeWire(lambda _request: page)).partitions
     assert (state.elr, state.last_known_elr) == (None, None)
@@ -161,14 +161,14 @@ def test_a_page_is_read_as_the_schema_reads_it(
 
 
 @pytest.mark.parametrize("replicas", [126, 127, 300])
-def test_a_list_whose_size_takes_two_bytes_is_left_to_the_schema(replicas: int) -> None:
+def test_long_list_is_decoded_by_kafka_python(replicas: int) -> None:
     page = a_page(a_topic("orders", [a_partition(0, replica_nodes=[*range(replicas)]), a_partition(1)]))
     first, second = describe(FakeWire(lambda _request: page)).partitions
     assert (first.replicas, second.replicas) == (tuple(range(replicas)), (3, 1, 2))
 
 
 @pytest.mark.parametrize("place", [-1, -3, -8], ids=["of the answer", "of the topic", "of the partition"])
-def test_tags_are_left_to_the_schema(place: int) -> None:
+def test_tagged_fields_are_decoded_by_kafka_python(place: int) -> None:
     encoded = bytearray(a_page(a_topic("orders", [a_partition(0)])).encode(version=0))
     encoded[place] = 1
     with pytest.raises(UnusualAnswerError):
@@ -179,7 +179,7 @@ names = st.sampled_from(["a", "a-b", "a.b", "b", "B", "__c"])
 
 
 @given(st.dictionaries(names, st.integers(1, 5)), st.integers(1, 4), st.none() | st.sets(names, min_size=1))
-def test_pages_add_up(topics: dict[str, int], page_size: int, wanted: set[str] | None) -> None:
+def test_all_pages_are_returned(topics: dict[str, int], page_size: int, wanted: set[str] | None) -> None:
     wire = FakeWire(FakePager(topics, page_size))
     found = describe(wire, list(wanted) if wanted is not None else None)
     chosen = sorted(topics.keys() & wanted if wanted is not None else topics)
@@ -191,9 +191,7 @@ def test_pages_add_up(topics: dict[str, int], page_size: int, wanted: set[str] |
 
 
 @given(st.integers(0, 30), st.integers(1, 30), st.integers(1, 40))
-def test_of_one_topic_no_partition_is_read_that_lies_behind_the_wanted_ones(
-    first: int, count: int, page_size: int
-) -> None:
+def test_no_partition_after_the_last_requested_one_is_read(first: int, count: int, page_size: int) -> None:
     wire = FakeWire(FakePager({"a": 3, "orders": 40, "z": 3}, page_size))
     stand_in: Any = wire
     span = (TopicPartition("orders", first), TopicPartition("orders", first + count - 1))

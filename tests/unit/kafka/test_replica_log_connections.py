@@ -41,7 +41,7 @@ from unit.kafka.fake_probe import (
 )
 
 
-def test_another_broker_at_the_address_is_named_and_not_asked_again(probe: Probe) -> None:
+def test_other_broker_at_the_address_is_reported_and_not_retried(probe: Probe) -> None:
     rows, wire = probe(FakeBroker(TWO_REPLICAS, is_another=True).answer)
     assert causes(rows) == [Cause.WRONG_BROKER, Cause.WRONG_BROKER]
     assert "advertised.listeners of broker 3" in rows[0].error
@@ -51,14 +51,14 @@ def test_another_broker_at_the_address_is_named_and_not_asked_again(probe: Probe
 @pytest.mark.parametrize(
     "request_class", [DescribeConfigsRequest, ListOffsetsRequest, FetchRequest, DescribeLogDirsRequest]
 )
-def test_a_connection_that_breaks_voids_all_and_everything_is_asked_again(probe: Probe, request_class: type) -> None:
+def test_everything_is_asked_again_after_a_broken_connection(probe: Probe, request_class: type) -> None:
     before = FakeBroker({FIRST: a_replica((2, 0), end=7), SECOND: a_replica((2, 0), end=7)})
     rows, wire = probe(dying_at(request_class, before), FakeBroker(TWO_REPLICAS).answer)
     assert [row.log_end_offset for row in rows] == [100, 10]
     assert len(wire.connections) == 2
 
 
-def test_a_broker_that_dies_while_a_missing_replica_is_looked_for_is_not_believed_any_more(probe: Probe) -> None:
+def test_earlier_rows_are_void_if_the_broker_dies_during_a_retry(probe: Probe) -> None:
     rows, _wire = probe(
         FakeBroker({FIRST: TWO_REPLICAS[FIRST]}).answer, failing(Cause.UNREACHABLE, "connection refused"), limit_s=0.6
     )
@@ -77,9 +77,7 @@ def cut_short_as(cause: Cause, clock: FakeClock) -> Answer:
 
 
 @pytest.mark.parametrize("cause", [Cause.HUNG, Cause.UNREACHABLE])
-def test_a_look_for_a_missing_replica_that_the_deadline_cuts_short_voids_nothing(
-    probe: Probe, clock: FakeClock, cause: Cause
-) -> None:
+def test_rows_stay_valid_if_the_deadline_ends_a_retry(probe: Probe, clock: FakeClock, cause: Cause) -> None:
     rows, _wire = probe(FakeBroker({FIRST: TWO_REPLICAS[FIRST]}).answer, cut_short_as(cause, clock), limit_s=0.6)
     assert causes(rows) == [None, Cause.MISSING]
 
@@ -103,16 +101,14 @@ def test_batches_that_are_complete_when_the_deadline_passes_are_kept(clock: Fake
 
 
 @pytest.mark.parametrize("cause", [Cause.HUNG, Cause.UNREACHABLE])
-def test_a_look_that_the_deadline_cuts_short_does_not_hide_the_failure_before(
-    probe: Probe, clock: FakeClock, cause: Cause
-) -> None:
+def test_earlier_error_is_reported_if_the_deadline_ends_a_retry(probe: Probe, clock: FakeClock, cause: Cause) -> None:
     rows, _wire = probe(failing(Cause.DISCONNECTED, "the true one"), cut_short_as(cause, clock), limit_s=0.6)
     assert causes(rows) == [Cause.DISCONNECTED, Cause.DISCONNECTED]
     assert "the true one" in rows[0].error
 
 
 @pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.BAD_ANSWER])
-def test_a_broker_is_tried_until_the_deadline_and_its_last_failure_named(probe: Probe, cause: Cause) -> None:
+def test_broker_is_retried_until_the_deadline_and_its_last_error_reported(probe: Probe, cause: Cause) -> None:
     rows, wire = probe(failing(cause, "nothing there"), limit_s=1.2)
     assert causes(rows) == [cause, cause]
     assert "nothing there" in rows[0].error
@@ -122,20 +118,20 @@ def test_a_broker_is_tried_until_the_deadline_and_its_last_failure_named(probe: 
 @pytest.mark.parametrize(
     ("broker", "cause"), [(BROKER, Cause.NOT_AUTHORISED), (BROKER, Cause.WRONG_BROKER), (FENCED, Cause.UNREACHABLE)]
 )
-def test_trying_again_where_it_cannot_help_is_left_out(probe: Probe, broker: Broker, cause: Cause) -> None:
+def test_useless_retries_are_skipped(probe: Probe, broker: Broker, cause: Cause) -> None:
     rows, wire = probe(failing(cause), broker=broker)
     assert causes(rows) == [cause, cause]
     assert len(wire.connections) == 1
 
 
 @pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED])
-def test_a_broker_is_tried_once_where_the_caller_wants_to_look_again_before(probe: Probe, cause: Cause) -> None:
+def test_broker_is_asked_once_without_retries(probe: Probe, cause: Cause) -> None:
     rows, wire = probe(failing(cause), is_retried=False)
     assert causes(rows) == [cause, cause]
     assert len(wire.connections) == 1
 
 
-def test_a_fenced_broker_that_answers_is_heard(probe: Probe) -> None:
+def test_answer_of_a_fenced_broker_is_used(probe: Probe) -> None:
     rows, _wire = probe(FakeBroker(TWO_REPLICAS).answer, broker=FENCED)
     assert causes(rows) == [None, None]
 

@@ -103,7 +103,7 @@ def test_replicas_of_other_topics_are_not(clock: FakeClock, tiered: dict[str, bo
     assert not [each for each in wire.requests if getattr(each, "max_version", 0) == 9]
 
 
-def test_where_the_lineage_is_known_only_the_newest_epoch_is_asked(clock: FakeClock) -> None:
+def test_only_the_newest_epoch_is_asked_if_the_lineage_is_known(clock: FakeClock) -> None:
     deep = FakeBroker(
         {FIRST: a_replica((1, 0), (2, 20), (5, 40), end=100), SECOND: a_replica((1, 0), (2, 20), (5, 40), end=100)}
     )
@@ -166,7 +166,7 @@ def test_one_question_confirms_the_newest_epoch_that_is_expected(clock: FakeCloc
     ],
     ids=["shorter", "longer", "a newer epoch", "an older epoch", "only newer epochs", "empty"],
 )
-def test_a_log_that_ends_otherwise_is_asked_for_its_newest_epoch(
+def test_newest_epoch_is_searched_if_the_log_end_changed(
     clock: FakeClock,
     epochs: tuple[tuple[int, int], ...],
     end: int,
@@ -185,7 +185,7 @@ def test_no_request_poses_as_a_follower(probe: Probe) -> None:
     assert {(each._min_version, each._max_version) for each in fetches} == {(12, 12)}
 
 
-def test_an_empty_log_has_no_epoch_and_no_fault(probe: Probe) -> None:
+def test_empty_log_has_no_epoch_and_no_error(probe: Probe) -> None:
     rows, wire = probe(FakeBroker({FIRST: a_replica(end=0), SECOND: a_replica((5, 0), end=0)}).answer)
     assert {(row.cause, row.log_end_offset, row.last_written_epoch, row.lineage) for row in rows} == {
         (None, 0, None, ())
@@ -272,7 +272,7 @@ def lying_about_first(lie: Callable[[list[Any]], None]) -> Callable[[Any], None]
         (FetchRequest, changing(diverging_epoch=None), "no error and no diverging epoch"),
     ],
 )
-def test_a_lie_about_one_replica_is_named_and_costs_the_others_nothing(
+def test_wrong_answer_about_one_replica_affects_no_other(
     probe: Probe, request_class: type, lie: Callable[[list[Any]], None], found: str
 ) -> None:
     rows, _wire = probe(FakeBroker(TWO_REPLICAS, {request_class: lying_about_first(lie)}).answer)
@@ -281,7 +281,7 @@ def test_a_lie_about_one_replica_is_named_and_costs_the_others_nothing(
     assert rows[0].last_written_epoch is None
 
 
-def test_an_error_in_an_answer_that_was_asked_ahead_counts_too(probe: Probe) -> None:
+def test_error_in_an_answer_requested_ahead_is_reported(probe: Probe) -> None:
     broker = FakeBroker(TWO_REPLICAS)
     ahead = 7  # the first question is about epoch 8, and its answer leads to 5
 

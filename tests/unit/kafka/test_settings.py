@@ -56,7 +56,7 @@ def test_options_that_are_none_or_unknown_change_nothing() -> None:
     assert settings_from(options) == ConnectionSettings(bootstrap_servers=(Address("one", 1),))
 
 
-def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
+def test_every_problem_is_reported_at_once(tmp_path: Path) -> None:
     absent = tmp_path / "absent.pem"
     faults = faults_of(
         bootstrap_servers=[],
@@ -78,7 +78,7 @@ def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     )
 
 
-def test_addresses_that_are_none_are_reported_with_the_other_faults() -> None:
+def test_invalid_addresses_are_reported_with_other_problems() -> None:
     faults = faults_of(bootstrap_servers=["one:0", "two:1", "[::1"], security_protocol="TLS")
     assert [fault.partition(":")[0] for fault in faults] == [
         "bootstrap_servers",
@@ -106,7 +106,7 @@ def test_addresses_that_are_none_are_reported_with_the_other_faults() -> None:
         ({"security_protocol": "SSL", "ssl_keyfile": "/dev/null"}, "ssl_keyfile is given without ssl_certfile"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(options: dict[str, Any], fault: str) -> None:
+def test_contradictory_settings_are_refused(options: dict[str, Any], fault: str) -> None:
     assert any(
         each.startswith(fault) for each in faults_of(**({"bootstrap_servers": "one:1"} | options if options else {}))
     )
@@ -167,7 +167,7 @@ def test_settings_survive_the_way_to_a_task(options: dict[str, Any]) -> None:
         assert read_settings_reference(path) == settings
 
 
-def test_the_temporary_reference_is_ours_alone_and_not_on_a_disk() -> None:
+def test_temporary_settings_are_private_and_not_on_a_disk() -> None:
     settings = settings_from({"bootstrap_servers": "one:1", **SCRAM, "sasl_password": SECRET})
     with temporary_settings_reference(settings) as path:
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -177,7 +177,7 @@ def test_the_temporary_reference_is_ours_alone_and_not_on_a_disk() -> None:
     assert not os.path.exists(path)
 
 
-def test_without_such_memory_a_killed_run_s_file_is_removed_by_the_next(
+def test_without_memfd_the_next_run_removes_files_of_killed_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "memfd_create")
@@ -208,7 +208,7 @@ def test_a_reference_that_others_can_read_or_write_is_refused(tmp_path: Path, mo
 @pytest.mark.parametrize(
     ("text", "reported"), [(f"{{{SECRET}", "is not JSON"), (f'["{SECRET}"]', "is not a JSON object")]
 )
-def test_a_reference_that_makes_no_sense_is_refused_without_its_text(tmp_path: Path, text: str, reported: str) -> None:
+def test_invalid_reference_is_refused_without_its_text(tmp_path: Path, text: str, reported: str) -> None:
     path = tmp_path / "connection.json"
     path.touch(mode=0o600)
     path.write_text(text)

@@ -70,7 +70,7 @@ def test_a_store_that_cannot_be_opened_is_named_without_its_password(
     assert "wrong;" not in str(caught.value)
 
 
-def test_what_is_no_store_is_refused_with_a_remedy(certificates: Certificates, tmp_path: Path) -> None:
+def test_file_that_is_not_a_store_is_refused_with_a_remedy(certificates: Certificates, tmp_path: Path) -> None:
     other = tmp_path / "store.bcfks"
     other.write_bytes(b"\x00\x01")
     for path, message in [
@@ -91,7 +91,7 @@ def test_without_java_a_true_jks_says_what_to_do(certificates: Certificates, mon
 
 
 @pytest.mark.parametrize("separator", ["\n", " ", "\r\n"])
-def test_inline_pem_may_stand_in_one_line(certificates: Certificates, separator: str) -> None:
+def test_inline_pem_may_be_on_one_line(certificates: Certificates, separator: str) -> None:
     key = certificates.client_key.read_text()
     text = separator.join([*key.split("\n"), *certificates.ca.read_text().split("\n")])
     assert normalized_pem(text, "PRIVATE KEY") == key

@@ -27,7 +27,7 @@ def settings(**options: Any) -> ConnectionSettings:
     return settings_from({"bootstrap_servers": "one:1", "security_protocol": "SSL", **options})
 
 
-def test_text_and_files_are_taken_alike(certificates: Certificates) -> None:
+def test_pem_text_and_files_are_equivalent(certificates: Certificates) -> None:
     inline = settings(
         ssl_ca_pem=certificates.ca.read_text(),
         ssl_certificate_pem=certificates.client_certificate.read_text(),

@@ -118,7 +118,7 @@ def asked(views: Views, wire: FakeAsker) -> int:
     return BY_ADDRESS[address]
 
 
-def test_a_broker_that_was_caught_up_lately_counts(views: Views) -> None:
+def test_metadata_of_a_caught_up_broker_is_current(views: Views) -> None:
     wire = FakeAsker(1, 2)
     wire.ages = {1: 400, 2: 400}
     assert asked(views, wire) == 1
@@ -138,7 +138,7 @@ def test_the_first_leader_that_was_seen_is_remembered(views: Views, clock: FakeC
     assert views.seen_leader == SeenLeader(leader_id=101, leader_epoch=3, seen_at_ms=60_000)
 
 
-def test_one_that_was_not_is_named_and_the_next_one_asked(views: Views, clock: FakeClock) -> None:
+def test_broker_with_old_metadata_is_reported_and_the_next_one_asked(views: Views, clock: FakeClock) -> None:
     wire = FakeAsker(1, 2)
     wire.ages = {1: 17_000, 2: 400}
     assert asked(views, wire) == 2
@@ -152,13 +152,13 @@ def test_one_that_was_not_is_named_and_the_next_one_asked(views: Views, clock: F
     assert views.stale == {}
 
 
-def test_one_that_the_leader_does_not_list_does_not_count(views: Views) -> None:
+def test_metadata_of_an_unlisted_broker_is_old(views: Views) -> None:
     wire = FakeAsker(1, 2)
     wire.ages = {2: 0}
     assert asked(views, wire) == 2
 
 
-def test_a_view_that_counted_is_checked_again(views: Views, clock: FakeClock) -> None:
+def test_current_metadata_is_checked_again_later(views: Views, clock: FakeClock) -> None:
     wire = FakeAsker(1, 2)
     wire.ages = {1: 400, 2: 400}
     assert asked(views, wire) == 1
@@ -168,13 +168,13 @@ def test_a_view_that_counted_is_checked_again(views: Views, clock: FakeClock) ->
     assert asked(views, wire) == 2
 
 
-def test_where_only_a_stale_broker_is_known_it_names_the_others(views: Views) -> None:
+def test_stale_broker_is_asked_for_other_brokers(views: Views) -> None:
     wire = FakeAsker(1)
     wire.ages = {1: 17_000, 2: 400}
     assert asked(views, wire) == 2
 
 
-def test_where_all_are_stale_nobody_answers_and_each_is_named(views: Views) -> None:
+def test_all_stale_brokers_are_reported_if_no_other_answers(views: Views) -> None:
     wire = FakeAsker(1, 2, 3)
     wire.ages = {}
     with pytest.raises(NoBrokerAnswersError) as caught:
@@ -182,7 +182,7 @@ def test_where_all_are_stale_nobody_answers_and_each_is_named(views: Views) -> N
     assert all(f"broker {each} (" in str(caught.value) for each in ADDRESSES)
 
 
-def test_where_all_were_paused_for_a_moment_they_are_looked_at_again() -> None:
+def test_brokers_are_checked_again_if_all_were_paused() -> None:
     wire = FakeAsker(1)
     wire.ages = {1: 8_000}
 
@@ -207,7 +207,7 @@ def test_without_a_quorum_two_brokers_must_agree(views: Views) -> None:
     assert views.unconfirmed == ""
 
 
-def test_without_a_quorum_the_one_that_is_behind_does_not_count(views: Views) -> None:
+def test_without_a_quorum_the_broker_behind_others_is_stale(views: Views) -> None:
     wire = FakeAsker(1, 2)
     wire.ages = None
     wire.offsets = {1: 400, 2: 500}
@@ -215,7 +215,7 @@ def test_without_a_quorum_the_one_that_is_behind_does_not_count(views: Views) ->
     assert "its metadata ends at offset 400, and another broker's at 500" in "".join(views.stale.values())
 
 
-def test_a_single_view_without_a_quorum_is_not_confirmed(views: Views) -> None:
+def test_metadata_of_a_single_broker_without_a_quorum_is_unconfirmed(views: Views) -> None:
     wire = FakeAsker(1, 2)
     wire.ages = None
     wire.offsets = {1: 500}

@@ -82,7 +82,7 @@ def failure(behavior: Behavior, **options: Any) -> BrokerCallError:
     return caught.value
 
 
-def test_a_broker_that_is_well_answers(listen: Listen) -> None:
+def test_online_broker_answers(listen: Listen) -> None:
     listener = listen(answer_as_broker("abc"))
     with a_wire(listener.address) as wire:
         assert [ask_one(wire, listener.address) for _time in range(3)] == ["abc"] * 3
@@ -91,7 +91,7 @@ def test_a_broker_that_is_well_answers(listen: Listen) -> None:
     assert listener.accepted == 1
 
 
-def test_requests_in_turn_are_all_sent_before_the_first_answer(listen: Listen) -> None:
+def test_pipelined_requests_are_sent_before_the_first_answer(listen: Listen) -> None:
     with a_wire(listen(answer_together(3)).address) as wire:
         connection = wire.connection(wire.known_addresses()[0])
         answers = connection.call_pipelined([DescribeClusterRequest() for _time in range(3)], GENEROUS_MS, GENEROUS_MS)
@@ -99,7 +99,7 @@ def test_requests_in_turn_are_all_sent_before_the_first_answer(listen: Listen) -
 
 
 @pytest.mark.parametrize(("limit_ms", "total_limit_ms"), [(LIMIT_MS, GENEROUS_MS), (GENEROUS_MS, LIMIT_MS)])
-def test_of_requests_in_turn_the_first_silence_is_named(listen: Listen, limit_ms: int, total_limit_ms: int) -> None:
+def test_first_unanswered_request_of_a_pipeline_is_reported(listen: Listen, limit_ms: int, total_limit_ms: int) -> None:
     with a_wire(listen(greet_and_fall_silent).address, limit_ms=limit_ms) as wire:
         connection = wire.connection(wire.known_addresses()[0])
         started = time.monotonic()
@@ -115,7 +115,7 @@ def test_a_silent_broker_is_hung() -> None:
     assert fault.detail == f"no answer within {LIMIT_MS} ms, though it accepted the connection"
 
 
-def test_a_broker_that_falls_silent_later_is_hung() -> None:
+def test_broker_that_stops_answering_is_hung() -> None:
     assert failure(greet_and_fall_silent, limit_ms=LIMIT_MS).cause is Cause.HUNG
 
 
@@ -188,7 +188,7 @@ def test_a_failed_connection_is_replaced_by_the_next_call(listen: Listen) -> Non
     assert listener.accepted == 2
 
 
-def test_a_connection_that_was_closed_while_nobody_used_it_is_replaced(listen: Listen) -> None:
+def test_connection_closed_while_idle_is_replaced(listen: Listen) -> None:
     """Close connections as brokers do after connections.max.idle.ms: all at once, so that no broker answers."""
     listener = listen(answer_as_broker("abc"))
     with a_wire(listener.address) as wire:
@@ -200,7 +200,7 @@ def test_a_connection_that_was_closed_while_nobody_used_it_is_replaced(listen: L
     assert listener.accepted == 2
 
 
-def test_a_fresh_connection_is_nobody_elses(listen: Listen) -> None:
+def test_fresh_connection_is_not_shared(listen: Listen) -> None:
     listener = listen(answer_as_broker("abc"))
     with a_wire(listener.address) as wire:
         ask_one(wire, listener.address)
@@ -211,7 +211,7 @@ def test_a_fresh_connection_is_nobody_elses(listen: Listen) -> None:
     assert listener.accepted == 2
 
 
-def test_a_lost_connection_is_not_remade_behind_our_back(listen: Listen) -> None:
+def test_lost_connection_is_not_opened_again(listen: Listen) -> None:
     listener = listen(answer_as_broker("abc"))
     with a_wire(listener.address) as wire:
         connection = wire.fresh_connection(listener.address)
@@ -243,7 +243,7 @@ def test_a_silent_broker_costs_a_head_start_and_no_timeout(listen: Listen) -> No
         assert time.monotonic() - started < 0.5 + SLACK_S
 
 
-def test_a_broken_broker_costs_no_timeout(listen: Listen) -> None:
+def test_next_broker_is_asked_at_once_after_an_error(listen: Listen) -> None:
     broken, well = listen(close_at_once), listen(answer_as_broker("abc"))
     with a_wire(closed_port(), broken.address, well.address) as wire:
         started = time.monotonic()
@@ -251,7 +251,7 @@ def test_a_broken_broker_costs_no_timeout(listen: Listen) -> None:
         assert time.monotonic() - started < SLACK_S
 
 
-def test_a_slow_broker_that_answers_first_after_all_is_heard(listen: Listen) -> None:
+def test_answer_of_a_slow_broker_is_used_if_it_is_the_first(listen: Listen) -> None:
     other_is_asked = threading.Event()
 
     def note_and_stay_silent(connection: socket.socket) -> None:
@@ -287,7 +287,7 @@ def test_when_nobody_answers_every_failure_is_reported(listen: Listen) -> None:
     assert all(str(each) in str(caught.value) for each in addresses)
 
 
-def test_a_fault_of_our_own_is_not_taken_for_a_brokers(listen: Listen) -> None:
+def test_error_of_our_own_code_is_not_a_broker_error(listen: Listen) -> None:
     def broken_request() -> Any:
         raise ZeroDivisionError
 
@@ -305,7 +305,7 @@ def test_brokers_are_asked_in_parallel_and_each_answer_is_its_own(listen: Listen
     assert [each.cause for each in found.values() if isinstance(each, BrokerCallError)] == [Cause.HUNG] * 20
 
 
-def test_closing_gives_up_what_a_silent_broker_owes(listen: Listen) -> None:
+def test_closing_ends_calls_that_are_not_answered(listen: Listen) -> None:
     silent, well = listen(stay_silent), listen(answer_as_broker())
     wire = a_wire(silent.address, well.address, limit_ms=60_000)
     ask_any(wire)

@@ -103,7 +103,7 @@ def reordered(results: dict[str, list[tuple[int, int]]], error_code: int = 0) ->
     )
 
 
-def test_an_order_is_asked_for_without_leave_to_change_the_replication_factor() -> None:
+def test_reorder_does_not_allow_a_change_of_the_replication_factor() -> None:
     wire = FakeWire(lambda _request: reordered({"a": [(0, 0), (1, 39)]}))
     assert reorder(real(wire), ADDRESS, {A0: (2, 1), A1: (3, 1), B0: (1, 2)}) == {
         A0: None,
@@ -115,7 +115,7 @@ def test_an_order_is_asked_for_without_leave_to_change_the_replication_factor() 
     assert asked == {("a", 0): [2, 1], ("a", 1): [3, 1], ("b", 0): [1, 2]}
 
 
-def test_an_order_that_leaves_a_broker_out_may_change_the_replication_factor() -> None:
+def test_reorder_without_a_broker_allows_a_change_of_the_replication_factor() -> None:
     wire = FakeWire(lambda _request: reordered({"a": [(0, 0)]}))
     assert reorder(real(wire), ADDRESS, {A0: (3, 2)}, leave_out=True) == {A0: None}
     (request,) = wire.requests
@@ -165,12 +165,12 @@ def running(*moves: tuple[TopicPartition, list[int], list[int]], error_code: int
     )
 
 
-def test_only_what_adds_or_removes_replicas_is_a_running_reassignment() -> None:
+def test_reassignment_must_add_or_remove_replicas() -> None:
     wire = FakeWire(lambda _request: running((A0, [3], []), (A1, [], [1]), (B0, [], [])))
     assert running_reassignments(real(wire), [A0, A1, B0]).keys() == {A0, A1}
 
 
-def test_a_removal_is_a_reassignment_that_adds_nothing() -> None:
+def test_reassignment_that_only_removes_is_a_removal() -> None:
     wire = FakeWire(lambda _request: running((A0, [3], [1]), (A1, [], [1, 4]), (B0, [3], [])))
     found = running_reassignments(real(wire), [A0, A1, B0])
     assert {each: how.dropping for each, how in found.items() if how.dropping} == {A1: (1, 4)}

@@ -46,14 +46,14 @@ class FakeSession(AbstractContextManager[Any]):
             raise SparkUnavailableError("as the session explains it") from error
 
 
-def test_nothing_is_opened_that_is_not_begun() -> None:
+def test_context_that_was_not_started_is_not_entered() -> None:
     fake = FakeSession()
     with BackgroundContext(fake.open, "spark-start"):
         pass
     assert (fake.opened_by, fake.closed_by) == ([], [])
 
 
-def test_it_is_opened_once_in_the_background_and_waited_for_where_it_is_wanted() -> None:
+def test_context_is_entered_once_in_the_background() -> None:
     fake = FakeSession()
     with BackgroundContext(fake.open, "spark-start") as ahead:
         ahead.begin()
@@ -67,7 +67,7 @@ def test_it_is_opened_once_in_the_background_and_waited_for_where_it_is_wanted()
     assert fake.closed_by == [None]
 
 
-def test_without_a_beginning_the_session_starts_where_it_is_wanted() -> None:
+def test_session_starts_when_it_is_needed_if_not_started_before() -> None:
     fake = FakeSession()
     fake.may_start.set()
     with BackgroundContext(fake.open, "spark-start") as ahead:
@@ -75,7 +75,7 @@ def test_without_a_beginning_the_session_starts_where_it_is_wanted() -> None:
     assert fake.closed_by == [None]
 
 
-def test_a_start_that_is_not_needed_any_more_is_waited_for_and_ended() -> None:
+def test_unneeded_start_is_awaited_and_ended() -> None:
     fake = FakeSession()
     with BackgroundContext(fake.open, "spark-start") as ahead:
         ahead.begin()
@@ -84,7 +84,7 @@ def test_a_start_that_is_not_needed_any_more_is_waited_for_and_ended() -> None:
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])
-def test_a_start_that_fails_is_raised_only_where_the_session_is_wanted(is_wanted: bool) -> None:
+def test_failed_start_is_raised_when_the_session_is_needed(is_wanted: bool) -> None:
     fake = FakeSession(SparkUnavailableError("no Java"))
     fake.may_start.set()
     with BackgroundContext(fake.open, "spark-start") as ahead:
@@ -95,7 +95,7 @@ def test_a_start_that_fails_is_raised_only_where_the_session_is_wanted(is_wanted
     assert fake.closed_by == []
 
 
-def test_the_session_sees_and_explains_what_ends_the_block() -> None:
+def test_context_gets_the_error_of_the_block() -> None:
     fake = FakeSession()
     fake.may_start.set()
     ahead = BackgroundContext(fake.open, "spark-start")

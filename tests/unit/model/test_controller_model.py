@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whom the controller elects: its own rules, one named case after the other, and what must hold in every case."""
+"""Which leader the controller elects: one named case for each of its rules, and properties of every case."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_only_an_acceptable_replica_is_ever_elected(
 
 
 @given(states, orders, st.sets(brokers))
-def test_an_unclean_election_leaves_nobody_only_where_nobody_may_lead(
+def test_unclean_election_finds_no_leader_only_without_acceptable_replicas(
     state: PartitionState, order: list[int], acceptable: set[int]
 ) -> None:
     assert (predict(state, order, acceptable, unclean=True) == NOBODY) == (not acceptable)
@@ -120,7 +120,7 @@ def test_nothing_is_lost_while_a_member_of_isr_or_elr_may_lead(
 
 
 @given(states, orders, st.sets(brokers, min_size=1))
-def test_putting_a_replica_first_makes_it_the_unclean_choice_unless_a_better_rule_holds(
+def test_first_replica_is_elected_uncleanly_unless_another_rule_applies(
     state: PartitionState, order: list[int], acceptable: set[int]
 ) -> None:
     wanted = min(acceptable)
@@ -129,7 +129,7 @@ def test_putting_a_replica_first_makes_it_the_unclean_choice_unless_a_better_rul
 
 
 @given(states, orders, st.sets(brokers), st.booleans())
-def test_what_the_broker_does_not_report_of_the_elr_is_taken_for_none_in_it(
+def test_unknown_elr_counts_as_empty(
     state: PartitionState, order: list[int], acceptable: set[int], unclean: bool
 ) -> None:
     silent = state._replace(elr=None, last_known_elr=None)

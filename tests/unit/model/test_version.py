@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The version that files name is the collection's."""
+"""The version in files is the version in galaxy.yml."""
 
 from __future__ import annotations
 

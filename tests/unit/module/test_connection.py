@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One argument spec, one doc fragment, one connection description."""
+"""The argument spec, the doc fragment and the connection settings have the same options."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Expected errors become words; others stay what they are."""
+"""Expected errors become clear messages; other exceptions are raised."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_results_with_a_message_fail_the_module() -> None:
     assert ends(lambda: {"msg": "1 of 2", "changed": True}) == {"msg": "1 of 2", "changed": True, "failed": True}
 
 
-def test_an_expected_error_fails_the_module() -> None:
+def test_kafkaops_error_fails_the_module() -> None:
     assert ends(fails(KafkaOpsError("broker 1 is gone"))) == {"msg": "broker 1 is gone", "failed": True}
 
 
@@ -99,7 +99,7 @@ def test_a_python_that_is_too_old_ends_a_module_in_words() -> None:
     assert "this module needs Python 3.11 or later" in json.loads(done.stdout)["msg"]
 
 
-def test_a_defect_is_not_hidden() -> None:
+def test_unexpected_exception_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         run(FakeModule(), lambda _module: fails(ZeroDivisionError())())
 
@@ -113,13 +113,15 @@ def error_classes() -> Iterator[tuple[str, type[BaseException]]]:
                 yield f"{room}.{name}", each
 
 
-def test_every_error_of_ours_is_one_that_ends_a_module_in_words() -> None:
+def test_every_error_class_is_a_kafkaops_error() -> None:
     classes = dict(error_classes())
     assert "_spark.java.SparkUnavailableError" in classes
     assert {name for name, each in classes.items() if not issubclass(each, KafkaOpsError)} == _SIGNALS
 
 
-def test_a_mistyped_evidence_path_fails_the_module_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_evidence_path_fails_the_module_with_a_clear_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = {"evidence": str(tmp_path / "evidnce"), "_ansible_remote_tmp": str(tmp_path)}
     with patch_module_args(arguments), pytest.raises(SystemExit):
         leader_candidate_info.main()
@@ -146,5 +148,5 @@ def test_one_refusal_stays_what_it_is() -> None:
     assert refused.value is error
 
 
-def test_what_checks_return_comes_back_in_order() -> None:
+def test_results_of_checks_are_returned_in_order() -> None:
     assert call_all(lambda: 1, lambda: None, lambda: "three") == [1, None, "three"]

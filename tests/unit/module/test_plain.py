@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From dataclasses to JSON's own types."""
+"""Conversion of dataclasses to JSON's own types."""
 
 from __future__ import annotations
 

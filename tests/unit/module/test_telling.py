@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 
 
 @given(st.lists(st.sampled_from(Status), max_size=20), st.integers(0, 25))
-def test_trouble_goes_in_first_and_the_order_stays(statuses: list[Status], max_rows: int) -> None:
+def test_important_rows_are_kept_in_order(statuses: list[Status], max_rows: int) -> None:
     outcomes = [Outcome("t", number, status, "") for number, status in enumerate(statuses)]
     shown = select_most_important(outcomes, max_rows, DONE_OR_FORESEEN)
     assert len(shown) == min(len(outcomes), max_rows)

@@ -42,7 +42,7 @@ def recorded_file(jars: Path, java: Java = JAVA, flags: tuple[str, ...] = FLAGS)
     return Path(flag.removeprefix("-XX:ArchiveClassesAtExit="))
 
 
-def test_a_missing_archive_is_recorded_then_used(cache: Path, jars: Path) -> None:
+def test_missing_archive_is_recorded_then_used(cache: Path, jars: Path) -> None:
     file = recorded_file(jars)
     assert file.parent == cache
     file.write_bytes(WHOLE)
@@ -51,7 +51,7 @@ def test_a_missing_archive_is_recorded_then_used(cache: Path, jars: Path) -> Non
     assert not archive.is_recorded
 
 
-def test_an_archive_cut_short_is_recorded_anew(cache: Path, jars: Path) -> None:
+def test_truncated_archive_is_recorded_again(cache: Path, jars: Path) -> None:
     file = recorded_file(jars)
     file.write_bytes(CUT_SHORT)
     assert recorded_file(jars) == file
@@ -79,20 +79,20 @@ def test_only_the_archives_used_last_are_kept(cache: Path, jars: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "HADOOP_CONF_DIR"])
-def test_no_archive_where_directories_are_on_the_class_path(
+def test_no_archive_is_used_with_directories_on_the_class_path(
     cache: Path, jars: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "/etc/spark")
     assert class_archive(JAVA, jars, FLAGS).flags == ()
 
 
-def test_no_archive_where_others_could_change_it(cache: Path, jars: Path) -> None:
+def test_no_archive_is_used_if_others_could_change_it(cache: Path, jars: Path) -> None:
     cache.mkdir()
     cache.chmod(0o770)
     assert class_archive(JAVA, jars, FLAGS).flags == ()
 
 
-def test_a_directory_that_cannot_be_written_gives_its_archive_and_takes_none(
+def test_archive_in_a_read_only_directory_is_used_and_none_is_recorded(
     cache: Path, jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = recorded_file(jars)
@@ -102,13 +102,13 @@ def test_a_directory_that_cannot_be_written_gives_its_archive_and_takes_none(
     assert class_archive(JAVA, jars, FLAGS).flags == (f"-XX:SharedArchiveFile={file}",)
 
 
-def test_no_archive_where_there_is_no_cache(jars: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_archive_is_used_without_a_cache(jars: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert class_archive(JAVA, jars, FLAGS).flags == ()
 
 
-def test_java_goes_on_without_an_archive_that_does_not_fit(cache: Path, jars: Path) -> None:
+def test_java_ignores_an_archive_that_does_not_match(cache: Path, jars: Path) -> None:
     """Test a guarantee of the JVM that this collection needs."""
     recorded_file(jars).write_bytes(WHOLE)
     flags = [*FLAGS, *class_archive(JAVA, jars, FLAGS).flags]

@@ -44,7 +44,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import co
         ),
     ],
 )
-def test_what_became_of_the_server(error: PySparkException, ending: str | None) -> None:
+def test_failure_of_the_server_is_described(error: PySparkException, ending: str | None) -> None:
     assert connect._describe_server_failure(error) == ending
 
 
@@ -60,5 +60,5 @@ def test_what_became_of_the_server(error: PySparkException, ending: str | None) 
         ),
     ],
 )
-def test_pings_are_asked_for_unless_the_url_says_otherwise(remote: str, kept_alive: str) -> None:
+def test_keepalive_is_added_unless_the_url_sets_it(remote: str, kept_alive: str) -> None:
     assert connect._add_keepalive(remote) == kept_alive

@@ -43,7 +43,7 @@ def test_cause_and_remedy(text: str, said: str) -> None:
     assert "spark." in found, "a setting to change"
 
 
-def test_what_is_not_known_is_not_explained() -> None:
+def test_unknown_error_is_not_explained() -> None:
     assert explain_failure("org.apache.spark.sql.AnalysisException: [TABLE_OR_VIEW_NOT_FOUND]") is None
     assert explain_refused_token("the server said no") is None
 

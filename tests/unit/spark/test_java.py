@@ -32,7 +32,7 @@ def test_java_home_wins_over_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert (find_java().home, find_java().version) == (new, "21.0.2")
 
 
-def test_a_link_in_the_path_leads_to_its_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_home_is_found_through_a_link(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home = install(tmp_path / "jdk", release='JAVA_VERSION="17"\n')
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").symlink_to(home / "bin" / "java")

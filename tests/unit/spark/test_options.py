@@ -30,12 +30,12 @@ def test_a_file_with_a_secret_is_not_one() -> None:
 
 
 @pytest.mark.parametrize("remote", ["http://spark:15002", "sc://spark:15002/;token=hunter2"])
-def test_a_remote_that_is_none_or_holds_a_token_is_refused(remote: str) -> None:
+def test_invalid_remote_url_or_one_with_a_token_is_refused(remote: str) -> None:
     with pytest.raises(SparkOptionsError):
         SparkOptions(remote=remote)
 
 
-def test_a_connect_server_that_is_not_there_is_reported_at_once() -> None:
+def test_missing_connect_server_is_reported_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     began = time.monotonic()

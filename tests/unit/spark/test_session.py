@@ -104,7 +104,7 @@ with Engines(SparkOptions()) as engines:
     assert_all_end(environment)
 
 
-def test_a_jvm_that_dies_is_reported_in_words(environment: dict[str, str]) -> None:
+def test_killed_jvm_is_reported_with_its_cause(environment: dict[str, str]) -> None:
     body = """
     import os, signal
     from pyspark import SparkContext
@@ -128,9 +128,7 @@ def test_a_jvm_that_dies_is_reported_in_words(environment: dict[str, str]) -> No
     ],
     ids=["a worker dies", "our own defect"],
 )
-def test_a_job_that_is_given_up_is_distinguished_from_a_defect_of_ours(
-    fault: str, reported: str, environment: dict[str, str]
-) -> None:
+def test_aborted_job_differs_from_an_error_of_our_code(fault: str, reported: str, environment: dict[str, str]) -> None:
     program = f"""
 import os
 def work(batches):

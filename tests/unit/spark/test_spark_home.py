@@ -23,7 +23,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "pyspark"
 
 
-def test_it_has_what_spark_needs_and_no_python(package: Path) -> None:
+def test_lean_spark_home_has_no_python_files(package: Path) -> None:
     home = lean_spark_home(package)
     assert {each.name: each.readlink() for each in home.iterdir()} == {
         "bin": package / "bin",
@@ -33,13 +33,13 @@ def test_it_has_what_spark_needs_and_no_python(package: Path) -> None:
     assert [each.name for each in home.parent.iterdir()] == [home.name]
 
 
-def test_the_package_itself_where_others_could_change_it(package: Path, tmp_path: Path) -> None:
+def test_package_itself_is_used_if_others_could_change_the_cache(package: Path, tmp_path: Path) -> None:
     (tmp_path / "kafkaops.recovery").mkdir()
     (tmp_path / "kafkaops.recovery").chmod(0o770)
     assert lean_spark_home(package) == package
 
 
-def test_the_package_itself_where_there_can_be_no_directory(package: Path, tmp_path: Path) -> None:
+def test_package_itself_is_used_if_the_cache_cannot_be_created(package: Path, tmp_path: Path) -> None:
     (tmp_path / "kafkaops.recovery").touch()
     assert lean_spark_home(package) == package
 

@@ -23,7 +23,7 @@ def rows(item: tuple[str, int]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist([{"name": name, "offset": offset}], schema=SCHEMA)
 
 
-def test_what_belongs_together_is_in_one_partition_in_its_order(spark: SparkSession) -> None:
+def test_items_of_one_group_are_in_one_partition_in_order(spark: SparkSession) -> None:
     items = [(name, start) for start in (0, 10, 20) for name in ("a", "b", "c", "d", "e")]
     done = run_in_tasks(spark, items, lambda item: item[1] + 1, rows, SCHEMA, together=lambda item: item[0])
     found = done.withColumn("task", sql.spark_partition_id()).toArrow().to_pylist()

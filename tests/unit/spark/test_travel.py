@@ -65,7 +65,7 @@ def test_on_another_host_a_deadline_arrives_as_what_was_left(monkeypatch: pytest
     assert 4.5 <= pickle.loads(sent).remaining() <= 5.0
 
 
-def test_where_the_host_is_unknown_a_deadline_counts_from_its_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deadline_counts_from_arrival_if_the_host_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadline_file, "_BOOT_ID", Path("/nonexistent"))
     monkeypatch.setattr(time, "monotonic", lambda: 0.0)
     sent = pickle.dumps(Deadline.after_ms(5_000))
