@@ -66,7 +66,7 @@ def cluster_operations(wire: Wire) -> frozenset[str]:
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    answer, _asked = wire.call_any(
+    answer, _source = wire.call_any(
         lambda: DescribeClusterRequest(include_cluster_authorized_operations=True), "DescribeCluster"
     )
     if answer.error_code:
@@ -80,7 +80,7 @@ def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     message = MetadataRequest
-    answer, _asked = wire.call_any(
+    answer, _source = wire.call_any(
         lambda: message(
             topics=None if names is None else [message.MetadataRequestTopic(name=each) for each in names],
             allow_auto_topic_creation=False,

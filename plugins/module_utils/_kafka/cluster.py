@@ -74,7 +74,7 @@ def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     ask = wire.call_any if any_view else wire.call_current
-    answer, _asked = ask(_describe_cluster_request, "DescribeCluster")
+    answer, _source = ask(_describe_cluster_request, "DescribeCluster")
     if answer.error_code:
         raise error_codes.request_refused_error("DescribeCluster", answer.error_code, answer.error_message)
     registrations = tuple(

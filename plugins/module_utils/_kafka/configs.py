@@ -65,7 +65,7 @@ def topic_configs(wire: Wire, topics: Sequence[str], name: str) -> dict[str, Top
     """
     found = {}
     for some in in_batches(topics, _TOPICS_PER_REQUEST):
-        response, _asked = wire.call_current(partial(_describe, TOPIC, some, [name]), "DescribeConfigs")
+        response, _source = wire.call_current(partial(_describe, TOPIC, some, [name]), "DescribeConfigs")
         for result in response.results:
             for config in result.configs:
                 if not result.error_code and config.name == name:
@@ -78,7 +78,7 @@ def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    response, _asked = wire.call_current(partial(_describe, BROKER, [_CLUSTER_DEFAULT], [name]), "DescribeConfigs")
+    response, _source = wire.call_current(partial(_describe, BROKER, [_CLUSTER_DEFAULT], [name]), "DescribeConfigs")
     return _entry(response, name)
 
 
@@ -102,7 +102,7 @@ def read_configs(
     """
     describe = partial(_describe, kind, [resource], names)
     if address is None:
-        response, _asked = wire.call_current(describe, "DescribeConfigs")
+        response, _source = wire.call_current(describe, "DescribeConfigs")
     else:
         response = wire.call(address, describe())
     return {

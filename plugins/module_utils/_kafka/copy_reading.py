@@ -116,11 +116,11 @@ def _check(records: bytes, offset: int) -> tuple[int, str, bool]:
         if magic != _MAGIC:
             return offset, f"{where} has magic {magic}, which no version of Kafka writes", False
         if length < _SMALLEST_BATCH or last < 0 or base + last < offset - 1:
-            return offset, f"{where} has a header that makes no sense (length {length}, base offset {base})", False
+            return offset, f"{where} has an invalid header (length {length}, base offset {base})", False
         end = position + _PREFIX + length
         if end > len(records):
             break
         if calc_crc32c(records[position + _CRC_START : end]) != crc:
-            return offset, f"{where} does not have its checksum", False
+            return offset, f"{where} has a wrong checksum", False
         offset, position = max(offset, base + last + 1), end
     return offset, "", False

@@ -35,18 +35,18 @@ _BEYOND_ANY_LOG = 2**62
 _NO_SESSION_EPOCH = -1
 _HEAD = struct.Struct(">iiiibii")
 """Replica id, maximum wait in ms, minimum bytes, maximum bytes, isolation level, session id, session epoch."""
-_ASKED = struct.Struct(">iiqiqiB")
+_QUESTION = struct.Struct(">iiqiqiB")
 """Partition, current leader epoch (-1: not checked), offset, last fetched epoch, log start, maximum bytes, no tags."""
 _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS = b"\1\1\0"
 _ANSWER_HEAD = struct.Struct(">ihi")
 """Throttle time in ms, error code, session id."""
-_ANSWERED = struct.Struct(">ih24xB4xBB")
+_ANSWER = struct.Struct(">ih24xB4xBB")
 """Partition, error code, aborted transactions, records, number of tags. The high watermark, last stable offset,
 log start offset and preferred read replica are skipped."""
-_DIVERGED = struct.Struct(">ih24xB4xBBBBiqB")
+_ANSWER_WITH_EPOCH = struct.Struct(">ih24xB4xBBBBiqB")
 """The same, followed by one tag: its number, its size, epoch, end offset, and the number of its own tags."""
 _ONE_TAG_OF_DIVERGING_EPOCH = [1, 0, 13]
-_TAGS_AT = _ANSWERED.size - 1
+_TAGS_AT = _ANSWER.size - 1
 _epoch_end = tuple_maker(EpochEnd)
 
 
@@ -84,7 +84,7 @@ def _request(questions: Questions) -> BulkRequest[Answers]:
     head = _HEAD.pack(_CONSUMER, 0, 0, 1, 0, 0, _NO_SESSION_EPOCH)
     topics = encode_topics(
         {
-            topic: [_ASKED.pack(number, -1, _BEYOND_ANY_LOG, epoch, -1, 1, 0) for number, epoch in epochs.items()]
+            topic: [_QUESTION.pack(number, -1, _BEYOND_ANY_LOG, epoch, -1, 1, 0) for number, epoch in epochs.items()]
             for topic, epochs in questions.items()
         }
     )
@@ -100,14 +100,16 @@ def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
         answer: EpochAnswer
         for _partition in range(count):
             if view[position + _TAGS_AT]:
-                number, code, aborted, records, *tags, epoch, end_offset, more = _DIVERGED.unpack_from(view, position)
+                number, code, aborted, records, *tags, epoch, end_offset, more = _ANSWER_WITH_EPOCH.unpack_from(
+                    view, position
+                )
                 if tags != _ONE_TAG_OF_DIVERGING_EPOCH:
                     raise UnusualAnswerError
-                position += _DIVERGED.size
+                position += _ANSWER_WITH_EPOCH.size
                 answer = _epoch_end((epoch, end_offset)) if code == 0 <= epoch else NoEpochEnd(code)
             else:
-                number, code, aborted, records, more = _ANSWERED.unpack_from(view, position)
-                position += _ANSWERED.size
+                number, code, aborted, records, more = _ANSWER.unpack_from(view, position)
+                position += _ANSWER.size
                 answer = NoEpochEnd(code)
             # Expected are no records, no aborted transactions, and no tag besides the diverging epoch.
             if aborted > 1 or records > 1 or more:

@@ -99,7 +99,7 @@ _TLS_TEXTS = (
     ("certificate is not yet valid", "the broker's certificate is not valid yet: check the clocks"),
     ("CERTIFICATE_VERIFY_FAILED", "the broker's certificate is not signed by ssl_cafile"),
     ("WRONG_VERSION_NUMBER", "this port seems to speak no TLS: check security_protocol and the port"),
-    ("CERTIFICATE_REQUIRED", "the broker wants a client certificate: set ssl_certfile and ssl_keyfile"),
+    ("CERTIFICATE_REQUIRED", "the broker requires a client certificate: set ssl_certfile and ssl_keyfile"),
     ("BAD_CERTIFICATE", "the broker does not accept our client certificate"),
     ("UNKNOWN_CA", "the broker does not trust the CA of our client certificate"),
 )
@@ -184,7 +184,7 @@ def _classify_disconnection(text: str, settings: ConnectionSettings, stage: Stag
     if stage is Stage.GREETING and not settings.uses_tls:
         return Cause.DISCONNECTED, text, "a port that speaks TLS closes like this: check security_protocol"
     if stage is Stage.READY and not settings.uses_sasl:
-        hint = "a broker that crashed closes like this, and so does a port that wants SASL: check security_protocol"
+        hint = "a broker that crashes closes like this, and so does a port that requires SASL: check security_protocol"
         return Cause.DISCONNECTED, text, hint
     return Cause.DISCONNECTED, text, ""
 
@@ -197,12 +197,12 @@ def _system_error_text(text: str) -> str:
 
 def _authorization_hint(settings: ConnectionSettings) -> str:
     if not settings.uses_sasl:
-        return "the broker wants authentication: check security_protocol"
+        return "the broker requires authentication: check security_protocol"
     if settings.sasl_mechanism == "GSSAPI":
         # We got a ticket, and the broker does not return why it refuses it.
         return (
-            "check the clocks of this host, of the KDC and of the broker, which Kerberos wants within 5 minutes, and "
-            "that the broker's keytab has the key that the KDC has"
+            "check the clocks of this host, of the KDC and of the broker, which may differ by 5 minutes at most, and "
+            "that the broker's keytab has the same key as the KDC"
         )
     return f"check the credentials for {settings.sasl_mechanism}"
 
@@ -213,7 +213,7 @@ def _tls_hint(text: str, settings: ConnectionSettings) -> str:
             if pattern.lower() in text.lower():
                 return hint
         if "Handshake failed" in text:
-            return "the TLS handshake failed: the port may speak no TLS, or the broker wants a client certificate"
+            return "the TLS handshake failed: the port may speak no TLS, or the broker requires a client certificate"
         return ""
     length = _FRAME_LENGTH.search(text)
     if length and int(length[1]) >> 24 == _TLS_ALERT:

@@ -33,9 +33,9 @@ _VERSION = 7
 _TIERED_VERSION = 9
 """Offered by the same releases, with the encoding of version 7."""
 _HEAD = struct.Struct(">ib")
-_ASKED = struct.Struct(">iiqB")
+_QUESTION = struct.Struct(">iiqB")
 """Partition, current leader epoch (-1: not checked), timestamp, no tags."""
-_ANSWERED = struct.Struct(">ihqqiB")
+_ANSWER = struct.Struct(">ihqqiB")
 """Partition, error code, timestamp, offset, leader epoch, number of tags."""
 _THROTTLE = struct.Struct(">i")
 
@@ -105,7 +105,7 @@ def _list_offsets(
     head = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED)
     topics = encode_topics(
         {
-            topic: [_ASKED.pack(number, -1, timestamp, 0) for number in numbers]
+            topic: [_QUESTION.pack(number, -1, timestamp, 0) for number in numbers]
             for topic, numbers in by_topic(partitions).items()
         }
     )
@@ -123,8 +123,8 @@ def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
     answers: Answers = {}
 
     def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
-        end = position + count * _ANSWERED.size
-        for number, code, _time, offset, epoch, tags in _ANSWERED.iter_unpack(view[position:end]):
+        end = position + count * _ANSWER.size
+        for number, code, _time, offset, epoch, tags in _ANSWER.iter_unpack(view[position:end]):
             if tags:
                 raise UnusualAnswerError
             key = _topic_partition((topic, number))

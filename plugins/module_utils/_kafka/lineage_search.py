@@ -114,9 +114,9 @@ class LineageSearch:
             self._ask_for_older(epoch_end.epoch)
 
     def _take_older(self, epoch_end: EpochEnd | None) -> None:
-        asked = int(self.question or 0)
+        question = int(self.question or 0)
         self.question = None
-        if epoch_end is not None and epoch_end.epoch > asked:
+        if epoch_end is not None and epoch_end.epoch > question:
             epoch_end = None
         is_same_place = epoch_end is not None and epoch_end.end_offset == self._newest_first[-1].end_offset
         if self._jumped_from is not None and not is_same_place:
@@ -130,10 +130,10 @@ class LineageSearch:
                 self._ask_for_older(epoch_end.epoch)
         else:
             self._newest_first[-1] = epoch_end
-            if epoch_end.epoch == asked > 0:
+            if epoch_end.epoch == question > 0:
                 # The epoch has no records, or is below the log's oldest one. If the answer about epoch 0 is the same,
                 # it is below, and no epoch between needs to be asked about.
-                self._jumped_from, self.question = asked, 0
+                self._jumped_from, self.question = question, 0
             else:
                 self._ask_for_older(epoch_end.epoch)
 

@@ -35,12 +35,12 @@ with suppress(ImportError):  # a missing library is named before anything is don
 _VERSION = 3
 """The first version with an error code for the whole answer. Offered by Kafka 3.9 to 4.4."""
 _ALL_TOPICS_NO_TAGS = b"\0\0"
-_ASKED = struct.Struct(">i")
+_QUESTION = struct.Struct(">i")
 _HEAD = struct.Struct(">ih")
 """Throttle time in ms, error code."""
 _DIRECTORY = struct.Struct(">h")
 """Error code."""
-_ANSWERED = struct.Struct(">iqq?B")
+_ANSWER = struct.Struct(">iqq?B")
 """Partition, size in bytes, offset lag, whether it is a future replica, number of tags."""
 
 
@@ -77,12 +77,8 @@ def describe_log_dirs(
     """
     body = _ALL_TOPICS_NO_TAGS
     if partitions is not None:
-        body = (
-            encode_topics(
-                {topic: [_ASKED.pack(number) for number in numbers] for topic, numbers in by_topic(partitions).items()}
-            )
-            + b"\0"
-        )
+        topics = {topic: [*map(_QUESTION.pack, numbers)] for topic, numbers in by_topic(partitions).items()}
+        body = encode_topics(topics) + b"\0"
     request: BulkRequest[LogDirs] = BulkRequest(
         DescribeLogDirsRequest, DescribeLogDirsResponse, {_VERSION: RequestVersion(body, _read_answer)}, _convert_answer
     )
@@ -104,8 +100,8 @@ def _read_answer(view: memoryview) -> BulkAnswer[LogDirs]:
             offline[log_dir] = error_codes.describe_error(code)
 
         def read_partitions(view: memoryview, position: int, count: int, topic: str, log_dir: str = log_dir) -> int:
-            end = position + count * _ANSWERED.size
-            for number, size, _lag, is_future, tags in _ANSWERED.iter_unpack(view[position:end]):
+            end = position + count * _ANSWER.size
+            for number, size, _lag, is_future, tags in _ANSWER.iter_unpack(view[position:end]):
                 if tags:
                     raise UnusualAnswerError
                 key = _topic_partition((topic, number))

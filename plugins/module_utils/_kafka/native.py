@@ -103,10 +103,10 @@ def replica_log_ends(
     names = {topic_ids[each.topic]: each.topic for each in partitions}
     first = answer = _ask(connection, request_class, topic_ids, partitions, names, limit_ms())
     logs = dict(first.logs)
-    asked = partitions
+    requested = partitions
     while answer.has_more_data:
-        left = [each for each in asked if each not in answer.logs]
-        if len(left) in (0, len(asked)):
+        left = [each for each in requested if each not in answer.logs]
+        if len(left) in (0, len(requested)):
             raise BrokerCallError(
                 str(connection.address),
                 Cause.BAD_ANSWER,
@@ -114,7 +114,7 @@ def replica_log_ends(
                 request=_NAME,
             )
         answer = _ask(connection, request_class, topic_ids, left, names, limit_ms())
-        asked = left
+        requested = left
         check_same_broker_epoch(connection, first.broker_epoch, answer.broker_epoch)
         logs |= answer.logs
     return NativeAnswer(first.broker_epoch, False, logs)

@@ -108,7 +108,7 @@ class OAuthCredentials:
                 raise _no_token_error(url, error.strerror or str(error) or type(error).__name__) from None
             except (http.client.HTTPException, ValueError, KeyError, TypeError) as error:
                 # The answer may contain a token, so only the type of the error is shown.
-                raise _no_token_error(url, f"its answer holds no token ({type(error).__name__})") from None
+                raise _no_token_error(url, f"its answer has no token ({type(error).__name__})") from None
 
 
 with suppress(NameError):

@@ -89,7 +89,7 @@ def describe_partitions(
     limit = PAGE_SIZE
     if span and span[0].topic == span[1].topic:
         limit = min(limit, span[1].partition - span[0].partition + 1)
-    answer, asked = wire.call_current(lambda: _request(names, start, limit), "DescribeTopicPartitions")
+    answer, source = wire.call_current(lambda: _request(names, start, limit), "DescribeTopicPartitions")
     page: _Page = answer.value
     partitions: dict[tuple[str, int], PartitionState] = {}
     refused: dict[str, TopicError] = {}
@@ -98,7 +98,7 @@ def describe_partitions(
         partitions |= {state[:2]: state for state in page.states}
         if page.following is None or (end and page.following > end):
             break
-        page = _next_page(wire, asked, names, page.following)
+        page = _next_page(wire, source, names, page.following)
     return Description(
         tuple(partitions[key] for key in sorted(partitions)), tuple(refused[name] for name in sorted(refused))
     )
@@ -113,11 +113,11 @@ class _Page(NamedTuple):
     """Topic and number of the next page's first partition. None after the last page."""
 
 
-def _next_page(wire: Wire, asked: Address, names: Sequence[str], position: tuple[str, int]) -> _Page:
-    page: _Page = wire.call(asked, _request([name for name in names if name >= position[0]], position)).value
+def _next_page(wire: Wire, source: Address, names: Sequence[str], position: tuple[str, int]) -> _Page:
+    page: _Page = wire.call(source, _request([name for name in names if name >= position[0]], position)).value
     if page.following is not None and page.following <= position:
         raise BrokerCallError(
-            str(asked),
+            str(source),
             Cause.BAD_ANSWER,
             f"its pages do not advance beyond {position}",
             request="DescribeTopicPartitions",

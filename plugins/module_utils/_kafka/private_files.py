@@ -79,7 +79,7 @@ def read_settings_reference(path: str | os.PathLike[str]) -> ConnectionSettings:
         with open(path, encoding="utf-8") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             if mode & (stat.S_IRWXO | stat.S_IWGRP):
-                raise SettingsError([f"{what} has mode {mode:o}, and it holds secrets: chmod 600"])
+                raise SettingsError([f"{what} has mode {mode:o}, but it contains secrets: chmod 600"])
             values = json.load(file)
     except OSError as error:
         raise SettingsError([f"{what} cannot be read: {error.strerror}"]) from None

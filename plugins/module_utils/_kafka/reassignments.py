@@ -101,7 +101,7 @@ def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) ->
 
     if not partitions:
         return {}
-    response, _asked = wire.call_any(request, "ListPartitionReassignments")
+    response, _source = wire.call_any(request, "ListPartitionReassignments")
     if response.error_code:
         raise error_codes.request_refused_error(
             "ListPartitionReassignments", response.error_code, response.error_message

@@ -193,7 +193,7 @@ def _plain_names(properties: Mapping[str, str], options: dict[str, Any]) -> Iter
     for java, ours in names.items():
         value = properties.get(java)
         if value and java == "sasl.kerberos.service.name" and options.get(ours, value) != value:
-            yield f"{java} is {value}, and serviceName in sasl.jaas.config is {options[ours]}: Kafka wants one name"
+            yield f"{java} is {value}, and serviceName in sasl.jaas.config is {options[ours]}: set only one"
         if value:
             options[ours] = value
     if properties.get("sasl.oauthbearer.header.urlencode", "").lower() == "true":

@@ -74,7 +74,7 @@ def read_trust_store(path: str, password: str | None) -> str:
     store = _open(path, password, key_password=None, wants_key=False)
     found = [each.certificate for each in (store.cert, *store.additional_certs) if each is not None]
     if not found:
-        raise StoreError(f"{path} holds no certificate that is marked as trusted")
+        raise StoreError(f"{path} has no certificate that is marked as trusted")
     return _pem(found)
 
 
@@ -87,7 +87,7 @@ def read_key_store(path: str, password: str | None, key_password: str | None) ->
     """
     store = _open(path, password, key_password=key_password, wants_key=True)
     if store.key is None or store.cert is None:
-        raise StoreError(f"{path} holds no private key")
+        raise StoreError(f"{path} has no private key")
     own_password = secrets.token_urlsafe()
     key = store.key.private_bytes(
         serialization.Encoding.PEM,
@@ -111,7 +111,7 @@ def normalized_pem(text: str, kind: str) -> str:
         if kind in label
     ]
     if not blocks:
-        raise StoreError(f"it holds no PEM block of the kind {kind}")
+        raise StoreError(f"it has no PEM block of the kind {kind}")
     return "".join(blocks)
 
 
@@ -157,7 +157,7 @@ def _convert_to_pkcs12(
         listed = _keytool(path, "-list", *_jks(path, password, prefix=""), environment=environment)
         alias = _KEY_ENTRY.search(listed)
         if alias is None:
-            raise StoreError(f"{path} holds no private key")
+            raise StoreError(f"{path} has no private key")
         # As Kafka: a key without its own password has the store's.
         environment["KAFKAOPS_KEY"] = key_password or password or ""
         key_options = ["-srcalias", alias[1], "-srckeypass:env", "KAFKAOPS_KEY", "-destkeypass:env", "KAFKAOPS_OWN"]

@@ -70,7 +70,7 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Exclusion:
-    """Why a broker is not asked, and until when by the clock."""
+    """Why no request goes to a broker, and until when by the clock."""
 
     reason: str
     until: float
@@ -108,7 +108,7 @@ class Views:
         while True:
             avoid = self._current_exclusions()
             try:
-                answer, asked = wire.call_any(make_request, name, avoid=avoid)
+                answer, source = wire.call_any(make_request, name, avoid=avoid)
             except NoBrokerAnswersError as error:
                 if avoid and self._clock.monotonic() < deadline:
                     self._clock.sleep(_RECHECK_AFTER_S)
@@ -120,14 +120,14 @@ class Views:
                     for address, each in avoid.items()
                 ]
                 raise NoBrokerAnswersError(name, [*error.failures, *stale]) from None
-            if not self._is_stale(wire, asked):
-                return answer, asked
+            if not self._is_stale(wire, source):
+                return answer, source
 
     @staticmethod
-    def _find_other_brokers(wire: Asker, asked: Address) -> None:
+    def _find_other_brokers(wire: Asker, source: Address) -> None:
         """Ask a broker for the addresses of the others. Its metadata may be old, but addresses rarely change."""
         with suppress(KafkaOpsError):
-            answer = wire.call(asked, DescribeClusterRequest(include_fenced_brokers=True))
+            answer = wire.call(source, DescribeClusterRequest(include_fenced_brokers=True))
             wire.remember_addresses({each.broker_id: Address(each.host, each.port) for each in answer.brokers})
 
     def _current_exclusions(self) -> dict[Address, _Exclusion]:
@@ -136,18 +136,18 @@ class Views:
             self._excluded = {address: each for address, each in self._excluded.items() if each.until > now}
             return dict(self._excluded)
 
-    def _is_stale(self, wire: Asker, asked: Address) -> bool:
-        if self._valid_until.get(asked, 0.0) > self._clock.monotonic():
+    def _is_stale(self, wire: Asker, source: Address) -> bool:
+        if self._valid_until.get(source, 0.0) > self._clock.monotonic():
             return False
-        if len(wire.known_addresses()) == 1 or asked not in self._broker_ids:
-            self._find_other_brokers(wire, asked)
+        if len(wire.known_addresses()) == 1 or source not in self._broker_ids:
+            self._find_other_brokers(wire, source)
         state, refused_by, error = self._describe_quorum(wire)
-        broker_id = self._broker_ids.get(asked)
+        broker_id = self._broker_ids.get(source)
         if broker_id is None and state is not None:
-            broker_id = self._find_broker_id(wire, asked, state)
+            broker_id = self._find_broker_id(wire, source, state)
         valid_s = _VALID_S
         reason = ""
-        if refused_by == asked:
+        if refused_by == source:
             # The controller refused our principal, so the broker that forwarded the request is in touch with it.
             self.unconfirmed = ""
         elif state is not None and broker_id is not None:
@@ -158,17 +158,19 @@ class Views:
                 reason = _explain_age(state, broker_id)
             self.unconfirmed = ""
         else:
-            reason, self.unconfirmed = self._compare_offsets(wire, asked, error)
+            reason, self.unconfirmed = self._compare_offsets(wire, source, error)
             valid_s = _VALID_S if state is not None else _NO_QUORUM_VALID_S
         now = self._clock.monotonic()
         with self._lock:
             if reason:
-                name = f"broker {broker_id} ({asked})" if broker_id is not None else f"the broker at {asked}"
-                self.stale[asked] = f"{name} has lost touch with the controllers, so its metadata is not used: {reason}"
-                self._excluded[asked] = _Exclusion(self.stale[asked], now + _EXCLUDED_S)
+                name = f"broker {broker_id} ({source})" if broker_id is not None else f"the broker at {source}"
+                self.stale[source] = (
+                    f"{name} has lost touch with the controllers, so its metadata is not used: {reason}"
+                )
+                self._excluded[source] = _Exclusion(self.stale[source], now + _EXCLUDED_S)
             else:
-                self._valid_until[asked] = now + valid_s
-                self.stale.pop(asked, None)
+                self._valid_until[source] = now + valid_s
+                self.stale.pop(source, None)
         return bool(reason)
 
     def _describe_quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None, str]:
@@ -177,7 +179,7 @@ class Views:
         avoid = set(self._current_exclusions())
         while True:
             try:
-                answer, asked = wire.call_any(
+                answer, source = wire.call_any(
                     quorum.describe_quorum_request, "DescribeQuorum", timeout_ms=limit_ms, avoid=avoid
                 )
             except KafkaOpsError as error:
@@ -186,9 +188,9 @@ class Views:
                 state = quorum.quorum_state(answer)
             except RequestRefusedError as refusal:
                 if refusal.code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
-                    return None, asked, str(refusal)
+                    return None, source, str(refusal)
                 # A broker without a controller to forward to may answer with an error: ask another broker.
-                avoid.add(asked)
+                avoid.add(source)
                 continue
             if state is not None and self.seen_leader is None:
                 now_ms = int(self._clock.monotonic() * 1000)
@@ -196,27 +198,27 @@ class Views:
             return state, None, ""
 
     @staticmethod
-    def _find_broker_id(wire: Asker, asked: Address, state: QuorumState) -> int | None:
-        """Return the id of the broker at an address that no broker advertises. None if it cannot be asked."""
+    def _find_broker_id(wire: Asker, source: Address, state: QuorumState) -> int | None:
+        """Return the id of the broker at an address that no broker advertises. None if it does not return its id."""
         ids = [each.replica_id for each in (*state.voters, *state.observers)]
         try:
-            own = quorum.configs(wire.call(asked, quorum.configs_request(ids)))
+            own = quorum.configs(wire.call(source, quorum.configs_request(ids)))
         except KafkaOpsError:
             return None
         return own.node_id if own is not None else None
 
-    def _compare_offsets(self, wire: Asker, asked: Address, error: str) -> tuple[str, str]:
+    def _compare_offsets(self, wire: Asker, source: Address, error: str) -> tuple[str, str]:
         """Compare a broker's metadata with other brokers'. Return why it is old, or why that is unknown."""
-        others = [each for each in wire.known_addresses() if each != asked][:_MAX_COMPARED]
-        offsets = self._offsets(wire, [asked, *others])
-        own = offsets.get(asked)
-        found = [offset for address, offset in offsets.items() if address != asked]
+        others = [each for each in wire.known_addresses() if each != source][:_MAX_COMPARED]
+        offsets = self._offsets(wire, [source, *others])
+        own = offsets.get(source)
+        found = [offset for address, offset in offsets.items() if address != source]
         if own is None or not found:
             return "", f"no other broker returned the offset of its metadata, and DescribeQuorum failed ({error})"
         if own < max(found):
             # The broker may just be catching up.
             self._clock.sleep(_RECHECK_AFTER_S)
-            again = self._offsets(wire, [asked]).get(asked)
+            again = self._offsets(wire, [source]).get(source)
             if again is None or again < max(found):
                 why = f"its metadata ends at offset {own}, and another broker's at {max(found)}"
                 return f"{why}; DescribeQuorum failed ({error})" if error else why, ""

@@ -77,8 +77,8 @@ _KNOWN: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
         _WORKER_DIED,
         lambda _match: (
-            "a Python worker of Spark was killed, which is what happens when memory runs out: look for the kernel's "
-            f"out-of-memory killer in the log of the executor's host. {_MEMORY}"
+            "a Python worker of Spark was killed, as happens when memory runs out: look for the kernel's out-of-memory "
+            f"killer in the log of the executor's host. {_MEMORY}"
         ),
     ),
 )
@@ -98,6 +98,6 @@ def explain_refused_token(text: str) -> str | None:
     if not _TOKEN.search(text):
         return None
     return (
-        "it refuses the token, or wants one: set the environment variable SPARK_CONNECT_AUTHENTICATE_TOKEN for the "
+        "it refuses the token, or requires one: set the environment variable SPARK_CONNECT_AUTHENTICATE_TOKEN for the "
         "task to the server's token (spark.connect.authenticate.token)"
     )

@@ -157,7 +157,7 @@ def test_tls_to_a_plaintext_port(cluster: Cluster) -> None:
 
 
 def test_plaintext_to_a_sasl_port(cluster: Cluster) -> None:
-    assert "a port that wants SASL" in _refusal({"bootstrap_servers": cluster.bootstrap("SASL_PLAINTEXT")})
+    assert "a port that requires SASL" in _refusal({"bootstrap_servers": cluster.bootstrap("SASL_PLAINTEXT")})
 
 
 def test_a_certificate_that_is_not_good(badly_certified: tuple[str, Cluster]) -> None:

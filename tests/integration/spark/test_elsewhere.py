@@ -251,7 +251,7 @@ def test_a_spark_connect_server_that_refuses_the_token(
             if token:
                 monkeypatch.setenv("SPARK_CONNECT_AUTHENTICATE_TOKEN", token)
             said = refusal(options, gather)
-            assert "it refuses the token, or wants one: set the environment variable SPARK_CONNECT_AUTHENT" in said
+            assert "it refuses the token, or requires one: set the environment variable SPARK_CONNECT_AUTHENT" in said
             assert not re.search(f"{_PASSWORD}|wr0ng-t0ken", said)
 
 

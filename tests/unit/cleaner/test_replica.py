@@ -158,7 +158,7 @@ def test_a_plan_names_hidden_topics(replicas: FakeReplicas, code: int, said: str
 
 WHOLE = CopyCheck("", 50, is_complete=True)
 CUT_OFF = CopyCheck("", 100, is_complete=False, note="only the first 100 bytes were read")
-DAMAGED = CopyCheck("the batch after offset 6 does not have its checksum", 60, is_complete=True)
+DAMAGED = CopyCheck("the batch after offset 6 has a wrong checksum", 60, is_complete=True)
 
 
 @pytest.mark.parametrize(

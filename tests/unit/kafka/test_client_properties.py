@@ -170,7 +170,7 @@ def test_kerberos_is_the_mechanism_where_none_is_named(tmp_path: Path) -> None:
         (
             "sasl.kerberos.service.name=x\n"
             "sasl.jaas.config=c.Krb5LoginModule required useTicketCache=true serviceName=y;",
-            "Kafka wants one name",
+            "set only one",
         ),
     ],
 )

@@ -63,7 +63,7 @@ def verification(text: str) -> ssl.SSLCertVerificationError:
             "PLAINTEXT",
             Stage.READY,
             Cause.NOT_AUTHORISED,
-            "the broker wants authentication: check security_protocol",
+            "the broker requires authentication: check security_protocol",
         ),
         (
             kafka_errors.IncompatibleBrokerVersion("no DescribeTopicPartitions"),
@@ -129,7 +129,7 @@ def verification(text: str) -> ssl.SSLCertVerificationError:
             "SSL",
             Stage.GREETING,
             Cause.UNREACHABLE,
-            "the broker wants a client certificate: set ssl_certfile and ssl_keyfile",
+            "the broker requires a client certificate: set ssl_certfile and ssl_keyfile",
         ),
         (
             ssl.SSLError(1, "[SSL: TLSV1_ALERT_UNKNOWN_CA] tlsv1 alert unknown ca"),

@@ -180,9 +180,9 @@ def test_kafka_python_gets_the_token_and_the_extensions(endpoint: TokenEndpoint)
     [
         ((401, json.dumps({"error": SECRET})), "HTTP status 401 (check the client's id and secret)"),
         ((302, SECRET), "HTTP status 302"),
-        ((200, f"no JSON, {SECRET}"), "its answer holds no token (JSONDecodeError)"),
-        ((200, json.dumps({"refresh_token": SECRET})), "its answer holds no token (KeyError)"),
-        ((200, json.dumps([SECRET])), "its answer holds no token (TypeError)"),
+        ((200, f"no JSON, {SECRET}"), "its answer has no token (JSONDecodeError)"),
+        ((200, json.dumps({"refresh_token": SECRET})), "its answer has no token (KeyError)"),
+        ((200, json.dumps([SECRET])), "its answer has no token (TypeError)"),
     ],
 )
 def test_no_token_is_reported_with_its_kind_and_nothing_of_the_answer(

@@ -199,7 +199,7 @@ def test_a_reference_that_others_can_read_or_write_is_refused(tmp_path: Path, mo
     path = tmp_path / "connection.json"
     path.write_text(settings_json(settings_from({"bootstrap_servers": "one:1"})))
     path.chmod(mode)
-    with pytest.raises(SettingsError, match=f"has mode {mode:o}, and it holds secrets: chmod 600"):
+    with pytest.raises(SettingsError, match=f"has mode {mode:o}, but it contains secrets: chmod 600"):
         read_settings_reference(path)
     path.chmod(0o640)
     assert read_settings_reference(path).bootstrap_servers == (Address("one", 1),)

@@ -79,7 +79,7 @@ def test_file_that_is_not_a_store_is_refused_with_a_remedy(certificates: Certifi
     ]:
         with pytest.raises(StoreError, match=message):
             read_trust_store(str(path), PASSWORD)
-    with pytest.raises(StoreError, match="holds no private key"):
+    with pytest.raises(StoreError, match="has no private key"):
         read_key_store(str(certificates.truststore_p12), PASSWORD, None)
 
 
@@ -99,6 +99,6 @@ def test_inline_pem_may_be_on_one_line(certificates: Certificates, separator: st
 
 
 def test_text_without_pem_is_refused_and_not_repeated() -> None:
-    with pytest.raises(StoreError, match="holds no PEM block of the kind CERTIFICATE") as caught:
+    with pytest.raises(StoreError, match="has no PEM block of the kind CERTIFICATE") as caught:
         normalized_pem("t0p-s3cret", "CERTIFICATE")
     assert "t0p-s3cret" not in str(caught.value)
