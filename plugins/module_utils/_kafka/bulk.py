@@ -101,12 +101,6 @@ class BulkRequest(Generic[Value]):
         """Return whether there is an answer. Part of the interface of kafka-python's requests."""
         return True
 
-    def to_kafka_python(self) -> Any:
-        """Return the same request as kafka-python's own object."""
-        request = self.message.decode(self.body, version=self.version)
-        request._header, request._min_version, request._max_version = None, self.version, self.version
-        return request
-
     def decode(self, fields: bytes) -> BulkAnswer[Value]:
         """Decode the answer, without its header."""
         try:

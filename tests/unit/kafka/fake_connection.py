@@ -28,7 +28,7 @@ class FakeConnection:
     def call(self, request: Any, *, timeout_ms: int | None = None) -> Any:
         assert timeout_ms is None or timeout_ms > 0
         if isinstance(request, BulkRequest):
-            self.requests.append(request.to_kafka_python())
+            self.requests.append(to_kafka_python(request))
             return request.decode(self._answer(self.requests[-1]).encode(version=request.max_version))
         self.requests.append(request)
         return over_the_wire(self._answer(request), request)
@@ -39,6 +39,13 @@ class FakeConnection:
 
     def close(self) -> None:
         self.is_closed = True
+
+
+def to_kafka_python(request: BulkRequest[Any]) -> Any:
+    """Return the same request as an object of kafka-python's own class."""
+    decoded = request.message.decode(request.body, version=request.version)
+    decoded._header, decoded._min_version, decoded._max_version = None, request.version, request.version
+    return decoded
 
 
 def over_the_wire(response: Any, request: Any) -> Any:

@@ -34,6 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk impo
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.fakes.recording_connection import RecordingConnection
+from unit.kafka.fake_connection import to_kafka_python
 
 INT16, INT32, INT64 = (st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64))
 TOPICS = st.text(min_size=1, max_size=40)
@@ -56,7 +57,7 @@ def probe(epochs: dict[TopicPartition, int]) -> BulkRequest[Any]:
 @given(PARTITIONS)
 def test_an_epoch_probe_is_the_fetch_that_the_schema_writes(epochs: dict[TopicPartition, int]) -> None:
     request = probe(epochs)
-    typed = request.to_kafka_python()
+    typed = to_kafka_python(request)
     assert typed.encode(version=12) == request.body
     found = {TopicPartition(t.topic, p.partition): p.last_fetched_epoch for t in typed.topics for p in t.partitions}
     assert found == epochs
@@ -67,7 +68,7 @@ def test_an_epoch_probe_is_the_fetch_that_the_schema_writes(epochs: dict[TopicPa
 @given(PARTITIONS)
 def test_a_question_for_offsets_is_what_the_schema_writes(partitions: dict[TopicPartition, int]) -> None:
     request = asked(held_replicas.log_start_offsets, list(partitions))
-    typed = request.to_kafka_python()
+    typed = to_kafka_python(request)
     assert typed.encode(version=7) == request.body
     assert {TopicPartition(t.name, p.partition_index) for t in typed.topics for p in t.partitions} == set(partitions)
     assert all(p.timestamp == -2 for t in typed.topics for p in t.partitions)
@@ -102,7 +103,7 @@ def test_offsets_are_read_as_the_schema_reads_them(topics: list[Any], throttle: 
 @given(st.none() | st.lists(st.builds(TopicPartition, TOPICS, st.integers(0, 2**31 - 1)), unique=True))
 def test_a_question_for_log_directories_is_what_the_schema_writes(partitions: list[TopicPartition] | None) -> None:
     request = asked(log_dirs.describe_log_dirs, partitions)
-    typed = request.to_kafka_python()
+    typed = to_kafka_python(request)
     assert typed.encode(version=3) == request.body
     if partitions is None:
         assert typed.topics is None

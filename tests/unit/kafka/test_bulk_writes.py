@@ -23,6 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from unit.kafka.fake_connection import to_kafka_python
 
 ADDRESS = Address("fake.invalid", 9092)
 INT16, INT32 = (st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32))
@@ -59,7 +60,7 @@ def test_new_orders_are_what_the_schema_writes(version: int, orders: dict[TopicP
     wire = Wire(version)
     with pytest.raises(AskedError):
         reassignments.reorder(wire, ADDRESS, orders)  # type: ignore[arg-type]  # no connection
-    typed = wire.request.to_kafka_python()
+    typed = to_kafka_python(wire.request)
     assert isinstance(typed, AlterPartitionReassignmentsRequest)
     assert typed.encode(version=version) == wire.request.body
     found = {TopicPartition(t.name, p.partition_index): p.replicas for t in typed.topics for p in t.partitions}
@@ -72,7 +73,7 @@ def test_elections_are_what_the_schema_writes(partitions: set[TopicPartition], k
     wire = Wire(2)
     with pytest.raises(AskedError):
         elections.elect(wire, ADDRESS, kind, partitions)  # type: ignore[arg-type]  # no connection
-    typed = wire.request.to_kafka_python()
+    typed = to_kafka_python(wire.request)
     assert isinstance(typed, ElectLeadersRequest)
     assert typed.encode(version=2) == wire.request.body
     assert {TopicPartition(t.topic, p) for t in typed.topic_partitions for p in t.partitions} == partitions
