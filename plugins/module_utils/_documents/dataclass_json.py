@@ -56,7 +56,7 @@ def document(name: str, title: str, schema: Schema) -> Schema:
 def in_camel_case(value: Any) -> Any:
     """Return the value with the keys of all its objects in camel case, as in documents. For results of modules."""
     if isinstance(value, Mapping):
-        return {_camel_case(str(key)): in_camel_case(item) for key, item in value.items()}
+        return {_to_camel_case(str(key)): in_camel_case(item) for key, item in value.items()}
     return [in_camel_case(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
@@ -101,7 +101,7 @@ def _shape(hint: Any, name: str) -> _Shape:
     if get_origin(hint) is Mapping:
         return _by_word(get_args(hint)[1], meta, name)
     if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return _word(hint, meta.subject or _with_article(name))
+        return _word(hint, meta.subject or _add_article(name))
     return _Shape(_plain_schema(hint, meta, name))
 
 
@@ -112,7 +112,7 @@ def _write_only(written_as: WrittenAs, name: str) -> _Shape:
 
 
 def _plain_schema(type_: Any, meta: Meta, name: str) -> Schema:
-    subject = meta.subject or ("this" if type_ is bool else _with_article(name))
+    subject = meta.subject or ("this" if type_ is bool else _add_article(name))
     if type_ is bool:
         return {"description": f"{subject} is true or false", "type": "boolean"}
     if type_ is str and meta.pattern:
@@ -187,7 +187,7 @@ def _object_schema(description: str, properties: dict[str, Schema]) -> Schema:
 
 def _record(class_: type, meta: Meta) -> _Shape:
     fields = _fields(class_)
-    description = meta.description or f"{_with_article(_words(class_.__name__))} is an object"
+    description = meta.description or f"{_add_article(_split_words(class_.__name__))} is an object"
     properties = {key: shape.schema for key, shape in zip(fields.keys, fields.shapes, strict=True)}
     return _Shape(_object_schema(description, properties), _encoder(fields), _decoder(class_, fields))
 
@@ -224,7 +224,7 @@ def _fields(class_: type) -> _Fields:
             result.is_argument.extend(inner.is_argument)
         else:
             key = meta.name if isinstance(meta, Meta) else ""
-            result.keys.append(key or _camel_case(each.name))
+            result.keys.append(key or _to_camel_case(each.name))
             result.names.append(each.name)
             result.shapes.append(_shape(hint, each.name.replace("_", " ")))
             result.is_argument.append(each.init)
@@ -269,15 +269,15 @@ def _getter(getter: Callable[..., Convert], names: Sequence[str]) -> Convert:
     return get if len(names) > 1 else lambda value: (get(value),)
 
 
-def _camel_case(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     return re.sub("_([a-z0-9])", lambda match: match.group(1).upper(), name)
 
 
-def _words(class_name: str) -> str:
+def _split_words(class_name: str) -> str:
     return re.sub("(?<!^)(?=[A-Z])", " ", class_name).lower()
 
 
-def _with_article(words: str) -> str:
+def _add_article(words: str) -> str:
     return f"{'an' if words[:1] in 'aeiou' else 'a'} {words}"
 
 

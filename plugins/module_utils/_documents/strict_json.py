@@ -49,7 +49,7 @@ def parse_json(data: bytes, path: str, check: Check) -> Any:
 def _parse(data: bytes, path: str) -> tuple[Any, list[Problem]]:
     """Return the value, and the problems despite which it can be read. Raises DocumentError for other problems."""
     text, problems = _decode(data, path)
-    too_deep = None if _is_shallow(data) else _too_deep(text)
+    too_deep = None if _is_shallow(data) else _find_depth_problem(text)
     if too_deep:
         raise DocumentError(path, [*problems, too_deep])
     decoder = _StrictDecoder(has_long_numbers=_has_long_numbers(data))
@@ -75,14 +75,14 @@ def _decode(data: bytes, path: str) -> tuple[str, list[Problem]]:
     text = data.decode(encoding, "surrogateescape")
     if text.isascii():
         return text, []
-    problems = [_broken_utf8(text, match) for match in islice(_NOT_UTF8.finditer(text), MAX_PROBLEMS)]
+    problems = [_utf8_problem(text, match) for match in islice(_NOT_UTF8.finditer(text), MAX_PROBLEMS)]
     return _NOT_UTF8.sub(lambda match: "\ufffd" * len(match.group()), text), problems
 
 
 _NOT_UTF8 = re.compile("[\udc80-\udcff]+")
 
 
-def _broken_utf8(text: str, match: re.Match[str]) -> Problem:
+def _utf8_problem(text: str, match: re.Match[str]) -> Problem:
     found = match.group()[:4].encode("utf-8", "surrogateescape").hex(" ")
     remedy = "Save the file as UTF-8, and check the words at this place"
     return Problem(_line_and_column(text, match.start()), f"these bytes are not UTF-8: {found}", remedy)
@@ -122,7 +122,7 @@ _UP_TO_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+(?:"|\\|\Z))*+(
 """Text and complete strings, up to a bracket or the end. It always matches and never backtracks, so it is linear."""
 
 
-def _too_deep(text: str) -> Problem | None:
+def _find_depth_problem(text: str) -> Problem | None:
     """Find brackets below MAX_DEPTH, before the recursive parser reads the text."""
     depth = 0
     for match in _UP_TO_BRACKET.finditer(text):
@@ -177,7 +177,7 @@ class _StrictDecoder:
     def problems(self, value: Any) -> Iterator[Problem]:
         """Return the problems, each with its place."""
         if self._suspicious:
-            yield from _value_problems(value, ())
+            yield from _find_value_problems(value, ())
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
@@ -203,7 +203,7 @@ class _RepeatingObject(dict[str, Any]):
         self.repeated = [key for key, count in Counter(key for key, _value in pairs).items() if count > 1]
 
 
-def _value_problems(value: Any, place: tuple[str | int, ...]) -> Iterator[Problem]:
+def _find_value_problems(value: Any, place: tuple[str | int, ...]) -> Iterator[Problem]:
     match value:
         case str() if _SURROGATE.search(value):
             yield Problem(
@@ -219,11 +219,11 @@ def _value_problems(value: Any, place: tuple[str | int, ...]) -> Iterator[Proble
             for key in value.repeated if isinstance(value, _RepeatingObject) else ():
                 yield Problem(pointer(*place, key), "this key is there more than once", "Keep only the right one")
             for key, item in value.items():
-                yield from _value_problems(key, (*place, key))
-                yield from _value_problems(item, (*place, key))
+                yield from _find_value_problems(key, (*place, key))
+                yield from _find_value_problems(item, (*place, key))
         case list():
             for index, item in enumerate(value):
-                yield from _value_problems(item, (*place, index))
+                yield from _find_value_problems(item, (*place, index))
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

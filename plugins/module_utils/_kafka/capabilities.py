@@ -71,7 +71,7 @@ def cluster_operations(wire: Wire) -> frozenset[str]:
     )
     if answer.error_code:
         raise error_codes.request_refused_error("DescribeCluster", answer.error_code, answer.error_message)
-    return _operations(answer.authorized_operations)
+    return _name_operations(answer.authorized_operations)
 
 
 def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str, TopicAccess]:
@@ -90,7 +90,7 @@ def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str
     )
     return {
         topic.name: TopicAccess(
-            _operations(topic.authorized_operations),
+            _name_operations(topic.authorized_operations),
             None
             if topic.error_code == error_codes.TOPIC_AUTHORIZATION_FAILED
             else topic.error_code != error_codes.UNKNOWN_TOPIC_OR_PARTITION,
@@ -99,7 +99,7 @@ def topic_operations(wire: Wire, names: Sequence[str] | None = None) -> dict[str
     }
 
 
-def _operations(codes: Collection[int] | None) -> frozenset[str]:
+def _name_operations(codes: Collection[int] | None) -> frozenset[str]:
     """Return the names of operations. kafka-python decodes a bit field to the numbers of its bits, or to None."""
     return frozenset(name for code, name in _OPERATIONS.items() if code in (codes or ()))
 

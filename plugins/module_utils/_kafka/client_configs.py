@@ -110,12 +110,14 @@ def tls_context(settings: ConnectionSettings) -> ssl.SSLContext:
     try:
         _load_trusted_certificates(context, settings)
     except OSError as error:
-        raise SettingsError([f"{settings.ssl_cafile or 'the trust store'} cannot be used: {_cause(error)}"]) from None
+        raise SettingsError(
+            [f"{settings.ssl_cafile or 'the trust store'} cannot be used: {_describe_cause(error)}"]
+        ) from None
     try:
         _load_own_certificate(context, settings)
     except (OSError, ValueError) as error:
         where = settings.ssl_keyfile or settings.ssl_certfile or "the key store"
-        raise SettingsError([f"the certificate and key in {where} cannot be used: {_cause(error)}"]) from None
+        raise SettingsError([f"the certificate and key in {where} cannot be used: {_describe_cause(error)}"]) from None
     return context
 
 
@@ -151,7 +153,7 @@ def _load_own_certificate(context: ssl.SSLContext, settings: ConnectionSettings)
         raise
 
 
-def _cause(error: Exception) -> str:
+def _describe_cause(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         if error.reason == "KEY_VALUES_MISMATCH":
             return "the key does not belong to the certificate"

@@ -121,14 +121,14 @@ def probe_broker(wire: Wire, registration: Registration) -> Broker:
         answer = wire.call(registration.address, _describe_cluster_request())
     except BrokerCallError as error:
         answer = error
-    return _broker(registration, answer)
+    return _make_broker(registration, answer)
 
 
 def _describe_cluster_request() -> DescribeClusterRequest:
     return DescribeClusterRequest(include_fenced_brokers=True)
 
 
-def _broker(registration: Registration, answer: object) -> Broker:
+def _make_broker(registration: Registration, answer: object) -> Broker:
     state, cause = BrokerState.ONLINE, ""
     if isinstance(answer, BrokerCallError):
         state = _STATES.get(answer.cause, BrokerState.UNREACHABLE)

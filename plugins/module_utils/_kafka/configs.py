@@ -65,7 +65,9 @@ def topic_configs(wire: Wire, topics: Sequence[str], name: str) -> dict[str, Top
     """
     found = {}
     for some in in_batches(topics, _TOPICS_PER_REQUEST):
-        response, _source = wire.call_current(partial(_describe, TOPIC, some, [name]), "DescribeConfigs")
+        response, _source = wire.call_current(
+            partial(_describe_configs_request, TOPIC, some, [name]), "DescribeConfigs"
+        )
         for result in response.results:
             for config in result.configs:
                 if not result.error_code and config.name == name:
@@ -78,8 +80,10 @@ def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    response, _source = wire.call_current(partial(_describe, BROKER, [_CLUSTER_DEFAULT], [name]), "DescribeConfigs")
-    return _entry(response, name)
+    response, _source = wire.call_current(
+        partial(_describe_configs_request, BROKER, [_CLUSTER_DEFAULT], [name]), "DescribeConfigs"
+    )
+    return _find_entry(response, name)
 
 
 def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> ConfigEntry | None:
@@ -87,7 +91,7 @@ def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> Co
 
     Raises BrokerCallError or RequestRefusedError.
     """
-    return _entry(wire.call(address, _describe(BROKER, [str(broker_id)], [name])), name)
+    return _find_entry(wire.call(address, _describe_configs_request(BROKER, [str(broker_id)], [name])), name)
 
 
 def read_configs(
@@ -100,14 +104,14 @@ def read_configs(
 
     Raises BrokerCallError (NoBrokerAnswersError without an address) or RequestRefusedError.
     """
-    describe = partial(_describe, kind, [resource], names)
+    describe = partial(_describe_configs_request, kind, [resource], names)
     if address is None:
         response, _source = wire.call_current(describe, "DescribeConfigs")
     else:
         response = wire.call(address, describe())
     return {
         config.name: Setting(config.value, _SOURCES.get(config.config_source, Source.OTHER))
-        for config in _configs(response)
+        for config in _list_configs(response)
         if config.name in names
     }
 
@@ -146,7 +150,7 @@ def write_cluster_default(wire: Wire, address: Address, name: str, value: str | 
     write_configs(wire, address, BROKER, _CLUSTER_DEFAULT, {name: value})
 
 
-def _describe(kind: int, resources: Sequence[str], names: Sequence[str]) -> DescribeConfigsRequest:
+def _describe_configs_request(kind: int, resources: Sequence[str], names: Sequence[str]) -> DescribeConfigsRequest:
     message = DescribeConfigsRequest
     return message(
         resources=[
@@ -156,12 +160,12 @@ def _describe(kind: int, resources: Sequence[str], names: Sequence[str]) -> Desc
     )
 
 
-def _entry(response: Any, name: str) -> ConfigEntry | None:
-    found = (each for each in _configs(response) if each.name == name)
+def _find_entry(response: Any, name: str) -> ConfigEntry | None:
+    found = (each for each in _list_configs(response) if each.name == name)
     return next((ConfigEntry(each.value, bool(each.is_sensitive)) for each in found), None)
 
 
-def _configs(response: Any) -> list[Any]:
+def _list_configs(response: Any) -> list[Any]:
     """Return the configs of all resources of an answer. Raises RequestRefusedError if one was refused."""
     for result in response.results:
         if result.error_code:

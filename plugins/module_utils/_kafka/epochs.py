@@ -76,11 +76,11 @@ def epoch_ends(
 
     Raises BrokerCallError.
     """
-    requests = [_request(each) for each in questions]
+    requests = [_make_request(each) for each in questions]
     return [answer.value for answer in connection.call_pipelined(requests, limit_ms, total_limit_ms)]
 
 
-def _request(questions: Questions) -> BulkRequest[Answers]:
+def _make_request(questions: Questions) -> BulkRequest[Answers]:
     head = _HEAD.pack(_CONSUMER, 0, 0, 1, 0, 0, _NO_SESSION_EPOCH)
     topics = encode_topics(
         {

@@ -167,7 +167,7 @@ def _classify(error: BaseException, text: str, settings: ConnectionSettings, sta
         return Cause.HUNG, f"{limit}, though it accepted the connection", ""
     if isinstance(error, kafka_errors.IncompatibleBrokerVersion):
         return Cause.ERROR, text, "this collection needs Kafka 3.9 or later"
-    tls_hint = _tls_hint(text, settings)
+    tls_hint = _find_tls_hint(text, settings)
     if tls_hint:
         return Cause.UNREACHABLE, text, tls_hint
     if isinstance(error, _PROTOCOL_ERRORS):
@@ -207,7 +207,7 @@ def _authorization_hint(settings: ConnectionSettings) -> str:
     return f"check the credentials for {settings.sasl_mechanism}"
 
 
-def _tls_hint(text: str, settings: ConnectionSettings) -> str:
+def _find_tls_hint(text: str, settings: ConnectionSettings) -> str:
     if settings.uses_tls:
         for pattern, hint in _TLS_TEXTS:
             if pattern.lower() in text.lower():

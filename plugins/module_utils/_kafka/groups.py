@@ -103,11 +103,11 @@ def committed_offsets(
             max_version=_LAST_VERSION_WITH_TOPIC_NAMES,
         )
         for group in wire.call(coordinator, request).groups:
-            found[group.group_id] = _committed(group, wanted)
+            found[group.group_id] = _convert_group(group, wanted)
     return found
 
 
-def _committed(group: Any, wanted: Collection[TopicPartition]) -> CommittedOffsets:
+def _convert_group(group: Any, wanted: Collection[TopicPartition]) -> CommittedOffsets:
     commits = [
         (partition, each)
         for topic in group.topics
@@ -140,11 +140,11 @@ def open_transactions(
                 message.TopicRequest(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(some).items()
             ]
         )
-        found |= _open(wire.call(address, request))
+        found |= _convert_transactions(wire.call(address, request))
     return found
 
 
-def _open(response: Any) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
+def _convert_transactions(response: Any) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
     return {
         TopicPartition(topic.name, partition.partition_index): tuple(
             OpenTransaction(each.producer_id, each.current_txn_start_offset, each.last_timestamp)

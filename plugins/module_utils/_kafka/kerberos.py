@@ -103,7 +103,9 @@ class KerberosCredentials:
             )
             return context, context.step(None)
         except gssapi.exceptions.GSSError as error:
-            raise CredentialsError(f"no Kerberos ticket for {self.name(host)}: {_cause(error, settings)}") from None
+            raise CredentialsError(
+                f"no Kerberos ticket for {self.name(host)}: {_describe_cause(error, settings)}"
+            ) from None
 
     def _find_credentials(self, gssapi: Any) -> Any:
         settings = self._settings
@@ -133,17 +135,17 @@ with suppress(NameError):
             self._client_ctx, self._next_token = credentials.take_context(config["host"])
 
 
-def _cause(error: Any, settings: ConnectionSettings) -> str:
+def _describe_cause(error: Any, settings: ConnectionSettings) -> str:
     # The minor code has the cause. The major one only says that there is an error.
     reasons = " ".join(error.get_all_statuses(error.min_code, False) or [str(error)])
     if "No credentials cache found" in reasons and settings.sasl_kerberos_keytab:
         # The library's message for every error with the keytab.
-        return _keytab_cause(settings.sasl_kerberos_keytab, settings.sasl_kerberos_principal)
+        return _describe_keytab_error(settings.sasl_kerberos_keytab, settings.sasl_kerberos_principal)
     hint = next((hint for text, hint in _HINTS if text in reasons), "")
     return reasons + (f" ({hint})" if hint else "")
 
 
-def _keytab_cause(keytab: str, principal: str | None) -> str:
+def _describe_keytab_error(keytab: str, principal: str | None) -> str:
     try:
         with open(keytab, "rb") as file:
             version = file.read(2)

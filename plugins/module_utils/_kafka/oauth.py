@@ -178,7 +178,7 @@ def _request_token(settings: ConnectionSettings, timeout_s: float) -> tuple[str,
         )
         response = connection.getresponse()
         if response.status in _BUSY_STATUSES:
-            raise _BusyError(f"HTTP status {response.status}", _seconds(response.getheader("Retry-After")))
+            raise _BusyError(f"HTTP status {response.status}", _parse_seconds(response.getheader("Retry-After")))
         if response.status != http.HTTPStatus.OK:
             hint = " (check the client's id and secret)" if response.status in (400, 401, 403) else ""
             raise _RefusedError(f"HTTP status {response.status}{hint}")
@@ -197,5 +197,5 @@ def _connect(
     return http.client.HTTPSConnection(url.netloc, timeout=timeout_s, context=context)
 
 
-def _seconds(retry_after: str | None) -> float:
+def _parse_seconds(retry_after: str | None) -> float:
     return float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdecimal() else 0.0

@@ -89,7 +89,7 @@ def describe_partitions(
     limit = PAGE_SIZE
     if span and span[0].topic == span[1].topic:
         limit = min(limit, span[1].partition - span[0].partition + 1)
-    answer, source = wire.call_current(lambda: _request(names, start, limit), "DescribeTopicPartitions")
+    answer, source = wire.call_current(lambda: _make_request(names, start, limit), "DescribeTopicPartitions")
     page: _Page = answer.value
     partitions: dict[tuple[str, int], PartitionState] = {}
     refused: dict[str, TopicError] = {}
@@ -98,7 +98,7 @@ def describe_partitions(
         partitions |= {state[:2]: state for state in page.states}
         if page.following is None or (end and page.following > end):
             break
-        page = _next_page(wire, source, names, page.following)
+        page = _read_next_page(wire, source, names, page.following)
     return Description(
         tuple(partitions[key] for key in sorted(partitions)), tuple(refused[name] for name in sorted(refused))
     )
@@ -113,8 +113,8 @@ class _Page(NamedTuple):
     """Topic and number of the next page's first partition. None after the last page."""
 
 
-def _next_page(wire: Wire, source: Address, names: Sequence[str], position: tuple[str, int]) -> _Page:
-    page: _Page = wire.call(source, _request([name for name in names if name >= position[0]], position)).value
+def _read_next_page(wire: Wire, source: Address, names: Sequence[str], position: tuple[str, int]) -> _Page:
+    page: _Page = wire.call(source, _make_request([name for name in names if name >= position[0]], position)).value
     if page.following is not None and page.following <= position:
         raise BrokerCallError(
             str(source),
@@ -125,7 +125,7 @@ def _next_page(wire: Wire, source: Address, names: Sequence[str], position: tupl
     return page
 
 
-def _request(names: Sequence[str], position: tuple[str, int] | None, limit: int = PAGE_SIZE) -> BulkRequest[_Page]:
+def _make_request(names: Sequence[str], position: tuple[str, int] | None, limit: int = PAGE_SIZE) -> BulkRequest[_Page]:
     message = DescribeTopicPartitionsRequest
     request = message(
         topics=[message.TopicRequest(name=name) for name in names],
@@ -142,13 +142,13 @@ def _convert_answer(response: Any) -> _Page:
     """Convert an answer that kafka-python decoded."""
     cursor = response.next_cursor
     return _Page(
-        [state for topic in response.topics if not topic.error_code for state in _states(topic)],
+        [state for topic in response.topics if not topic.error_code for state in _convert_states(topic)],
         [TopicError(topic.name, topic.error_code) for topic in response.topics if topic.error_code],
         None if cursor is None else (cursor.topic_name, cursor.partition_index),
     )
 
 
-def _states(topic: Any) -> Iterator[PartitionState]:
+def _convert_states(topic: Any) -> Iterator[PartitionState]:
     topic_id = uuid_text(topic.topic_id)
     for partition in topic.partitions:
         yield PartitionState(
@@ -159,14 +159,14 @@ def _states(topic: Any) -> Iterator[PartitionState]:
             leader_epoch=partition.leader_epoch,
             replicas=tuple(partition.replica_nodes),
             isr=tuple(partition.isr_nodes),
-            elr=_optional(partition.eligible_leader_replicas),
-            last_known_elr=_optional(partition.last_known_elr),
+            elr=_tuple_or_none(partition.eligible_leader_replicas),
+            last_known_elr=_tuple_or_none(partition.last_known_elr),
             offline_replicas=tuple(partition.offline_replicas),
             is_internal=bool(topic.is_internal),
         )
 
 
-def _optional(brokers: Sequence[int] | None) -> tuple[int, ...] | None:
+def _tuple_or_none(brokers: Sequence[int] | None) -> tuple[int, ...] | None:
     return None if brokers is None else tuple(brokers)
 
 

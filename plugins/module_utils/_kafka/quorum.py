@@ -130,8 +130,8 @@ def quorum_state(response: Any) -> QuorumState | None:
         partition.leader_id,
         partition.leader_epoch,
         _known(partition.high_watermark),
-        _replicas(partition.current_voters, leader, endpoints),
-        _replicas(partition.observers, leader, endpoints),
+        _convert_replicas(partition.current_voters, leader, endpoints),
+        _convert_replicas(partition.observers, leader, endpoints),
     )
 
 
@@ -259,21 +259,23 @@ def configs(response: Any) -> QuorumConfigs | None:
             auto_join = values.get(_AUTO_JOIN)
             return QuorumConfigs(
                 int(result.resource_name),
-                _number(values.get(_FETCH_TIMEOUT)),
-                _number(values.get(_ELECTION_TIMEOUT)),
+                _parse_number(values.get(_FETCH_TIMEOUT)),
+                _parse_number(values.get(_ELECTION_TIMEOUT)),
                 auto_join == "true" if auto_join is not None else None,
-                _number(values.get(_ELECTION_BACKOFF)),
-                _number(values.get(_RETRY_BACKOFF)),
-                _addresses(values.get(_BOOTSTRAP) or values.get(_VOTERS) or ""),
+                _parse_number(values.get(_ELECTION_BACKOFF)),
+                _parse_number(values.get(_RETRY_BACKOFF)),
+                _parse_addresses(values.get(_BOOTSTRAP) or values.get(_VOTERS) or ""),
             )
     return None
 
 
-def _replicas(states: Any, leader: Any, endpoints: Mapping[int, tuple[Endpoint, ...]]) -> tuple[QuorumReplica, ...]:
-    return tuple(_replica(each, leader, endpoints) for each in sorted(states, key=lambda each: each.replica_id))
+def _convert_replicas(
+    states: Any, leader: Any, endpoints: Mapping[int, tuple[Endpoint, ...]]
+) -> tuple[QuorumReplica, ...]:
+    return tuple(_convert_replica(each, leader, endpoints) for each in sorted(states, key=lambda each: each.replica_id))
 
 
-def _replica(state: Any, leader: Any, endpoints: Mapping[int, tuple[Endpoint, ...]]) -> QuorumReplica:
+def _convert_replica(state: Any, leader: Any, endpoints: Mapping[int, tuple[Endpoint, ...]]) -> QuorumReplica:
     is_leader = leader is not None and state.replica_id == leader.replica_id
     # The leader returns its current time as its own last caught-up time.
     now = leader.last_caught_up_timestamp if leader is not None else _UNKNOWN
@@ -298,7 +300,7 @@ def _known(value: int) -> int | None:
     return value if value >= 0 else None
 
 
-def _addresses(text: str) -> tuple[Address, ...]:
+def _parse_addresses(text: str) -> tuple[Address, ...]:
     """Parse a list of ``host:port`` or ``id@host:port``. Return nothing if it is invalid."""
     try:
         return tuple(
@@ -311,5 +313,5 @@ def _addresses(text: str) -> tuple[Address, ...]:
         return ()
 
 
-def _number(value: str | None) -> int | None:
+def _parse_number(value: str | None) -> int | None:
     return int(value) if value is not None else None

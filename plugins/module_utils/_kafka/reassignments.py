@@ -138,7 +138,7 @@ def _alter(
     """Request these replicas, or, for None, cancel the reassignment. Return each partition's error text or None."""
     topics = encode_topics(
         {
-            topic: [_entry(number, replicas[TopicPartition(topic, number)]) for number in numbers]
+            topic: [_encode_entry(number, replicas[TopicPartition(topic, number)]) for number in numbers]
             for topic, numbers in by_topic(replicas).items()
         }
     )
@@ -177,7 +177,7 @@ _HEAD_WITH_FIELD = struct.Struct(">ixhB")
 _NOT_GIVEN = b"\0"
 
 
-def _entry(number: int, replicas: Sequence[int] | None) -> bytes:
+def _encode_entry(number: int, replicas: Sequence[int] | None) -> bytes:
     if replicas is None:
         packed = _NOT_GIVEN
     else:

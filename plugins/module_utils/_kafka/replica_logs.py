@@ -56,7 +56,7 @@ _QUESTIONS_AT_ONCE = 16_000
 def silent_rows(broker: Broker, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
     """Return the rows of a broker that is not asked. Each row has the cause and error of the broker's state."""
     cause = _STATE_CAUSES.get(broker.state, Cause.ERROR)
-    return [_failed(each, broker.broker_id, cause, broker.cause) for each in partitions]
+    return [_failed_row(each, broker.broker_id, cause, broker.cause) for each in partitions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def probe_replicas(
             clock.sleep(max(0.0, min(_PAUSE_S, deadline - clock.monotonic())))
     if rows is not None:
         return rows
-    return [_failed(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
+    return [_failed_row(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
 
 
 def _is_final(error: BrokerCallError) -> bool:
@@ -165,7 +165,7 @@ class _Probe:
             return None
         known = {TopicPartition(row.topic, row.partition) for row in self.complete}
         rest = [each for each in partitions if each not in known]
-        return [*self.complete, *(_failed(each, self.broker_id, error.cause, str(error)) for each in rest)]
+        return [*self.complete, *(_failed_row(each, self.broker_id, error.cause, str(error)) for each in rest)]
 
     def rows(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
         check_identity(self.connection, self.broker_id, timeout_ms=self._limit_ms())
@@ -216,7 +216,8 @@ class _Probe:
         else:
             disk = describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
         return [
-            _row(each, self.broker_id, answer, disk, self.tiered.get(each.topic)) for each, answer in answered.items()
+            _make_row(each, self.broker_id, answer, disk, self.tiered.get(each.topic))
+            for each, answer in answered.items()
         ]
 
     def _confirm_newest(self, answered: Mapping[TopicPartition, _Answer]) -> None:
@@ -331,7 +332,7 @@ class _Answer:
         return self.search
 
 
-def _row(
+def _make_row(
     partition: TopicPartition, broker_id: int, answered: _Answer, disk: LogDirs, is_tiered: bool | None
 ) -> ReplicaLog:
     replicas = disk.replicas.get(partition, ())
@@ -365,5 +366,5 @@ def _known_offset(answers: Sequence[OffsetAnswer]) -> int | None:
     return answers[0].offset if known else None
 
 
-def _failed(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
+def _failed_row(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
     return ReplicaLog(partition.topic, partition.partition, broker_id, cause=cause, error=error)

@@ -77,33 +77,33 @@ def sasl_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> 
     """
     mechanism = str(explicit.get("sasl_mechanism") or properties.get("sasl.mechanism") or _KAFKA_DEFAULT_MECHANISM)
     options: dict[str, Any] = {"sasl_mechanism": mechanism}
-    refusals = [*_handlers(properties, mechanism)]
+    refusals = [*_find_unsupported_handlers(properties, mechanism)]
     module: LoginModule | None = None
-    if properties.get("sasl.jaas.config") and not _is_given(mechanism, explicit):
+    if properties.get("sasl.jaas.config") and not _has_credentials(mechanism, explicit):
         try:
             module = parse_jaas(properties["sasl.jaas.config"])
         except JaasError as error:
             refusals.append(f"sasl.jaas.config: {error}")
     if module is not None:
         if module.name not in _MODULES.get(mechanism, (module.name,)):
-            refusals.append(_wrong_module(module, mechanism, is_default="sasl.mechanism" not in properties))
+            refusals.append(_explain_wrong_module(module, mechanism, is_default="sasl.mechanism" not in properties))
         elif mechanism == "GSSAPI":
-            refusals += _kerberos(module, options)
+            refusals += _read_kerberos(module, options)
         elif mechanism == "AWS_MSK_IAM":
-            refusals += _aws(module, options)
+            refusals += _read_aws(module, options)
         elif mechanism == "OAUTHBEARER":
-            refusals += _oauth(module, options)
+            refusals += _read_oauth(module, options)
         else:
-            refusals += _password(module, options)
-    refusals += _plain_names(properties, options)
+            refusals += _read_password(module, options)
+    refusals += _read_other_properties(properties, options)
     return options, refusals
 
 
-def _is_given(mechanism: str, explicit: Mapping[str, Any]) -> bool:
+def _has_credentials(mechanism: str, explicit: Mapping[str, Any]) -> bool:
     return mechanism in _PASSWORD_MECHANISMS and {"sasl_username", "sasl_password"} <= explicit.keys()
 
 
-def _handlers(properties: Mapping[str, str], mechanism: str) -> Iterator[str]:
+def _find_unsupported_handlers(properties: Mapping[str, str], mechanism: str) -> Iterator[str]:
     for name in ("sasl.login.callback.handler.class", "sasl.client.callback.handler.class", "sasl.login.class"):
         class_name = properties.get(name)
         known = _HANDLERS.get(name, {}).get(mechanism)
@@ -114,7 +114,7 @@ def _handlers(properties: Mapping[str, str], mechanism: str) -> Iterator[str]:
             )
 
 
-def _wrong_module(module: LoginModule, mechanism: str, *, is_default: bool) -> str:
+def _explain_wrong_module(module: LoginModule, mechanism: str, *, is_default: bool) -> str:
     if is_default:
         return (
             f"sasl.jaas.config names {module.name}, but sasl.mechanism is not set, which means GSSAPI to Kafka: set "
@@ -123,7 +123,7 @@ def _wrong_module(module: LoginModule, mechanism: str, *, is_default: bool) -> s
     return f"sasl.jaas.config names {module.class_name}, which cannot be used here for the mechanism {mechanism}"
 
 
-def _password(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
+def _read_password(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
     if module.options.get("tokenauth", "").lower() == "true":
         yield "sasl.jaas.config sets tokenauth: a delegation token cannot be used here, give a user's name and password"
     for name in ("username", "password"):
@@ -133,7 +133,7 @@ def _password(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
             yield f"sasl.jaas.config has no {name}"
 
 
-def _kerberos(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
+def _read_kerberos(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
     def is_set(name: str) -> bool:
         return module.options.get(name, "").lower() == "true"
 
@@ -151,7 +151,7 @@ def _kerberos(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
         yield "sasl.jaas.config sets neither useKeyTab=true nor useTicketCache=true, so Java would ask for a password"
 
 
-def _oauth(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
+def _read_oauth(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
     names = {
         "clientId": "sasl_oauthbearer_client_id",
         "clientSecret": "sasl_oauthbearer_client_secret",
@@ -175,14 +175,14 @@ def _oauth(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
         yield f"sasl.jaas.config: this option for TLS to the token endpoint is not supported here ({name})"
 
 
-def _aws(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
+def _read_aws(module: LoginModule, options: dict[str, Any]) -> Iterator[str]:
     if module.options.get("awsProfileName"):
         options["sasl_aws_profile"] = module.options["awsProfileName"]
     for name in sorted(module.options.keys() - {"awsProfileName", "awsDebugCreds"}):
         yield f"sasl.jaas.config sets {name}: name a profile of AWS's own files that does the same in awsProfileName"
 
 
-def _plain_names(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+def _read_other_properties(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
     names = {
         "sasl.kerberos.service.name": "sasl_kerberos_service_name",
         "sasl.oauthbearer.token.endpoint.url": "sasl_oauthbearer_token_endpoint_url",
@@ -207,7 +207,7 @@ def parse_jaas(text: str) -> LoginModule:
 
     Raises JaasError.
     """
-    tokens = [*_tokens(text)]
+    tokens = [*_tokenize(text)]
     if not tokens:
         raise JaasError("it names no login module")
     if tokens[-1] != (";", False):
@@ -218,10 +218,10 @@ def parse_jaas(text: str) -> LoginModule:
         raise JaasError("the login module is not followed by a control flag, such as required")
     if (";", False) in options:
         raise JaasError("it names several login modules, or has a semicolon that is not quoted; Kafka takes one module")
-    return LoginModule(module[0], _options(options))
+    return LoginModule(module[0], _parse_options(options))
 
 
-def _options(tokens: list[tuple[str, bool]]) -> dict[str, str]:
+def _parse_options(tokens: list[tuple[str, bool]]) -> dict[str, str]:
     options: dict[str, str] = {}
     for at in range(0, len(tokens), _TOKENS_OF_AN_OPTION):
         name, equals, value = [*tokens[at : at + _TOKENS_OF_AN_OPTION], _NOTHING, _NOTHING][:_TOKENS_OF_AN_OPTION]
@@ -233,18 +233,18 @@ def _options(tokens: list[tuple[str, bool]]) -> dict[str, str]:
     return options
 
 
-def _tokens(text: str) -> Iterator[tuple[str, bool]]:
+def _tokenize(text: str) -> Iterator[tuple[str, bool]]:
     """Yield each token, and whether it is a word or quoted text."""
     for found in _TOKEN.finditer(text):
         kind = found.lastgroup
         if kind == "word":
             yield found["word"], True
         elif kind in ("double", "single"):
-            yield _ESCAPE.sub(_unescaped, found[kind]), True
+            yield _ESCAPE.sub(_unescape, found[kind]), True
         elif kind == "sign":
             yield found["sign"], False
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     code = escape[1]
     return chr(int(code, 8)) if code[0] in "01234567" else _CONTROL.get(code, code)

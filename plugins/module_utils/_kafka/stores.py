@@ -75,7 +75,7 @@ def read_trust_store(path: str, password: str | None) -> str:
     found = [each.certificate for each in (store.cert, *store.additional_certs) if each is not None]
     if not found:
         raise StoreError(f"{path} has no certificate that is marked as trusted")
-    return _pem(found)
+    return _encode_pem(found)
 
 
 def read_key_store(path: str, password: str | None, key_password: str | None) -> KeyMaterial:
@@ -95,7 +95,7 @@ def read_key_store(path: str, password: str | None, key_password: str | None) ->
         serialization.BestAvailableEncryption(own_password.encode()),
     )
     others = [each.certificate for each in store.additional_certs]
-    return KeyMaterial(_pem(_chain(store.cert.certificate, others)), key.decode(), own_password)
+    return KeyMaterial(_encode_pem(_order_chain(store.cert.certificate, others)), key.decode(), own_password)
 
 
 def normalized_pem(text: str, kind: str) -> str:
@@ -154,27 +154,27 @@ def _convert_to_pkcs12(
     environment = {"KAFKAOPS_STORE": password or "", "KAFKAOPS_OWN": own_password}
     key_options: list[str] = []
     if wants_key:
-        listed = _keytool(path, "-list", *_jks(path, password, prefix=""), environment=environment)
+        listed = _run_keytool(path, "-list", *_jks_options(path, password, prefix=""), environment=environment)
         alias = _KEY_ENTRY.search(listed)
         if alias is None:
             raise StoreError(f"{path} has no private key")
         # As Kafka: a key without its own password has the store's.
         environment["KAFKAOPS_KEY"] = key_password or password or ""
         key_options = ["-srcalias", alias[1], "-srckeypass:env", "KAFKAOPS_KEY", "-destkeypass:env", "KAFKAOPS_OWN"]
-    options = [*_jks(path, password, prefix="src"), *key_options]
+    options = [*_jks_options(path, password, prefix="src"), *key_options]
     with tempfile.TemporaryDirectory(prefix="kafkaops-store-") as directory:
         target = Path(directory) / "store.p12"
         made = ["-destkeystore", str(target), "-deststoretype", "PKCS12", "-deststorepass:env", "KAFKAOPS_OWN"]
-        _keytool(path, "-importkeystore", "-noprompt", *options, *made, environment=environment)
+        _run_keytool(path, "-importkeystore", "-noprompt", *options, *made, environment=environment)
         return target.read_bytes(), own_password
 
 
-def _jks(path: str, password: str | None, *, prefix: str) -> list[str]:
+def _jks_options(path: str, password: str | None, *, prefix: str) -> list[str]:
     opened = [f"-{prefix}storepass:env", "KAFKAOPS_STORE"] if password else []
     return [f"-{prefix}keystore", path, f"-{prefix}storetype", "JKS", *opened]
 
 
-def _keytool(path: str, *arguments: str, environment: Mapping[str, str]) -> str:
+def _run_keytool(path: str, *arguments: str, environment: Mapping[str, str]) -> str:
     keytool = shutil.which("keytool")
     if keytool is None:
         raise StoreError(
@@ -196,11 +196,11 @@ def _keytool(path: str, *arguments: str, environment: Mapping[str, str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StoreError(f"{path} cannot be converted by keytool: {type(error).__name__}") from None
     if done.returncode != 0:
-        raise StoreError(f"{path} cannot be opened: {_keytool_cause(done.stdout)}")
+        raise StoreError(f"{path} cannot be opened: {_describe_keytool_error(done.stdout)}")
     return done.stdout
 
 
-def _keytool_cause(output: str) -> str:
+def _describe_keytool_error(output: str) -> str:
     if "password was incorrect" in output:
         return "its password is wrong, or the file is damaged"
     if "Cannot recover key" in output:
@@ -211,7 +211,7 @@ def _keytool_cause(output: str) -> str:
     return line.removeprefix("keytool error: ")
 
 
-def _chain(leaf: x509.Certificate, others: list[x509.Certificate]) -> list[x509.Certificate]:
+def _order_chain(leaf: x509.Certificate, others: list[x509.Certificate]) -> list[x509.Certificate]:
     """Return the certificate and its issuers, in the order that TLS wants."""
     chain = [leaf]
     while issuer := next((each for each in others if each.subject == chain[-1].issuer and each not in chain), None):
@@ -219,7 +219,7 @@ def _chain(leaf: x509.Certificate, others: list[x509.Certificate]) -> list[x509.
     return chain
 
 
-def _pem(certificates: list[x509.Certificate]) -> str:
+def _encode_pem(certificates: list[x509.Certificate]) -> str:
     return "".join(each.public_bytes(serialization.Encoding.PEM).decode() for each in certificates)
 
 

@@ -28,17 +28,21 @@ def tls_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> t
     A store is not read if an explicit option replaces it.
     """
     options: dict[str, Any] = {}
-    refusals = [*_identification(properties, options), *_versions(properties, options), *_ciphers(properties, options)]
+    refusals = [
+        *_read_hostname_check(properties, options),
+        *_read_versions(properties, options),
+        *_read_ciphers(properties, options),
+    ]
     if not any(name in explicit for name in _TRUST):
-        refusals += _trusted(properties, options)
+        refusals += _read_trusted_certificates(properties, options)
     if not any(name in explicit for name in _KEY):
-        refusals += _own_key(
+        refusals += _read_own_key(
             properties, options, explicit.get("ssl_key_password") or properties.get("ssl.key.password")
         )
     return options, refusals
 
 
-def _identification(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+def _read_hostname_check(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
     algorithm = properties.get("ssl.endpoint.identification.algorithm")
     if algorithm is None:
         return
@@ -47,8 +51,8 @@ def _identification(properties: Mapping[str, str], options: dict[str, Any]) -> I
     options["ssl_check_hostname"] = bool(algorithm)
 
 
-def _versions(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
-    enabled = _listed(properties, "ssl.enabled.protocols")
+def _read_versions(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+    enabled = _split_list(properties, "ssl.enabled.protocols")
     if not enabled:
         return
     unusable = [each for each in enabled if each not in TLS_VERSIONS]
@@ -58,8 +62,8 @@ def _versions(properties: Mapping[str, str], options: dict[str, Any]) -> Iterato
     options["ssl_min_version"], options["ssl_max_version"] = min(enabled), max(enabled)
 
 
-def _ciphers(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
-    wanted = _listed(properties, "ssl.cipher.suites")
+def _read_ciphers(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+    wanted = _split_list(properties, "ssl.cipher.suites")
     if not wanted:
         return
     try:
@@ -113,7 +117,7 @@ def _openssl_name(suite: str) -> str | None:
     return name
 
 
-def _trusted(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+def _read_trusted_certificates(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
     inline, location = properties.get("ssl.truststore.certificates"), properties.get("ssl.truststore.location")
     try:
         if inline:
@@ -126,7 +130,7 @@ def _trusted(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator
         yield f"{'ssl.truststore.certificates' if inline else 'ssl.truststore.location'}: {error}"
 
 
-def _own_key(properties: Mapping[str, str], options: dict[str, Any], key_password: str | None) -> Iterator[str]:
+def _read_own_key(properties: Mapping[str, str], options: dict[str, Any], key_password: str | None) -> Iterator[str]:
     chain, key = properties.get("ssl.keystore.certificate.chain"), properties.get("ssl.keystore.key")
     location, password = properties.get("ssl.keystore.location"), properties.get("ssl.keystore.password")
     place = "ssl.keystore.location"
@@ -162,5 +166,5 @@ def _is_pem(location: str, kind: str | None) -> bool:
         raise StoreError(f"{location} cannot be read: {error.strerror}") from None
 
 
-def _listed(properties: Mapping[str, str], name: str) -> list[str]:
+def _split_list(properties: Mapping[str, str], name: str) -> list[str]:
     return [each.strip() for each in properties.get(name, "").split(",") if each.strip()]

@@ -72,7 +72,7 @@ def create_topic(wire: Wire, address: Address, name: str, replicas: Sequence[int
 
     Raises BrokerCallError: the outcome is unknown. RequestRefusedError: this request created nothing.
     """
-    placement = {"assignments": _one_partition(replicas)}
+    placement = {"assignments": _assign_partition(replicas)}
     return uuid_text(_create(wire, address, name, configs, placement, validate_only=False).topic_id)
 
 
@@ -83,7 +83,7 @@ def check_topic_creation(
 
     Raises BrokerCallError, or RequestRefusedError with the reason.
     """
-    _create(wire, address, name, configs, {"assignments": _one_partition(replicas)}, validate_only=True)
+    _create(wire, address, name, configs, {"assignments": _assign_partition(replicas)}, validate_only=True)
 
 
 def create_spread_topic(wire: Wire, address: Address, topic: NewTopic) -> str:
@@ -95,7 +95,7 @@ def create_spread_topic(wire: Wire, address: Address, topic: NewTopic) -> str:
     return uuid_text(_create(wire, address, topic.name, topic.configs, placement, validate_only=False).topic_id)
 
 
-def _one_partition(replicas: Sequence[int]) -> list[Any]:
+def _assign_partition(replicas: Sequence[int]) -> list[Any]:
     assignment = CreateTopicsRequest.CreatableTopic.CreatableReplicaAssignment
     return [assignment(partition_index=0, broker_ids=[*replicas])]
 

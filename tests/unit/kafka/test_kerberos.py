@@ -34,4 +34,4 @@ def test_cause_of_an_unusable_keytab_is_reported(tmp_path: Path, content: bytes 
     keytab = tmp_path / "our.keytab"
     if content is not None:
         keytab.write_bytes(content)
-    assert cause in kerberos._keytab_cause(str(keytab), "alice")
+    assert cause in kerberos._describe_keytab_error(str(keytab), "alice")

@@ -91,7 +91,7 @@ def assert_the_same(request: Request, world: World) -> None:
 @pytest.mark.parametrize("place", [None, ("a", 3), ("b" * 200, 0)])
 @pytest.mark.parametrize("limit", [1, 16, 19, 2000])
 def test_both_describe_the_same(names: tuple[str, ...], place: tuple[str, int] | None, limit: int) -> None:
-    asked = partitions._request(names, place, limit)
+    asked = partitions._make_request(names, place, limit)
     asked.with_header(correlation_id=99, client_id="someone")
     world = offline_world({"a": 19, "b" * 200: 20}, (1, 2, 3, 4), dead=(5,))
     for number in (2, 3):
