@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.alike import ranges
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import ranges
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import LossTotal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
 

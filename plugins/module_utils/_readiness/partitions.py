@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._model.alike import name_topics
 from .._model.controller_model import predict
 from .._model.partition import NO_LEADER, PartitionState
+from .._model.reasons import name_topics
 from .check import BrokerLoss, Check, CheckName, failed, join_first, passed, unknown, warning
 
 

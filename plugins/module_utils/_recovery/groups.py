@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from .._model.alike import NamedTopics, common_reason, name_topics, ranges, replace_numbers
+from .._model.reasons import NamedTopics, common_reason, name_topics, ranges, replace_numbers
 from .candidate import Candidate
 from .expected_loss import ExpectedLoss
 from .outcome import Outcome

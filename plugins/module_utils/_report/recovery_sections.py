@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from .._documents.dataclass_json import codec
-from .._model.alike import ranges
 from .._model.partition import TopicPartition
+from .._model.reasons import ranges
 from .._recovery.groups import Members, group_outcomes, total_loss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
