@@ -28,7 +28,7 @@ from .._spark.session import spark_session
 from .diagnosis import CopyTrend
 from .inspection import read_copy_sizes
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame, Window

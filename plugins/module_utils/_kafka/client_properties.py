@@ -26,7 +26,7 @@ from .errors import SettingsError
 from .sasl_properties import sasl_options
 from .tls_properties import tls_options
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import javaproperties
 
 

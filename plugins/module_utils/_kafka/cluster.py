@@ -16,7 +16,7 @@ from .errors import BrokerCallError
 from .settings import Address
 from .wire import Connection, Wire
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest
 
 

@@ -22,7 +22,7 @@ from .held_replicas import log_start_offsets
 from .messages import fetch_request
 from .wire import Connection
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.record.util import calc_crc32c
 
 

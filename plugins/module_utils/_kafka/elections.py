@@ -32,7 +32,7 @@ from .wire import Connection, Wire
 
 # pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest, ElectLeadersRequest, ElectLeadersResponse
     from kafka.protocol.api_message import ApiMessage
 

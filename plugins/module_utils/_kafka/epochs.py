@@ -24,7 +24,7 @@ from .._model.partition import EpochEnd
 from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_topics, tuple_maker
 from .wire import Connection
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.consumer import FetchRequest, FetchResponse
 
 

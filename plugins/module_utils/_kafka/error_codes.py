@@ -16,7 +16,7 @@ from .._model.partition import Cause
 from .errors import BrokerCallError, RequestRefusedError
 from .settings import ConnectionSettings
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import kafka.errors as kafka_errors
 
     _TIMEOUTS = (kafka_errors.KafkaTimeoutError, kafka_errors.RequestTimedOutError)

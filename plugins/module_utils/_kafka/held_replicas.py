@@ -16,7 +16,7 @@ from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, e
 from .messages import by_topic
 from .wire import Connection
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
 _DEBUGGING_REPLICA = -2

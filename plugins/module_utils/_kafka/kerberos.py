@@ -22,7 +22,7 @@ from typing import Any
 from .errors import CredentialsError, SettingsError
 from .settings import ConnectionSettings
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.net.sasl import register_sasl_mechanism
     from kafka.net.sasl.gssapi import SaslMechanismGSSAPI
 

@@ -29,7 +29,7 @@ from .bulk import (
 from .messages import by_topic
 from .wire import Connection
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 _VERSION = 3

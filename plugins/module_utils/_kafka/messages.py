@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from .._model.partition import TopicPartition
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.api_data import JsonSchemaData
     from kafka.protocol.api_message import ApiMessage
     from kafka.protocol.consumer import FetchRequest

@@ -24,7 +24,7 @@ from .held_replicas import OffsetAnswer
 from .messages import by_topic, defined, field, parse_uuid, uuid_text
 from .wire import Connection
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.api_message import ApiMessage
 
     from .messages import DefinedMessage

@@ -22,7 +22,7 @@ from .._model.run import Clock, KafkaOpsError
 from .errors import CredentialsError
 from .settings import ConnectionSettings
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.errors import SaslAuthenticationFailedError
     from kafka.net.sasl.oauth import AbstractTokenProvider
 

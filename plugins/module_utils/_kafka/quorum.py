@@ -21,7 +21,7 @@ from . import error_codes
 from .messages import uuid_text
 from .settings import Address, parse_addresses
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest, DescribeQuorumRequest
     from kafka.protocol.consumer import FetchRequest
     from kafka.protocol.metadata import ApiVersionsRequest

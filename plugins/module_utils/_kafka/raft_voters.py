@@ -27,7 +27,7 @@ _ANSWER_FIELDS = [
     field("ErrorMessage", "string", nullableVersions="0+", ignorable=True),
 ]
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.api_message import ApiMessage
 
     from .messages import DefinedMessage

@@ -21,7 +21,7 @@ from .messages import fetch_request, parse_uuid, uuid_text
 from .settings import Address
 from .wire import Wire
 
-with suppress(ImportError):  # _module/libraries.py names a missing library before a module begins
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.errors import CorruptRecordError
     from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
     from kafka.protocol.producer import ProduceRequest

@@ -24,7 +24,7 @@ from . import error_codes, quorum
 from .errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .settings import Address, ConnectionSettings
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest
 
 

@@ -27,7 +27,7 @@ from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError
 from .settings import Address, ConnectionSettings
 from .views import Views
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import kafka.errors as kafka_errors
     from kafka.net.manager import KafkaConnectionManager
     from kafka.net.selector import NetworkSelector

@@ -22,7 +22,7 @@ from typing import Any
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     import pyarrow.parquet as pq
 

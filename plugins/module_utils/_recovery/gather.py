@@ -32,7 +32,7 @@ from .._spark.workers import Deadline
 from .options import refuse_existing_output
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
     from .rows import REPLICA_LOG_SCHEMA, rank_table, to_record_batch

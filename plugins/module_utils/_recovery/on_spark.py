@@ -19,7 +19,7 @@ from .._spark.tasks import distribute, slots, task_for_each
 from .._spark.workers import Deadline
 from .probe_task import AskBrokers, BrokerWork, divide_by_broker
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema

@@ -28,7 +28,7 @@ from .probe_task import AskReplicas
 from .strategy import Policy
 from .survey import Survey
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
     from .rows import read_ranked_partitions

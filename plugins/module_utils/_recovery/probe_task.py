@@ -34,7 +34,7 @@ from .._model.partition import Broker, BrokerState, Cause, PartitionState, Repli
 from .._model.run import KafkaOpsError, garbage_collection_paused
 from .._spark.workers import Deadline
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
     from .rows import to_record_batch

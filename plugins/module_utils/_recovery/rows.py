@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from .._model.partition import Cause, EpochEnd, ReplicaLog, TopicPartition
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
     def _field(name: str, data_type: pa.DataType, comment: str) -> pa.Field:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from .._model.run import KafkaOpsError
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     from aiokafka.errors import CorruptRecordException  # type: ignore[import-untyped]  # it ships no types
     from aiokafka.record.default_records import DefaultRecordBatch  # type: ignore[import-untyped]

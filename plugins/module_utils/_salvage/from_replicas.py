@@ -31,7 +31,7 @@ from .rows import Origin, RowSource, build_rows
 from .stretch import intersect_stretches, merge_stretches, subtract_stretches
 from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark, read_back_error
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
 _SOME_BYTES = 1024

@@ -19,7 +19,7 @@ from pathlib import Path
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import javaproperties
 
 _META = "meta.properties"

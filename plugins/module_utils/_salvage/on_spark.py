@@ -22,7 +22,7 @@ from .rows import RowSource
 from .scan import SegmentContents, read_whole_segment
 from .segment import Damage, DamageKind
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema

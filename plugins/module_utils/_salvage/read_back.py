@@ -42,7 +42,7 @@ _SUMS = (
 )
 _LARGEST = ("largest_record_bytes", "largest_batch_bytes")
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     import pyarrow.compute as pc
 

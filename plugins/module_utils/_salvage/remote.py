@@ -26,7 +26,7 @@ from .._spark.session import spark_session
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, decode_manifest, digest, encode_manifest
 from .options import SalvageDirectoryError, is_remote, resolve_place
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession

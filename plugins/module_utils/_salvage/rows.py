@@ -27,7 +27,7 @@ from .batch import (
 from .log_dir import Segment
 from .segment import Batch, read_segment
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -16,7 +16,7 @@ from .manifest import RECORDS, ManifestError, SavedFile
 from .rows import read_row_batches
 from .saved_run import CONTENTS, PLACES, Block, SavedRun
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .._model.partition import TopicPartition
 from .batch import TransactionOutcome
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -20,7 +20,7 @@ from .._kafka.settings import ConnectionSettings
 from .._model.background import in_background
 from .._model.run import KafkaOpsError
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from confluent_kafka import KafkaError, KafkaException, Producer
 
 _TRANSACTION_TIMEOUT_S = 60.0

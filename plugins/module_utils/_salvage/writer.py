@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from .remote import RemoteDirectory
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -22,7 +22,7 @@ from .java import SparkUnavailableError
 from .options import SparkOptions
 from .workers import code_for_workers
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from pyspark.errors import PySparkException, PySparkImportError
     from pyspark.sql import SparkSession
 

@@ -28,7 +28,7 @@ from .java import ClassArchive, Java, SparkUnavailableError, class_archive, find
 from .options import SparkOptions
 from .workers import code_for_workers
 
-with suppress(ImportError):  # a missing library is named before anything is done (_module/run.py)
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyspark
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
     from pyspark import SparkConf, SparkContext
