@@ -66,7 +66,7 @@ def test_what_is_flagged_before_and_left_behind_after(
     assert AftermathKind.NOT_KNOWN not in {each.kind for each in findings}
 
     # As if more partitions were recovered than one request for a group names.
-    monkeypatch.setattr(groups, "_MOST_NAMED", 0)
+    monkeypatch.setattr(groups, "_MAX_NAMED_PARTITIONS", 0)
     with Wire(on_call.settings) as wire:
         again = find_aftermath(Kafka(wire), outcomes)
     assert [each for each in again if each.kind is AftermathKind.COMMITTED_BEYOND_END] == [
