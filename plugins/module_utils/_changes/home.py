@@ -60,9 +60,6 @@ class JournalHome(JournalReader):
 
         At the end, the journal is removed if no change is pending, and ``Journal.notes`` is complete.
 
-        In a new topic, the first record or ``Journal.require_lock`` may still find that another run was first, and
-        raise LockHeldError. Nothing is written to the cluster before one of them.
-
         Raises JournalError or a subclass: another run holds the lock, or there is no durable place for the journal.
         """
         note = ""

@@ -18,7 +18,7 @@ from .._kafka import error_codes
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.settings import Address
-from .._kafka.topics import ACKS_ALL, Record, TopicRecords
+from .._kafka.topics import Record, TopicRecords
 from .._model.partition import PartitionState, TopicPartition
 from .journal import LockLostError
 from .record import JournalError
@@ -125,18 +125,15 @@ class OwnTopic:
         """Return the records from an offset on. Raises LockLostError if the topic was deleted, or JournalError."""
         return self._ask(lambda leader: self._topics.kafka.read_records(leader, self.topic_id, offset))
 
-    def append(self, records: Sequence[Record], *, acks: int = ACKS_ALL) -> None:
+    def append(self, records: Sequence[Record]) -> None:
         """Append records in requests of a limited size, and wait until all in-sync replicas have them.
 
-        With ``ACKS_LEADER``, wait only until the leader has them. A request with an unknown outcome is repeated, so the
-        topic may have a record twice.
+        A request with an unknown outcome is repeated, so the topic may have a record twice.
 
         Raises LockLostError if the topic was deleted, or JournalError.
         """
         for batch in _split(records):
-            self._ask(
-                lambda leader, some=batch: self._topics.kafka.append_records(leader, self._partition, some, acks=acks)  # type: ignore[misc]
-            )
+            self._ask(lambda leader, some=batch: self._topics.kafka.append_records(leader, self._partition, some))  # type: ignore[misc]
 
     def delete(self) -> str:
         """Delete the topic, and return why it is not deleted; empty if it is."""

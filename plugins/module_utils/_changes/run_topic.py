@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import NoBrokerAnswersError
 from .._kafka.settings import Address
-from .._kafka.topics import ACKS_ALL, ACKS_LEADER
 from .._model.run import Progress
 from .journal import LockLostError
 from .own_topic import OwnTopic, OwnTopics, TopicUnavailableError
@@ -44,7 +43,6 @@ CONFIG = {
 _RIGHTS = "CREATE, DESCRIBE, READ, WRITE and DELETE"
 _LOOK_EVERY_S = 0.25
 _PAUSE_S = 0.1
-_REPLICATED_PAUSE_S = 0.02
 
 
 class LockHeldError(JournalError):
@@ -67,8 +65,6 @@ class Pace:
     silence_s: float = 15.0
     timeout_s: float = 12.0
     """The time limit for one operation on the topic."""
-    replicated_s: float = 3.0
-    """How long the claim of a new topic may take to reach the followers before it is repeated."""
 
 
 USUAL_PACE = Pace()
@@ -117,7 +113,7 @@ class RunTopics:
             created = self.create(holder)
             log = created or self._existing(holder)
             try:
-                if log is not None and log.take(progress, is_new=created is not None):
+                if log is not None and log.take(progress):
                     return log
             except TopicUnavailableError:
                 if created is not None:
@@ -158,8 +154,6 @@ class TopicLog:
         self._acknowledged_at = time.monotonic()
         self._lost = ""
         self._is_inherited = False
-        self._is_claimed = False
-        """This run was seen to hold the lock."""
         self._ended = threading.Event()
         self._beating: threading.Thread | None = None
         self.notes: list[str] = []
@@ -186,19 +180,14 @@ class TopicLog:
             self._state.next_offset = max(self._state.next_offset, records.next_offset)
             return self._state
 
-    def take(self, progress: Progress, *, is_new: bool) -> bool:
-        """Claim the lock; in a topic that this run has just created, without waiting for the followers.
-
-        Return False if the topic was deleted, so that it must be created again.
+    def take(self, progress: Progress) -> bool:
+        """Claim the lock. Return False if the topic was deleted, so that it must be created again.
 
         Raises LockHeldError or JournalError.
         """
         try:
-            if is_new:
-                self._begin_claim()
-            else:
-                self._wait_until_claimable(progress)
-                self._claim()
+            self._wait_until_claimable(progress)
+            self._claim()
         except LockLostError:
             return False
         if self._is_inherited and not self._state.pending and self.delete():
@@ -212,7 +201,6 @@ class TopicLog:
         """Append entries, and wait until all in-sync replicas have them. Raises LockLostError or JournalError."""
         with self._lock:
             self._refuse_if_lost()
-            self._finish_claim()
             self._produce(entries)
 
     def require_lock(self) -> None:
@@ -266,7 +254,7 @@ class TopicLog:
 
     def _move_to(self, successor: TopicLog) -> None:
         self._state, self._own, self._is_inherited = successor.state, successor._own, False
-        self._count, self._is_claimed = 0, False
+        self._count = 0
         self._claim()
 
     def _wait_until_claimable(self, progress: Progress) -> None:
@@ -287,47 +275,17 @@ class TopicLog:
             if state.holder_offset != seen and state.holder is not None:
                 raise LockHeldError(self._topics.topic, state.holder)
 
-    def _begin_claim(self) -> None:
-        """Claim the lock of a new topic, and wait only until its leader has the claim.
-
-        Followers often ask for a new partition before its leader knows it, and then wait for one second
-        (``replica.fetch.backoff.ms``). Meanwhile this run reads. It waits for the followers before its first record.
-        """
-        self._produce([self._state.claim(self._own_holder)], acks=ACKS_LEADER)
-        if self.refresh().next_offset > 0:
-            self._check_claim()
-
     def _claim(self) -> None:
-        self._produce([self._state.claim(self._own_holder)])
-        self.refresh()
-        self._check_claim()
-
-    def _finish_claim(self) -> None:
-        """Wait until all in-sync replicas have the claim: no record is read before that.
-
-        Raises LockHeldError if another run was first, LockLostError or JournalError.
-        """
-        deadline = time.monotonic() + self._topics.pace.replicated_s
-        while not self._is_claimed:
-            if self.refresh().next_offset > 0:
-                self._check_claim()
-            elif time.monotonic() >= deadline:
-                # The leader may have failed before any follower had it. A second claim has no effect beside the first.
-                self._claim()
-            else:
-                time.sleep(_REPLICATED_PAUSE_S)
-
-    def _check_claim(self) -> None:
-        state, holder = self._state, self._own_holder
+        holder = self._own_holder
+        self._produce([self._state.claim(holder)])
+        state = self.refresh()
         if not state.is_held_by(holder) and state.holder is not None:
             raise LockHeldError(self._topics.topic, state.holder)
         if not state.is_held_by(holder):
             raise JournalError(f"a claim on {self.name} has no effect: an unknown version has written to it")
-        self._is_claimed = True
 
     def _check_held(self) -> None:
         try:
-            self._finish_claim()
             state = self.refresh()
         except LockLostError as error:
             self._lost = str(error)
@@ -340,13 +298,13 @@ class TopicLog:
         if self._lost:
             raise LockLostError(f"{self._lost}. This run writes nothing more")
 
-    def _produce(self, entries: Sequence[Entry], *, acks: int = ACKS_ALL) -> None:
+    def _produce(self, entries: Sequence[Entry]) -> None:
         key = self._own_holder.run.encode()
         records = []
         for entry in entries:
             self._count += 1
             records.append((key, json.dumps({**entry, "n": self._count}, separators=(",", ":")).encode()))
-        self._own.append(records, acks=acks)
+        self._own.append(records)
         self._acknowledged_at = time.monotonic()
 
     def delete(self) -> bool:

@@ -106,16 +106,9 @@ class BaseKafka:
         """Delete the topic of this id (DeleteTopics)."""
         topics.delete_topic(self.wire, address, topic_id)
 
-    def append_records(
-        self,
-        leader: Address,
-        partition: TopicPartition,
-        records: Sequence[topics.Record],
-        *,
-        acks: int = topics.ACKS_ALL,
-    ) -> int:
+    def append_records(self, leader: Address, partition: TopicPartition, records: Sequence[topics.Record]) -> int:
         """Append records and return the first one's offset when every in-sync replica has them (Produce)."""
-        return topics.append_records(self.wire.separate_wire, leader, partition, records, acks=acks)
+        return topics.append_records(self.wire.separate_wire, leader, partition, records)
 
     def read_records(self, leader: Address, topic_id: str, offset: int) -> topics.TopicRecords:
         """Return the records of partition 0 of this topic, from an offset on (Fetch)."""

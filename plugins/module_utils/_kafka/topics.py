@@ -32,8 +32,7 @@ _CREATE_VERSION = 7
 _DELETE_BY_ID_VERSION = 6
 _PRODUCE_BY_NAME_VERSIONS = (9, 12)
 """Kafka 3.9 has no Produce request by topic id."""
-ACKS_ALL = -1
-ACKS_LEADER = 1
+_ACKS_ALL = -1
 _GZIP = 1
 """kafka-python and the console consumer need no further library for it. It compresses similar records to a tenth."""
 _MAX_FETCH_BYTES = 8 * 1024 * 1024
@@ -144,12 +143,8 @@ def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:
         raise error_codes.request_refused_error("DeleteTopics", answer.error_code, answer.error_message)
 
 
-def append_records(
-    wire: Wire, leader: Address, partition: TopicPartition, records: Sequence[Record], *, acks: int = ACKS_ALL
-) -> int:
-    """Append records, all or none, and return the offset of the first one.
-
-    The answer comes when every in-sync replica has them, or, with ``ACKS_LEADER``, when the leader has them.
+def append_records(wire: Wire, leader: Address, partition: TopicPartition, records: Sequence[Record]) -> int:
+    """Append records, all or none, and return the offset of the first one when every in-sync replica has them.
 
     Raises BrokerCallError: the outcome is unknown. RequestRefusedError.
     """
@@ -162,7 +157,7 @@ def append_records(
     lowest, highest = _PRODUCE_BY_NAME_VERSIONS
     request = message(
         transactional_id=None,
-        acks=acks,
+        acks=_ACKS_ALL,
         timeout_ms=wire.settings.request_timeout_ms,
         topic_data=[
             topic(

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Timer
@@ -50,11 +49,6 @@ def topics(kafka: FakeTopics, pace: Pace = QUICK) -> RunTopics:
 
 def acquire(kafka: FakeTopics, name: str = "a", pace: Pace = QUICK) -> TopicLog:
     return topics(kafka, pace).acquire(a_run(name), NullProgress())
-
-
-def send(kafka: FakeTopics, name: str, entry: dict[str, object]) -> None:
-    """Append a record as the run of this name does."""
-    kafka.topics[TOPIC].records.append((name.encode(), json.dumps({**entry, "n": 1}).encode()))
 
 
 def journal_of(log: TopicLog) -> Journal:
@@ -141,7 +135,7 @@ def test_a_holder_that_writes_before_a_claim_arrives_keeps_the_lock(kafka: FakeT
     claimant = topics(kafka).log_of(holder.state.topic_id, 1, a_run("claimant"))
     claim = claimant.refresh().claim(a_run("claimant"))
     journal_of(holder).begin([CHANGE])
-    send(kafka, "claimant", claim)
+    claimant.append([claim])
     holder.require_lock()
     assert not claimant.refresh().is_held_by(a_run("claimant"))
 
@@ -150,38 +144,12 @@ def test_of_two_claims_on_a_dead_holder_the_first_wins(kafka: FakeTopics) -> Non
     dead = acquire(kafka, "dead")
     one, two = (topics(kafka).log_of(dead.state.topic_id, 1, a_run(name)) for name in ("one", "two"))
     claims = [(each, each.refresh().claim(a_run(name))) for each, name in ((one, "one"), (two, "two"))]
-    for name, (_log, claim) in zip(("one", "two"), claims, strict=True):
-        send(kafka, name, claim)
+    for log, claim in claims:
+        log.append([claim])
     for log in (one, two):
         state = log.refresh()
         assert state.is_held_by(a_run("one"))
         assert not state.is_held_by(a_run("two"))
-
-
-def test_a_new_topic_is_claimed_without_waiting_for_followers_and_the_first_record_waits(kafka: FakeTopics) -> None:
-    kafka.replicated_after = 5
-    log = acquire(kafka)
-    assert log.state.next_offset == 0, "nothing was read yet"
-    journal_of(log).begin([CHANGE])
-    assert kafka.replicated_after == 0
-    log.require_lock()
-
-
-def test_a_claim_that_is_lost_with_the_leader_is_made_again(kafka: FakeTopics) -> None:
-    kafka.is_leader_lost = True
-    log = acquire(kafka, pace=replace(QUICK, replicated_s=0.1))
-    assert kafka.topics[TOPIC].records == []
-    log.require_lock()
-    assert log.state.is_held_by(a_run("a"))
-
-
-def test_who_claims_a_new_topic_before_its_creator_has_the_lock(kafka: FakeTopics) -> None:
-    kafka.is_leader_lost = True
-    creator = acquire(kafka, "creator")
-    other = acquire(kafka, "other")
-    with pytest.raises(LockHeldError):
-        journal_of(creator).begin([CHANGE])
-    journal_of(other).begin([CHANGE])
 
 
 def test_a_living_holder_refuses_others(kafka: FakeTopics) -> None:
@@ -267,9 +235,9 @@ def test_many_records_are_split_into_requests_of_limited_size(kafka: FakeTopics)
     sizes: list[int] = []
     append: Callable[..., int] = kafka.append_records
 
-    def measured(leader: Address, partition: object, records: list[tuple[bytes, bytes]], *, acks: int) -> int:
+    def measured(leader: Address, partition: object, records: list[tuple[bytes, bytes]]) -> int:
         sizes.append(sum(len(value) for _key, value in records))
-        return append(leader, partition, records, acks=acks)
+        return append(leader, partition, records)
 
     kafka.append_records = measured  # type: ignore[method-assign,assignment]
     journal = journal_of(acquire(kafka))

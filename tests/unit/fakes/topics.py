@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import ACKS_ALL, Record, TopicRecords
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import Record, TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Cause,
@@ -47,10 +47,6 @@ class FakeTopics(Kafka):
         """The number of next responses that are lost after the request was executed."""
         self.are_shown = True
         """Whether brokers know the topics yet. With False, their metadata is old."""
-        self.replicated_after = 0
-        """This number of reads does not return records that only the leader acknowledged."""
-        self.is_leader_lost = False
-        """Records that only the leader acknowledged are lost with it."""
         self.sent: list[str] = []
         self._number = 0
         self._lock = threading.RLock()
@@ -75,16 +71,13 @@ class FakeTopics(Kafka):
             del self.topics[name]
             self._end("DeleteTopics")
 
-    def append_records(
-        self, _leader: Address, partition: TopicPartition, records: Sequence[Record], *, acks: int = ACKS_ALL
-    ) -> int:
+    def append_records(self, _leader: Address, partition: TopicPartition, records: Sequence[Record]) -> int:
         with self._lock:
             self._begin("Produce")
             if partition.topic not in self.topics or not self.are_shown:
                 raise error_codes.request_refused_error("Produce", error_codes.UNKNOWN_TOPIC_OR_PARTITION)
             log = self.topics[partition.topic].records
-            if acks == ACKS_ALL or not self.is_leader_lost:
-                log += records
+            log += records
             self._end("Produce")
             return len(log) - len(records)
 
@@ -93,9 +86,6 @@ class FakeTopics(Kafka):
             self._begin("Fetch")
             for topic in self.topics.values():
                 if topic.topic_id == topic_id and self.are_shown:
-                    if self.replicated_after > 0:
-                        self.replicated_after -= 1
-                        return TopicRecords((), 0)
                     found = [*enumerate(topic.records)][offset:]
                     return TopicRecords(tuple(found), len(topic.records))
             raise error_codes.request_refused_error("Fetch", error_codes.UNKNOWN_TOPIC_ID)
