@@ -313,11 +313,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes, total_loss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
-    DONE_OR_FORESEEN,
-    outcomes_of_plan,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcomes_of_plan
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import PlanForm
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import POLICY
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WAITING

@@ -229,7 +229,7 @@ summary:
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -254,25 +254,24 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
     select_most_important,
     to_json_types,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
     CHOSEN,
     REPORT,
     read_wanted,
     refuse_existing_output,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     DONE_OR_FORESEEN,
-    REPORT_FILE,
-    Outcome,
-    outcome_of_left_alone,
-    prepare_report,
+    LeftAlone,
+    Status,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
     describe_advice,
     find_start_order,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 
 ARGUMENTS = (
     CONNECTION
@@ -314,9 +313,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         quorum_seen = kafka.seen_leader()
         pending = JournalReader(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
     unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
-    outcomes = [outcome_of_left_alone(each) for each in found.left_alone]
+    outcomes, groups = _outcomes_of(found.left_alone)
     advice = find_start_order(found.without_leader, found.brokers)
-    if not found.offline and not unfinished:
+    if params["report_file"] is not None and not found.offline and not unfinished:
+        from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
+            REPORT_FILE,
+            prepare_report,
+        )
+
         document_at = prepare_report(
             mode=RunMode.CHECK, cluster_id=found.cluster_id, brokers=found.brokers, outcomes=outcomes
         )
@@ -327,10 +331,24 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "brokers": to_json_types(found.brokers),
         "quorum_seen": to_json_types(quorum_seen),
         **bounded(found.offline, outcomes, unfinished, params["max_rows"]),
-        "groups": to_json_types([each.group for each in group_outcomes(outcomes)]),
+        "groups": groups,
         "start_order": [{**to_json_types(each), "explanation": describe_advice(each)} for each in advice],
         "summary": {"offline": len(found.offline), **count_by_status((each.status for each in outcomes), Status)},
     }
+
+
+def _outcomes_of(partitions: Sequence[LeftAlone]) -> tuple[list[Outcome], list[Any]]:
+    """Return the outcomes of partitions that are left alone, and their groups.
+
+    Without any, nothing is imported for them: that takes longer than the survey of a healthy cluster.
+    """
+    if not partitions:
+        return [], []
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcome_of_left_alone
+
+    outcomes = [outcome_of_left_alone(each) for each in partitions]
+    return outcomes, to_json_types([each.group for each in group_outcomes(outcomes)])
 
 
 def bounded(

@@ -171,10 +171,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather
     read_gathering_options,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
-    DONE_OR_FORESEEN,
-    outcome_of_left_alone,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcome_of_left_alone
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
 

@@ -18,8 +18,8 @@ from .._module.run import describe_row, list_lines, partition_results, to_json_t
 from .aftermath import limit_findings
 from .election import ElectionReport
 from .groups import group_outcomes, total_loss
-from .outcome import DONE, DONE_OR_FORESEEN, AftermathFinding, Outcome
-from .plan import Status
+from .outcome import AftermathFinding, Outcome
+from .plan import DONE, DONE_OR_FORESEEN, Status
 
 
 @dataclass(frozen=True, slots=True)

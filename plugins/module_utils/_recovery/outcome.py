@@ -36,6 +36,7 @@ from .._model.run import RunMode, count_by_status
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLosses
 from .plan import (
+    DONE,
     Dropped,
     Elr,
     Isr,
@@ -45,12 +46,6 @@ from .plan import (
     PlannedElection,
     Status,
 )
-
-DONE = frozenset({Status.RECOVERED, Status.ALREADY_ONLINE})
-"""A run succeeds if every partition ended in one of these statuses."""
-
-DONE_OR_FORESEEN = DONE | {Status.WOULD_RECOVER}
-"""The same in check mode, and in a plan."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,13 @@ class Status(StrEnum):
     """The state could not be found out: no such partition, not authorized, or no answer."""
 
 
+DONE = frozenset({Status.RECOVERED, Status.ALREADY_ONLINE})
+"""A run succeeds if every partition ended in one of these statuses."""
+
+DONE_OR_FORESEEN = DONE | {Status.WOULD_RECOVER}
+"""The same in check mode, and in a plan."""
+
+
 class ElectionType(StrEnum):
     """Kafka's types of elections (org.apache.kafka.common.ElectionType)."""
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import select_most_important
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import DONE_OR_FORESEEN, Outcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, Status
 
 
 @given(st.lists(st.sampled_from(Status), max_size=20), st.integers(0, 25))
