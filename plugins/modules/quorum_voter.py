@@ -175,8 +175,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
                 change, voters, notes = quorum_voters.change_under_lock(
                     quorum, home, membership, voter, verify_timeout_ms=params["verify_timeout_ms"]
                 )
-        except quorum_voters.VoterRefusedError as refusal:
-            return {"msg": str(refusal), "reasons": to_json_types(refusal.reasons)}
+        except quorum_voters.VoterRefusedError as error:
+            return {"msg": str(error), "reasons": to_json_types(error.reasons)}
     for each in notes:
         module.warn(each)
     return {

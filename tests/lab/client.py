@@ -177,8 +177,8 @@ class Client:
         def ask() -> list[tuple[int, int]]:
             try:
                 return [consumer.get_watermark_offsets(partition, self._timeout)]
-            except KafkaException as fault:
-                if fault.args[0].code() == KafkaError.NOT_LEADER_FOR_PARTITION:
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.NOT_LEADER_FOR_PARTITION:
                     return []
                 raise
 

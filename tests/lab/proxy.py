@@ -215,9 +215,9 @@ class _Connection:
     def _until_disconnected(self, direction: Callable[[socket.socket], None], broker: socket.socket) -> None:
         try:
             direction(broker)
-        except DisconnectError as fault:
+        except DisconnectError as error:
             with contextlib.suppress(OSError):
-                self._client.sendall(fault.last_bytes)
+                self._client.sendall(error.last_bytes)
         except OSError:
             pass  # one side has closed: close the other, too
         finally:

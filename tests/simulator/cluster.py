@@ -133,9 +133,9 @@ class SimulatedCluster:
                     answer = self._answer(broker, read_exactly(connection, size))
                     if answer is not None:
                         connection.sendall(answer)
-            except DisconnectError as fault:
+            except DisconnectError as error:
                 with contextlib.suppress(OSError):
-                    connection.sendall(fault.last_bytes)
+                    connection.sendall(error.last_bytes)
             except TimeoutError:
                 raise  # sockets have no timeout here: an action of a test's fault timed out
             except OSError:

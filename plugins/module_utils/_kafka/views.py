@@ -186,9 +186,9 @@ class Views:
                 return None, None, str(error)
             try:
                 state = quorum.quorum_state(answer)
-            except RequestRefusedError as refusal:
-                if refusal.code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
-                    return None, source, str(refusal)
+            except RequestRefusedError as error:
+                if error.code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
+                    return None, source, str(error)
                 # A broker without a controller to forward to may answer with an error: ask another broker.
                 avoid.add(source)
                 continue

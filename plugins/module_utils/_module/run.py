@@ -161,8 +161,8 @@ def call_all(*checks: Callable[[], Any]) -> list[Any]:
     for check in checks:
         try:
             values.append(check())
-        except KafkaOpsError as refusal:
-            refusals.append(refusal)
+        except KafkaOpsError as error:
+            refusals.append(error)
     if len(refusals) > 1:
         raise SeveralRefusalsError(refusals)
     if refusals:

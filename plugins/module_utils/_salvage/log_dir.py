@@ -129,8 +129,8 @@ class LockedLogDirs:
         for path in self._paths:
             try:
                 held.append(self._lock(path))
-            except LogDirError as refusal:
-                refusals.append(str(refusal))
+            except LogDirError as error:
+                refusals.append(str(error))
         if refusals:
             raise LogDirError("\n".join(refusals))
         return tuple(held)

@@ -38,8 +38,8 @@ def _together(*works: Callable[[], object]) -> list[LockHeldError]:
         barrier.wait()
         try:
             work()
-        except LockHeldError as refusal:
-            return refusal
+        except LockHeldError as error:
+            return error
         return None
 
     with ThreadPoolExecutor(len(works)) as threads:

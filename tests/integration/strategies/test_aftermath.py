@@ -112,8 +112,8 @@ def _has_committed(reader: Consumer) -> bool:
     """Retry while the coordinator of a group loads."""
     try:
         reader.commit(offsets=[TopicPartition("payments", 0, _READ)], asynchronous=False)
-    except KafkaException as fault:
-        if fault.args[0].code() not in _COORDINATOR_IS_COMING:
+    except KafkaException as error:
+        if error.args[0].code() not in _COORDINATOR_IS_COMING:
             raise
         return False
     return True
@@ -123,8 +123,8 @@ def _tells_its_commit(cluster: Cluster) -> bool:
     reader = Consumer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": _GROUP})
     try:
         (committed,) = reader.committed([TopicPartition("payments", 0)], 10)
-    except KafkaException as fault:
-        if fault.args[0].code() not in _COORDINATOR_IS_COMING:
+    except KafkaException as error:
+        if error.args[0].code() not in _COORDINATOR_IS_COMING:
             raise
         return False
     finally:

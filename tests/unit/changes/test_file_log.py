@@ -114,8 +114,8 @@ def test_a_damaged_complete_line_is_refused_with_its_number(
     journal_file(directory).write_bytes(content)
     try:
         found = read_pending(str(directory), CLUSTER)
-    except JournalError as fault:
-        assert f"is damaged in record {line}" in str(fault)  # noqa: PT017
+    except JournalError as error:
+        assert f"is damaged in record {line}" in str(error)  # noqa: PT017
         with pytest.raises(JournalError, match="damaged"), open_journal(str(directory), CLUSTER):
             pass
         assert journal_file(directory).read_bytes() == content
