@@ -56,10 +56,19 @@ class ModuleAction(ActionBase):
         """Return whether the module runs on this host as this user, and the task waits for it."""
         return not self._task.async_val and self._connection.transport == "local" and not self._play_context.become
 
+    def _is_installed(self, module_name: str, task_vars: dict[str, Any]) -> bool:
+        """Return whether the installed files are those that the module would be packed from, and its Python is ours."""
+        return (
+            _BuiltModule is not None
+            and module_name == self._task.action
+            and self.is_here
+            and not self._task.delegate_to
+            and not constants.DEFAULT_KEEP_REMOTE_FILES
+            and self._templar.template(task_vars.get("ansible_python_interpreter")) == sys.executable
+        )
+
     def _configure_module(self, module_name: str, module_args: dict[str, Any], task_vars: dict[str, Any]) -> Any:
-        if _BuiltModule is None or constants.DEFAULT_KEEP_REMOTE_FILES or not self.is_here or self._task.delegate_to:
-            return super()._configure_module(module_name, module_args, task_vars)
-        if self._templar.template(task_vars.get("ansible_python_interpreter")) != sys.executable:
+        if not self._is_installed(module_name, task_vars):
             return super()._configure_module(module_name, module_args, task_vars)
         name = module_name.rpartition(".")[2]
         encoder = get_module_encoder(_PROFILE, Direction.CONTROLLER_TO_MODULE)
