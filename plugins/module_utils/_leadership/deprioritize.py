@@ -11,7 +11,6 @@ remembered before the order is changed, and forgotten after it is restored.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -188,17 +187,18 @@ class _Run:
 
     def _wait_for_config(self, value: str | None, timeout_s: float) -> None:
         """Wait until the new value is seen. Brokers that do not know the config only show whether it is set."""
-        deadline = time.monotonic() + timeout_s
+        clock = self.kafka.clock
+        deadline = clock.monotonic() + timeout_s
         while True:
             entry = self.kafka.cluster_default(CONFIG_NAME)
             if _is_seen(entry, value):
                 return
-            if time.monotonic() >= deadline:
+            if clock.monotonic() >= deadline:
                 raise ConfigNotWrittenError(
                     f"{CONFIG_NAME}={value!r} was accepted, but was not seen within {timeout_s:g} s (found: {entry}). "
                     "No replica order was changed"
                 )
-            time.sleep(_LOOK_EVERY_S)
+            clock.sleep(_LOOK_EVERY_S)
 
 
 def _is_seen(entry: ConfigEntry | None, value: str | None) -> bool:

@@ -10,7 +10,6 @@ If the preferred replica is not in sync and another replica is, that one is put 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -144,7 +143,7 @@ class _Rounds:
             moves = moves | self._in_batches({each: moves[each] for each in _to_move(moves)})
             if self.batch.stop.is_set():
                 return moves
-            time.sleep(_PAUSE_S)
+            self.batch.writer.kafka.clock.sleep(_PAUSE_S)
             moves |= self._read_again(moves)
             if not _open_moves(moves):
                 return moves

@@ -14,7 +14,6 @@ continues from them.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -270,28 +269,28 @@ class MemoryTopic:
         return OwnTopics(self.kafka, self.addresses, self.addresses, self.topic, rights, _TIMEOUT_S)
 
     def _locate(self) -> OwnTopic | None:
-        deadline = time.monotonic() + _TIMEOUT_S
+        deadline = self.kafka.clock.monotonic() + _TIMEOUT_S
         while True:
             try:
                 found = self._own.locate()
             except TopicOfflineError as error:
-                if time.monotonic() >= deadline:
+                if self.kafka.clock.monotonic() >= deadline:
                     raise JournalError(f"{error}. It has the original orders, so nothing was changed") from None
             else:
                 return OwnTopic(self._own, found.topic_id, found.leader_id) if found is not None else None
-            time.sleep(_LOOK_EVERY_S)
+            self.kafka.clock.sleep(_LOOK_EVERY_S)
 
     def _create(self) -> OwnTopic:
         replicas = [*self.addresses][:_COPIES]
         # Then records are on two brokers also while one of three is down.
         config = {**_CONFIG, "min.insync.replicas": str(max(1, len(replicas) - 1))}
         created = self._own.create(replicas, config)
-        deadline = time.monotonic() + _TIMEOUT_S
-        while time.monotonic() < deadline:
+        deadline = self.kafka.clock.monotonic() + _TIMEOUT_S
+        while self.kafka.clock.monotonic() < deadline:
             # Brokers learn of a new topic late.
             if found := self._locate():
                 return found
-            time.sleep(_LOOK_EVERY_S)
+            self.kafka.clock.sleep(_LOOK_EVERY_S)
         raise JournalError(f"topic {self.topic} {'was created' if created else 'exists'}, but no broker shows it")
 
     def _read_memory(self, own: OwnTopic) -> Memory:

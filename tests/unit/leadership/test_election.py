@@ -125,11 +125,11 @@ def test_a_leader_that_cannot_be_moved_is_reported_after_all_attempts(bastion: B
 
 
 def test_a_leader_that_returns_after_each_election_is_reported(
-    bastion: Bastion, cluster: WellCluster, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    bastion: Bastion, cluster: WellCluster, clock: FakeClock
 ) -> None:
     """Another party moves it back."""
     del cluster.states[SECOND]
-    monkeypatch.setattr(clock, "sleep", lambda _seconds: cluster.change(FIRST, leader_id=1))
+    clock.sleep = lambda _seconds: cluster.change(FIRST, leader_id=1)  # type: ignore[method-assign]
     moves = bastion.move_leaders(away_from=[1]).moves
     assert (moves[FIRST].status, moves[FIRST].leader_after) == (MoveStatus.FAILED, 1)
     assert cluster.kinds() == ["elect"] * 3

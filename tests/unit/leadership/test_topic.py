@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, LockLostError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC, JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import new_holder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership import memory_homes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
     Memory,
@@ -31,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
     UnwritableTopicError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 from unit.fakes.clock import FakeClock
 from unit.fakes.journals import open_journal
@@ -43,9 +45,10 @@ NOT_ENOUGH_REPLICAS = 19
 
 
 @pytest.fixture
-def topics(monkeypatch: pytest.MonkeyPatch) -> FakeTopics:
-    monkeypatch.setattr(memory_homes, "time", FakeClock())
-    return FakeTopics()
+def topics() -> FakeTopics:
+    topics = FakeTopics()
+    topics.clock = FakeClock()
+    return topics
 
 
 @pytest.fixture
@@ -96,21 +99,18 @@ def test_a_topic_that_cannot_be_written_is_reported_before_anything_is_changed(
         MemoryTopic(topics, ADDRESSES, "t").open(journal)
 
 
-def test_a_run_that_has_lost_the_lock_writes_nothing_more(
-    topics: FakeTopics, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_has_lost_the_lock_writes_nothing_more(topics: FakeTopics) -> None:
+    lock = RunTopics(topics, ADDRESSES, ADDRESSES, RUN_TOPIC).acquire(new_holder(), NullProgress())
+    journal = Journal(lock, ())
     store = MemoryTopic(topics, ADDRESSES, "t").open(journal)
     written = len(topics.topics["t"].records)
-
-    def lost() -> None:
-        raise LockLostError("replaced")
-
-    monkeypatch.setattr(journal, "require_lock", lost)
+    del topics.topics[RUN_TOPIC]
     with pytest.raises(LockLostError):
         store.write(list_changes(MEMORY))
     with pytest.raises(LockLostError):
         MemoryTopic(topics, ADDRESSES, "t").open(journal)
     assert len(topics.topics["t"].records) == written
+    lock.close(is_settled=False)
 
 
 def _answer(bastion: Bastion, answer: dict[str, Setting] | int) -> MemoryTopic:
