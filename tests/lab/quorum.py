@@ -24,7 +24,6 @@ from lab.node import Controller
 from lab.proxy import ProxyListener
 from lab.request import Request
 
-_BETWEEN_FETCHES_S = 0.3
 # In Fetch's answer for one partition, versions 13 to 18, with its header: where the topics' count is, and the records.
 _TOPICS_AT = 15
 _RECORDS_AT = 68
@@ -50,12 +49,14 @@ class Starve(Fault):
     """Answer the Fetch requests of nodes without records: they stay connected, and their metadata does not advance."""
 
     node_ids: tuple[int, ...]
+    pause_s: float = 0.3
+    """The time before an answer is forwarded. The leader answers at once if a node lacks records."""
 
     def on_response(self, request: Request, payload: bytes) -> bytes | None:
         """Remove the records from answers to Fetch requests of these nodes, and forward everything else."""
         clients = {f"raft-client-{node_id}" for node_id in self.node_ids}
         if request.api_key == ApiKey.Fetch and request.client_id in clients:
-            time.sleep(_BETWEEN_FETCHES_S)  # the leader answers at once if a node lacks records
+            time.sleep(self.pause_s)
             return super().on_response(request, _without_records(payload))
         return super().on_response(request, payload)
 

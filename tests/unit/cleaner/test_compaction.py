@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import trends as compaction_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.trends import (
+    KEPT_LOOKS,
     LookError,
     look_table,
     read_looks,
@@ -90,12 +90,12 @@ def test_another_copy_that_shrank_before_this_one_does_not_count(spark: SparkSes
     assert not found[1]["others_shrank"]
 
 
-def test_only_the_newest_looks_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compaction_evidence, "KEPT_LOOKS", 2)
-    for number in (8, 9, 10):
+def test_only_the_newest_looks_are_kept(tmp_path: Path) -> None:
+    newest = range(9, 9 + KEPT_LOOKS)
+    for number in (7, 8, *newest):
         write_look(str(tmp_path), "c1", number, look_table(_look(number, (1, "a", number))))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["look-10.parquet", "look-9.parquet"]
-    assert [row["size_bytes"] for row in read_looks(str(tmp_path), "c1").to_pylist()] == [9, 10]
+    assert {path.name for path in tmp_path.iterdir()} == {f"look-{each}.parquet" for each in newest}
+    assert [row["size_bytes"] for row in read_looks(str(tmp_path), "c1").to_pylist()] == [*newest]
 
 
 def test_looks_are_read_back(tmp_path: Path) -> None:

@@ -13,17 +13,10 @@ import pytest
 from kafka.protocol.api_key import ApiKey
 from kafka.protocol.consumer import FetchResponse
 
-import lab.quorum
 from lab.quorum import Starve
 from lab.request import Request
 
 VERSIONS = pytest.mark.parametrize("version", [13, 17, 18])
-
-
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answer at once."""
-    monkeypatch.setattr(lab.quorum, "_BETWEEN_FETCHES_S", 0.0)
 
 
 def _answered(version: int, client_id: str, responses: list[Any]) -> tuple[bytes, bytes]:
@@ -32,7 +25,7 @@ def _answered(version: int, client_id: str, responses: list[Any]) -> tuple[bytes
     answer.with_header(correlation_id=9)
     frame = bytes(answer.encode(header=True, framed=True))
     request = Request(0.0, 101, ApiKey.Fetch, version, 9, client_id, b"")
-    got = Starve((102, 103)).on_response(request, frame[4:])
+    got = Starve((102, 103), pause_s=0.0).on_response(request, frame[4:])
     assert got is not None
     return frame, got
 

@@ -20,7 +20,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_cod
     CLUSTER_AUTHORIZATION_FAILED,
     request_refused_error,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
@@ -29,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observat
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import Membership, VoterChange
 from unit.fakes.clock import FakeClock
 from unit.fakes.journals import CLUSTER_ID, in_file, open_journal, read_pending
+from unit.fakes.topics import FakeTopics
 from unit.quorum.quorums import disk, down, follower, healthy, observed, state
 
 GIVEN = Voter(104, disk(104), (Endpoint("CONTROLLER", "given.invalid", 9093),))
@@ -68,12 +68,12 @@ def test_a_voter_that_does_not_catch_up_is_reported() -> None:
         quorum_voters.change_voters(quorum, CHANGE, verify_timeout_ms=1000, clock=FakeClock())
 
 
-def test_a_refused_request_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_change: VoterChange) -> None:
+def test_a_refused_request_is_not_waited_for() -> None:
+    def refuse() -> None:
         raise request_refused_error("AddRaftVoter", CLUSTER_AUTHORIZATION_FAILED)
 
     quorum, clock = FakeQuorumPort(observed(healthy())), FakeClock()
-    monkeypatch.setattr(quorum, "change", refuse)
+    quorum.meanwhile = refuse
     began = clock.now
     with pytest.raises(quorum_voters.VoterChangeError, match=r"after the refusal: .* needs ALTER on the cluster"):
         quorum_voters.change_voters(quorum, CHANGE, verify_timeout_ms=1000, clock=clock)
@@ -81,7 +81,7 @@ def test_a_refused_request_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def _under_lock(quorum: FakeQuorumPort, directory: Path) -> list[str]:
-    home = JournalHome(cast(Kafka, None), Cluster(CLUSTER_ID, ()), in_file(str(directory)))
+    home = JournalHome(FakeTopics(), Cluster(CLUSTER_ID, ()), in_file(str(directory)))
     change, voters, reported = quorum_voters.change_under_lock(
         quorum, home, Membership.ABSENT, Voter(103, None), verify_timeout_ms=1000
     )
@@ -96,9 +96,8 @@ def quorum() -> FakeQuorumPort:
 
 
 def test_a_change_holds_the_lock_and_is_in_the_journal_while_it_is_requested(
-    quorum: FakeQuorumPort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    quorum: FakeQuorumPort, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(JournalHome, "_refuse_two_journals", lambda _self: None)
     pending: list[Change] = []
 
     def meanwhile() -> None:
@@ -113,9 +112,8 @@ def test_a_change_holds_the_lock_and_is_in_the_journal_while_it_is_requested(
 
 
 def test_pending_changes_of_an_earlier_run_stay_in_the_journal_and_are_reported(
-    quorum: FakeQuorumPort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    quorum: FakeQuorumPort, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(JournalHome, "_refuse_two_journals", lambda _self: None)
     order = OrderChange("orders", 0, "EjRWeJq83vASNFZ4mrze8A", (1, 2, 3), (3, 1, 2))
     with open_journal(str(tmp_path)) as journal:
         journal.begin([order])
