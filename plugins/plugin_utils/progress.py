@@ -11,21 +11,29 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_READ_EVERY_S = 0.5
-_QUIET_AT_FIRST_S = 3.0
-"""Shorter work prints no progress."""
 _SAME_STEP_FACTOR = 5
 """An unchanged step is printed again after this many times the usual interval, to show that the run does not hang."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Times in seconds."""
+
+    between_lines_s: float
+    quiet_at_first_s: float = 3.0
+    """Shorter work prints no progress."""
+    read_every_s: float = 0.5
+
+
 @contextmanager
-def followed(path: Path, show: Callable[[str], None], seconds_between: float) -> Iterator[None]:
-    """Call ``show`` with a line for the newest step, at most every ``seconds_between``."""
+def followed(path: Path, show: Callable[[str], None], pace: Pace) -> Iterator[None]:
+    """Call ``show`` with a line for the newest step, at this pace."""
     is_done = threading.Event()
-    follower = threading.Thread(target=_follow, args=(path, show, seconds_between, is_done), daemon=True)
+    follower = threading.Thread(target=_follow, args=(path, show, pace, is_done), daemon=True)
     follower.start()
     try:
         yield
@@ -34,18 +42,18 @@ def followed(path: Path, show: Callable[[str], None], seconds_between: float) ->
         follower.join()
 
 
-def _follow(path: Path, show: Callable[[str], None], seconds_between: float, is_done: threading.Event) -> None:
+def _follow(path: Path, show: Callable[[str], None], pace: Pace, is_done: threading.Event) -> None:
     began = time.monotonic()
-    next_at, again_at = began + _QUIET_AT_FIRST_S, 0.0
+    next_at, again_at = began + pace.quiet_at_first_s, 0.0
     shown: dict[str, Any] = {}
     rate = Rate()
-    while not is_done.wait(_READ_EVERY_S):
+    while not is_done.wait(pace.read_every_s):
         now, step = time.monotonic(), newest(path)
         left = rate.seconds_left(step, now)
         if not step or now < (again_at if step == shown else next_at):
             continue
         show(f"{now - began:4.0f} s: {'still ' if step == shown else ''}{in_words(step, left)}")
-        next_at, again_at = now + seconds_between, now + _SAME_STEP_FACTOR * seconds_between
+        next_at, again_at = now + pace.between_lines_s, now + _SAME_STEP_FACTOR * pace.between_lines_s
         shown = step
 
 

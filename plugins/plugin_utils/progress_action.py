@@ -16,7 +16,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from .installed_module import installed_module, program
-from .progress import followed
+from .progress import Pace, followed
 from .terminal import is_terminal
 
 try:
@@ -29,8 +29,8 @@ display = Display()
 
 _PROFILE = "legacy"
 """The format of arguments and results between Ansible and a module that is not packed."""
-_SECONDS_BETWEEN = 2.0
-_SECONDS_BETWEEN_IN_A_LOG = 10.0
+_IN_A_TERMINAL = Pace(between_lines_s=2.0)
+_IN_A_LOG = Pace(between_lines_s=10.0)
 
 
 class ModuleAction(ActionBase):
@@ -87,8 +87,8 @@ class ProgressAction(ModuleAction):
     def results(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         if not self.is_here:
             return super().results(arguments, task_vars)
-        between = _SECONDS_BETWEEN if is_terminal() else _SECONDS_BETWEEN_IN_A_LOG
+        pace = _IN_A_TERMINAL if is_terminal() else _IN_A_LOG
         with tempfile.TemporaryDirectory(prefix="kafkaops-progress-") as directory:
             path = Path(arguments.setdefault("progress_file", str(Path(directory) / "progress")))
-            with followed(path, display.display, between):
+            with followed(path, display.display, pace):
                 return super().results(arguments, task_vars)

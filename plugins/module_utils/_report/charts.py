@@ -30,7 +30,7 @@ with suppress(ImportError):
     import vl_convert
 
 
-MAX_PICTURES = 50
+_MAX_PICTURES = 50
 _MOST_SAVED = 3
 HATCH = "hatch"
 """Id of the SVG pattern for unknown offsets. The page defines it."""
@@ -71,10 +71,10 @@ def draw_logs(
     )
     drawn = 0
     for place, outcomes in enumerate(groups):
-        share = max(1, (MAX_PICTURES - drawn) // (len(groups) - place))
+        share = max(1, (_MAX_PICTURES - drawn) // (len(groups) - place))
         for outcome in sorted(outcomes, key=_least_known_loss, reverse=True)[:share]:
             logs = compute_extents(outcome, salvages.get(outcome.topic_partition, ()))
-            if logs is None or drawn >= MAX_PICTURES:
+            if logs is None or drawn >= _MAX_PICTURES:
                 break
             drawn += 1
             title = f"{outcome.topic}-{outcome.partition}"
