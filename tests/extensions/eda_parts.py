@@ -67,12 +67,19 @@ class Rulebook:
         address: where its webhook listens.
         variables: instead of the example's.
         window: instead of the shipped one; then the rulebook is a copy.
+        token: the token of the webhook, which it gets in its environment.
     """
 
     def __init__(
-        self, directory: Path, address: str, variables: Mapping[str, object] | None = None, window: str = WINDOW
+        self,
+        directory: Path,
+        address: str,
+        variables: Mapping[str, object] | None = None,
+        window: str = WINDOW,
+        token: str = TOKEN,
     ) -> None:
         self.address = address
+        self._token = token
         self.log = directory / "ansible-rulebook.log"
         self.clusters = directory / "clusters"
         self.reports = directory / "reports"
@@ -105,7 +112,7 @@ class Rulebook:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "ANSIBLE_COLLECTIONS_PATH": str(PROJECT / ".venv" / "collections"),
             "ANSIBLE_NOCOLOR": "1",
-            "KAFKA_RECOVERY_TOKEN": TOKEN,
+            "KAFKA_RECOVERY_TOKEN": self._token,
             "LC_ALL": "C.UTF-8",
         }
         self._process = process.spawn(command, self.log, environment)

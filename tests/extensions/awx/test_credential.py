@@ -45,15 +45,17 @@ def injected(
     from awx_plugins.interfaces import _temporary_private_credential_api as credentials  # noqa: PLC0415
     from awx_plugins.interfaces import _temporary_private_inject_api as injector  # noqa: PLC0415
 
-    # The files are used here, not in a container.
-    monkeypatch.setattr(container, "CONTAINER_ROOT", str(private))
     (private / "env").mkdir(parents=True)
     (kind,) = data()["controller_credential_types"]
     stored = SimpleNamespace(inputs=kind["inputs"], injectors=kind["injectors"], managed=False, custom_injectors=None)
     arguments: list[str] = []
     shown: dict[str, str] = {}
     injector.inject_credential(stored, credentials.Credential(inputs), {}, shown, arguments, str(private))
-    return arguments, shown
+    # The files are used here, and not in a container in which they have other paths.
+    env, mounted = private / "env", f"{container.CONTAINER_ROOT}/env/"
+    for file in env.iterdir():
+        file.write_text(file.read_text(encoding="utf-8").replace(mounted, f"{env}/"), encoding="utf-8")
+    return [each.replace(mounted, f"{env}/") for each in arguments], shown
 
 
 @pytest.fixture(scope="module")

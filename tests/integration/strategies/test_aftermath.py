@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import groups
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import CommittedOffsets
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model import partition as model
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import find_aftermath
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import AftermathKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
@@ -34,9 +38,17 @@ _COORDINATOR_IS_COMING = {
 _LONGER_THAN_THE_TEST_MS = 600_000
 
 
-def test_what_is_flagged_before_and_left_behind_after(
-    cluster: Cluster, on_call: OnCall, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class KafkaOfManyPartitions(Kafka):
+    """Asks as if more partitions were recovered than one request for a group names."""
+
+    def committed_offsets(
+        self, coordinator: Address, names: Sequence[str], partitions: Collection[model.TopicPartition]
+    ) -> dict[str, CommittedOffsets]:
+        others = (model.TopicPartition("none", number) for number in range(1000))
+        return super().committed_offsets(coordinator, names, [*partitions, *others])
+
+
+def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call: OnCall) -> None:
     dead = _lose_a_marker(cluster)
     topics = ("payments", *_INTERNAL)
     found = on_call.look(*topics)
@@ -65,10 +77,8 @@ def test_what_is_flagged_before_and_left_behind_after(
     assert f"replica {dead} did not answer" in reported[AftermathKind.WILL_TRUNCATE]
     assert AftermathKind.NOT_KNOWN not in {each.kind for each in findings}
 
-    # As if more partitions were recovered than one request for a group names.
-    monkeypatch.setattr(groups, "_MAX_NAMED_PARTITIONS", 0)
     with Wire(on_call.settings) as wire:
-        again = find_aftermath(Kafka(wire), outcomes)
+        again = find_aftermath(KafkaOfManyPartitions(wire), outcomes)
     assert [each for each in again if each.kind is AftermathKind.COMMITTED_BEYOND_END] == [
         each for each in findings if each.kind is AftermathKind.COMMITTED_BEYOND_END
     ]
