@@ -129,7 +129,13 @@ def test_a_leader_that_returns_after_each_election_is_reported(
 ) -> None:
     """Another party moves it back."""
     del cluster.states[SECOND]
-    clock.sleep = lambda _seconds: cluster.change(FIRST, leader_id=1)  # type: ignore[method-assign]
+    sleep = clock.sleep
+
+    def move_back(seconds: float) -> None:
+        sleep(seconds)
+        cluster.change(FIRST, leader_id=1)
+
+    clock.sleep = move_back  # type: ignore[method-assign]
     moves = bastion.move_leaders(away_from=[1]).moves
     assert (moves[FIRST].status, moves[FIRST].leader_after) == (MoveStatus.FAILED, 1)
     assert cluster.kinds() == ["elect"] * 3
