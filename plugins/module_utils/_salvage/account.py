@@ -163,7 +163,7 @@ def build_account_result(accounts: Accounts, max_rows: int) -> dict[str, Any]:
 def describe_still_lost(total: Total) -> str:
     """Say in one sentence what is still lost."""
     if not total.still_lost and not total.unknown:
-        return "Nothing that was found anywhere is still lost."
+        return "No record that was found on another replica or disk is still lost."
     of = "the partition" if total.partitions == 1 else f"{total.unknown:,} of {total.partitions:,} partitions"
     known = [f"{'at least ' if total.unknown else ''}{total.still_lost:,}"] if total.still_lost else []
     text = f"Still lost: {'; '.join([*known, *([f'unknown for {of}'] if total.unknown else [])])}."

@@ -67,4 +67,4 @@ def test_the_sum_names_unknown_partitions() -> None:
     assert describe_still_lost(sum_balances(rows)) == (
         "Still lost: at least 250; unknown for 1 of 2 partitions. Of these, 200 are saved and can be given back."
     )
-    assert describe_still_lost(sum_balances([])) == "Nothing that was found anywhere is still lost."
+    assert describe_still_lost(sum_balances([])) == "No record that was found on another replica or disk is still lost."
