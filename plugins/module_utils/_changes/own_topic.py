@@ -26,6 +26,9 @@ from .record import JournalError
 BYTES_PER_REQUEST = 1_000_000
 """The size of a request before compression. The default of max.message.bytes is 1,048,588."""
 _PAUSE_S = 0.1
+_FOLLOWER_PAUSE_S = 0.01
+_FOLLOWER_TIMEOUT_S = 5.0
+"""A follower that has to wait for replica.fetch.backoff.ms is in sync before that. One that hangs is not."""
 _DELETED_AFTER_S = 1.0
 """A topic counts as deleted if it is missing for this time: brokers learn of a new topic late."""
 _MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
@@ -134,6 +137,31 @@ class OwnTopic:
         """
         for batch in _split(records):
             self._ask(lambda leader, some=batch: self._topics.kafka.append_records(leader, self._partition, some))  # type: ignore[misc]
+
+    def add_followers(self, replicas: Sequence[int]) -> bool:
+        """Set the topic's replicas, leader first, and wait until a follower is in sync. Return False if that fails."""
+        deadline = time.monotonic() + min(_FOLLOWER_TIMEOUT_S, self._topics.timeout_s)
+        for address in self._topics.living.values():
+            try:
+                self._topics.kafka.set_replicas(address, self._partition.topic, replicas)
+            except RequestRefusedError as error:
+                if not error.is_transient and not error.is_outcome_unknown:
+                    return False
+            except BrokerCallError:
+                continue
+            else:
+                break
+        while time.monotonic() < deadline:
+            try:
+                found = self._topics.locate()
+            except TopicUnavailableError:
+                return False
+            except (NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
+                found = None
+            if found is not None and found.topic_id == self.topic_id and len(found.isr) > 1:
+                return True
+            time.sleep(_FOLLOWER_PAUSE_S)
+        return False
 
     def delete(self) -> str:
         """Delete the topic, and return why it is not deleted; empty if it is."""

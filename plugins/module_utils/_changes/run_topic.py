@@ -131,14 +131,44 @@ class RunTopics:
     def create(self, holder: Holder) -> TopicLog | None:
         """Create the topic and return its log; None if it exists already.
 
+        Its leader is created first, and its followers are added. Followers of a new topic often fetch before the leader
+        knows the topic, and then wait for a second (replica.fetch.backoff.ms). Followers that are added later do not.
+        If they cannot be added (no ALTER on the cluster, or a policy that requires replicas), all are created at once.
+
         Raises TopicUnavailableError or JournalError.
         """
-        created = self._own.create([*self.living][:MOST_REPLICAS], CONFIG)
-        return TopicLog(self, created, holder) if created is not None else None
+        replicas = [*self.living][:MOST_REPLICAS]
+        created = self._create_leader_first(replicas, holder) if len(replicas) > 1 else None
+        if created is not None:
+            return created
+        own = self._own.create(replicas, CONFIG)
+        return TopicLog(self, own, holder) if own is not None else None
+
+    def _create_leader_first(self, replicas: Sequence[int], holder: Holder) -> TopicLog | None:
+        """Create the topic on the first replica and add the others. Return None if there is no new topic."""
+        try:
+            own = self._own.create(replicas[:1], CONFIG)
+        except TopicUnavailableError:
+            return None
+        if own is None or own.add_followers(replicas):
+            return TopicLog(self, own, holder) if own is not None else None
+        if problem := own.delete():
+            raise TopicUnavailableError(
+                f"{own.name} was created with one replica, more could not be added, and it could not be deleted: "
+                f"{problem}. Delete it"
+            )
+        return None
 
     def _existing(self, holder: Holder | None) -> TopicLog | None:
         found = self._own.locate()
-        return self.log_of(found.topic_id, found.leader_id, holder) if found else None
+        if found is None:
+            return None
+        own = OwnTopic(self._own, found.topic_id, found.leader_id)
+        followers = [each for each in self.living if each != found.leader_id][: MOST_REPLICAS - 1]
+        if holder is not None and len(found.replicas) == 1 and followers:
+            # The run that created it died before it added the followers, or no other broker was live.
+            own.add_followers([found.leader_id, *followers])
+        return TopicLog(self, own, holder)
 
 
 class TopicLog:

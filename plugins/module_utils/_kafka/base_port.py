@@ -102,6 +102,10 @@ class BaseKafka:
         """Create a topic whose replicas the controller places, and return its id (CreateTopics)."""
         return topics.create_spread_topic(self.wire, address, topic)
 
+    def set_replicas(self, address: Address, name: str, replicas: Sequence[int]) -> None:
+        """Request these replicas for partition 0 of a topic (AlterPartitionReassignments)."""
+        topics.set_replicas(self.wire, address, name, replicas)
+
     def delete_topic(self, address: Address, topic_id: str) -> None:
         """Delete the topic of this id (DeleteTopics)."""
         topics.delete_topic(self.wire, address, topic_id)

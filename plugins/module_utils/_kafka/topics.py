@@ -4,6 +4,8 @@
 
 """Create, delete, write and read our own topics (CreateTopics 19, DeleteTopics 20, Produce 0, Fetch 1).
 
+Replicas are added by AlterPartitionReassignments 45.
+
 Deletes and reads use the topic id, so that they never affect a later topic of the same name.
 """
 
@@ -23,7 +25,7 @@ from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.errors import CorruptRecordError
-    from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
+    from kafka.protocol.admin import AlterPartitionReassignmentsRequest, CreateTopicsRequest, DeleteTopicsRequest
     from kafka.protocol.producer import ProduceRequest
     from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 
@@ -123,6 +125,29 @@ def _create(
     if answer.error_code:
         raise error_codes.request_refused_error("CreateTopics", answer.error_code, answer.error_message)
     return answer
+
+
+def set_replicas(wire: Wire, address: Address, name: str, replicas: Sequence[int]) -> None:
+    """Request these replicas for partition 0 of a topic. The leader stays the leader.
+
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
+    """
+    message = AlterPartitionReassignmentsRequest
+    topic = message.ReassignableTopic
+    request = message(
+        timeout_ms=wire.settings.request_timeout_ms,
+        topics=[
+            topic(name=name, partitions=[topic.ReassignablePartition(partition_index=0, replicas=[*replicas])]),
+        ],
+    )
+    response = wire.call(address, request)
+    refused = "AlterPartitionReassignments"
+    if response.error_code:
+        raise error_codes.request_refused_error(refused, response.error_code, response.error_message)
+    (answered,) = _exactly_one(response.responses, address, refused)
+    (answer,) = _exactly_one(answered.partitions, address, refused)
+    if answer.error_code:
+        raise error_codes.request_refused_error(refused, answer.error_code, answer.error_message)
 
 
 def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:

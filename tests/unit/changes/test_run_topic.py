@@ -28,7 +28,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_top
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from unit.fakes.topics import DELETION_DISABLED, TOPIC_AUTHORIZATION_FAILED, FakeTopics
+from unit.fakes.topics import (
+    CLUSTER_AUTHORIZATION_FAILED,
+    DELETION_DISABLED,
+    TOPIC_AUTHORIZATION_FAILED,
+    FakeTopics,
+)
 
 TOPIC = "_kafkaops_run"
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2)}
@@ -76,6 +81,44 @@ def test_a_lost_response_changes_nothing(kafka: FakeTopics, request_name: str) -
     assert kafka.topics == {}
 
 
+def test_followers_are_added_to_a_leader_that_knows_the_topic(kafka: FakeTopics) -> None:
+    acquire(kafka).require_lock()
+    assert kafka.sent[:2] == ["CreateTopics", "AlterPartitionReassignments"]
+    assert kafka.topics[TOPIC].replicas == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "refuse",
+    [
+        lambda kafka: kafka.errors.update({"AlterPartitionReassignments": CLUSTER_AUTHORIZATION_FAILED}),
+        lambda kafka: setattr(kafka, "policy_min_replicas", 2),
+    ],
+    ids=["no ALTER on the cluster", "a policy for new topics"],
+)
+def test_if_followers_cannot_be_added_all_replicas_are_created_at_once(
+    kafka: FakeTopics, refuse: Callable[[FakeTopics], None]
+) -> None:
+    refuse(kafka)
+    acquire(kafka).require_lock()
+    assert kafka.topics[TOPIC].replicas == (1, 2)
+
+
+def test_a_topic_that_can_neither_get_followers_nor_be_deleted_is_refused(kafka: FakeTopics) -> None:
+    """Its records would be on one broker only."""
+    kafka.errors = {
+        "AlterPartitionReassignments": CLUSTER_AUTHORIZATION_FAILED,
+        "DeleteTopics": DELETION_DISABLED,
+    }
+    with pytest.raises(TopicUnavailableError, match="created with one replica"):
+        acquire(kafka)
+
+
+def test_a_topic_whose_creator_died_before_it_added_followers_gets_them(kafka: FakeTopics) -> None:
+    kafka.create_topic(ADDRESSES[1], TOPIC, [2], {})
+    acquire(kafka).require_lock()
+    assert kafka.topics[TOPIC].replicas == (2, 1)
+
+
 def test_a_topic_that_brokers_show_late_is_waited_for(kafka: FakeTopics) -> None:
     kafka.are_shown = False
     Timer(1.2, lambda: setattr(kafka, "are_shown", True)).start()
@@ -86,7 +129,7 @@ def test_a_topic_that_brokers_show_late_is_waited_for(kafka: FakeTopics) -> None
 def test_a_topic_that_no_broker_shows_is_named(kafka: FakeTopics) -> None:
     kafka.are_shown = False
     with pytest.raises(JournalError, match="no broker has shown it"):
-        acquire(kafka, pace=replace(QUICK, timeout_s=1.5))
+        acquire(kafka, pace=replace(QUICK, timeout_s=1.5, silence_s=2.0))
 
 
 def test_a_record_that_arrives_late_has_no_effect(kafka: FakeTopics) -> None:

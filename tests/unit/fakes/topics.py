@@ -25,7 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 
-DELETION_DISABLED, TOPIC_AUTHORIZATION_FAILED = 73, 29
+CLUSTER_AUTHORIZATION_FAILED, DELETION_DISABLED, POLICY_VIOLATION, TOPIC_AUTHORIZATION_FAILED = 31, 73, 44, 29
 
 
 @dataclass
@@ -47,6 +47,8 @@ class FakeTopics(Kafka):
         """The number of next responses that are lost after the request was executed."""
         self.are_shown = True
         """Whether brokers know the topics yet. With False, their metadata is old."""
+        self.policy_min_replicas = 1
+        """What the controller's policy for new topics requires (create.topic.policy.class.name)."""
         self.sent: list[str] = []
         self._number = 0
         self._lock = threading.RLock()
@@ -54,6 +56,8 @@ class FakeTopics(Kafka):
     def create_topic(self, _address: Address, name: str, replicas: Sequence[int], _config: Mapping[str, str]) -> str:
         with self._lock:
             self._begin("CreateTopics")
+            if len(replicas) < self.policy_min_replicas:
+                raise error_codes.request_refused_error("CreateTopics", POLICY_VIOLATION)
             if name in self.topics:
                 raise error_codes.request_refused_error("CreateTopics", error_codes.TOPIC_ALREADY_EXISTS)
             self._number += 1
@@ -61,6 +65,12 @@ class FakeTopics(Kafka):
             self.topics[name] = _Topic(topic_id, tuple(replicas))
             self._end("CreateTopics")
             return topic_id
+
+    def set_replicas(self, _address: Address, name: str, replicas: Sequence[int]) -> None:
+        with self._lock:
+            self._begin("AlterPartitionReassignments")
+            self.topics[name].replicas = tuple(replicas)
+            self._end("AlterPartitionReassignments")
 
     def delete_topic(self, _address: Address, topic_id: str) -> None:
         with self._lock:
