@@ -25,7 +25,7 @@ from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefuse
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
-from .._model.run import NullProgress, Progress
+from .._model.run import NullProgress, Progress, growing_pauses
 from .file_log import FileLog, file_lock
 from .journal import Journal, pending_changes
 from .journal_reader import Home, JournalOptions, JournalReader, holder_notes
@@ -41,7 +41,6 @@ _MOUNT_POINT = 4
 """Of a line of /proc/self/mountinfo (proc(5))."""
 _PROBE_S = 10.0
 _LEADER_S = 15.0
-_LOOK_EVERY_S = 0.1
 
 
 class JournalLostError(JournalError):
@@ -203,6 +202,7 @@ def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[
 def _has_leader(kafka: Kafka, partition: TopicPartition) -> bool:
     """Wait until the partition has a leader, and return whether it has one."""
     deadline = time.monotonic() + _LEADER_S
+    pauses = growing_pauses()
     while True:
         with suppress(NoBrokerAnswersError, BrokerCallError):
             seen = kafka.read_partition_states([partition]).states.get(partition)
@@ -210,7 +210,7 @@ def _has_leader(kafka: Kafka, partition: TopicPartition) -> bool:
                 return True
         if time.monotonic() >= deadline:
             return False
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(next(pauses))
 
 
 def require_durable_directory(options: JournalOptions, why: str) -> None:

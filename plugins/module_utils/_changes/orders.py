@@ -22,10 +22,10 @@ from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.settings import Address
 from .._model.partition import Cause, PartitionState, TopicPartition
+from .._model.run import growing_pauses
 from .journal import Journal
 from .record import JournalError, partition_subject
 
-_LOOK_EVERY_S = 0.1
 _PAUSE_S = 0.5
 """The pause before another attempt: a failover of the controller takes seconds."""
 _FORWARDED_FOR_S = 60.0
@@ -130,6 +130,7 @@ def wait_for_states(
     clock = writer.kafka.clock
     deadline = clock.monotonic() + writer.verify_timeout_s
     seen: dict[TopicPartition, PartitionState] = {}
+    pauses = growing_pauses()
     while True:
         try:
             seen = read_states(writer.kafka, partitions)
@@ -140,7 +141,7 @@ def wait_for_states(
                 return seen
         if clock.monotonic() >= deadline:
             return seen
-        clock.sleep(_LOOK_EVERY_S)
+        clock.sleep(next(pauses))
 
 
 def read_with_retries(writer: Writer, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:

@@ -20,13 +20,12 @@ from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefuse
 from .._kafka.settings import Address
 from .._kafka.topics import Record, TopicRecords
 from .._model.partition import PartitionState, TopicPartition
+from .._model.run import growing_pauses
 from .journal import LockLostError
 from .record import JournalError
 
 BYTES_PER_REQUEST = 1_000_000
 """The size of a request before compression. The default of max.message.bytes is 1,048,588."""
-_PAUSE_S = 0.1
-_FOLLOWER_PAUSE_S = 0.01
 _FOLLOWER_TIMEOUT_S = 5.0
 """A follower that has to wait for replica.fetch.backoff.ms is in sync before that. One that hangs is not."""
 _DELETED_AFTER_S = 1.0
@@ -151,6 +150,7 @@ class OwnTopic:
                 continue
             else:
                 break
+        pauses = growing_pauses()
         while time.monotonic() < deadline:
             try:
                 found = self._topics.locate()
@@ -160,7 +160,7 @@ class OwnTopic:
                 found = None
             if found is not None and found.topic_id == self.topic_id and len(found.isr) > 1:
                 return True
-            time.sleep(_FOLLOWER_PAUSE_S)
+            time.sleep(next(pauses))
         return False
 
     def delete(self) -> str:
@@ -185,6 +185,7 @@ class OwnTopic:
         """Send a request to the leader, and again to the new leader if the leader has moved."""
         started = time.monotonic()
         missing_since: float | None = None
+        pauses = growing_pauses()
         while True:
             try:
                 if self._leader_id in self._topics.addresses:
@@ -207,7 +208,7 @@ class OwnTopic:
                     raise LockLostError(f"{self.name} (id {self.topic_id}) was deleted")
             if now - started >= self._topics.timeout_s:
                 raise JournalError(f"{self.name} does not answer: {problem}")
-            time.sleep(_PAUSE_S)
+            time.sleep(next(pauses))
 
     def _update_leader(self) -> bool:
         """Look up the leader. Return False if there is no topic of this id."""

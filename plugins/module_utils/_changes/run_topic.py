@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import NoBrokerAnswersError
 from .._kafka.settings import Address
-from .._model.run import Progress
+from .._model.run import Progress, growing_pauses
 from .journal import LockLostError
 from .own_topic import OwnTopic, OwnTopics, TopicUnavailableError
 from .record import Entry, JournalError
@@ -42,7 +42,6 @@ CONFIG = {
 }
 _RIGHTS = "CREATE, DESCRIBE, READ, WRITE and DELETE"
 _LOOK_EVERY_S = 0.25
-_PAUSE_S = 0.1
 
 
 class LockHeldError(JournalError):
@@ -109,6 +108,7 @@ class RunTopics:
         """
         limit_s = self.pace.timeout_s + self.pace.silence_s
         deadline = time.monotonic() + limit_s
+        pauses = growing_pauses()
         while True:
             created = self.create(holder)
             log = created or self._existing(holder)
@@ -126,7 +126,7 @@ class RunTopics:
                     if log is None
                     else f"topic {self.topic} was deleted again and again by other runs: run again"
                 )
-            time.sleep(_PAUSE_S)
+            time.sleep(next(pauses))
 
     def create(self, holder: Holder) -> TopicLog | None:
         """Create the topic and return its log; None if it exists already.

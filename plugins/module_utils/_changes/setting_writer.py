@@ -17,7 +17,7 @@ from .._kafka.configs import BROKER, TOPIC
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.run import KafkaOpsError
+from .._model.run import KafkaOpsError, growing_pauses
 from .._model.setting import Setting, same_value
 from .journal import Journal
 from .orders import NoteLateRequests, note_lost_response
@@ -25,7 +25,6 @@ from .record import Change, JournalError, ReplicaChange, SettingChange, Undoing,
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
 THROTTLED_REPLICAS = "follower.replication.throttled.replicas"
-_LOOK_EVERY_S = 0.1
 _PAUSE_S = 0.5
 _TOPIC = "topic"
 _KINDS = {"broker": BROKER, _TOPIC: TOPIC}
@@ -133,6 +132,7 @@ class SettingWriter:
     def _wait_for_edits(self, address: Address, broker_id: int, edits: Mapping[str, str | None]) -> str:
         """Wait until the settings have these values. At the timeout, return those that differ; empty if none does."""
         deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
+        pauses = growing_pauses()
         while True:
             try:
                 found = self.kafka.read_configs(address, BROKER, str(broker_id), [*edits])
@@ -145,7 +145,7 @@ class SettingWriter:
                 difference = "found: " + ", ".join(f"{name} is {_text_of(own_value(found, name))}" for name in wrong)
             if self.kafka.clock.monotonic() >= deadline:
                 return difference
-            self.kafka.clock.sleep(_LOOK_EVERY_S)
+            self.kafka.clock.sleep(next(pauses))
 
     def _check_lock(self) -> None:
         try:
@@ -171,6 +171,7 @@ class SettingWriter:
 
     def _wait_for_value(self, change: SettingChange, value: str | None) -> bool:
         deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
+        pauses = growing_pauses()
         while True:
             try:
                 if same_value(self.read_configs(change), value):
@@ -179,7 +180,7 @@ class SettingWriter:
                 pass
             if self.kafka.clock.monotonic() >= deadline:
                 return False
-            self.kafka.clock.sleep(_LOOK_EVERY_S)
+            self.kafka.clock.sleep(next(pauses))
 
 
 def own_value(settings: Mapping[str, Setting], name: str) -> str | None:

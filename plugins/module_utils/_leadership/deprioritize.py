@@ -25,7 +25,7 @@ from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
 from .._model.partition import Broker, TopicPartition
-from .._model.run import KafkaOpsError, Progress
+from .._model.run import KafkaOpsError, Progress, growing_pauses
 from .blacklist import Blacklist, require_registered
 from .blacklist import Change as ListChange
 from .decide import CHANGED, DONE_STATUS, Decision, OrderOutcome, OrderStatus
@@ -34,7 +34,6 @@ from .memory_homes import Homes, LeadershipOptions
 from .orders import RememberedOrder
 from .view import CONFIG_NAME, ListRequest, View, decide_again, inspect, read_config
 
-_LOOK_EVERY_S = 0.1
 _WAIT_S = 0.5
 _REMEMBERED_AT_ONCE = 10_000
 _MAY_BE_EXECUTED = (
@@ -189,6 +188,7 @@ class _Run:
         """Wait until the new value is seen. Brokers that do not know the config only show whether it is set."""
         clock = self.kafka.clock
         deadline = clock.monotonic() + timeout_s
+        pauses = growing_pauses()
         while True:
             entry = self.kafka.cluster_default(CONFIG_NAME)
             if _is_seen(entry, value):
@@ -198,7 +198,7 @@ class _Run:
                     f"{CONFIG_NAME}={value!r} was accepted, but was not seen within {timeout_s:g} s (found: {entry}). "
                     "No replica order was changed"
                 )
-            clock.sleep(_LOOK_EVERY_S)
+            clock.sleep(next(pauses))
 
 
 def _is_seen(entry: ConfigEntry | None, value: str | None) -> bool:

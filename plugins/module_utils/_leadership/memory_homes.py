@@ -31,6 +31,7 @@ from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
+from .._model.run import growing_pauses
 from .._module.connection import Arguments
 from .._module.options import journal_options
 from .memory import (
@@ -185,7 +186,6 @@ class Homes:
 
 _TIMEOUT_S = 12.0
 """The time limit for one operation. The topic's leader may move, for example in a drain."""
-_LOOK_EVERY_S = 0.1
 _COPIES = 3
 _POLICY = "cleanup.policy"
 _CONFIG = {
@@ -270,6 +270,7 @@ class MemoryTopic:
 
     def _locate(self) -> OwnTopic | None:
         deadline = self.kafka.clock.monotonic() + _TIMEOUT_S
+        pauses = growing_pauses()
         while True:
             try:
                 found = self._own.locate()
@@ -278,7 +279,7 @@ class MemoryTopic:
                     raise JournalError(f"{error}. It has the original orders, so nothing was changed") from None
             else:
                 return OwnTopic(self._own, found.topic_id, found.leader_id) if found is not None else None
-            self.kafka.clock.sleep(_LOOK_EVERY_S)
+            self.kafka.clock.sleep(next(pauses))
 
     def _create(self) -> OwnTopic:
         replicas = [*self.addresses][:_COPIES]
@@ -286,11 +287,12 @@ class MemoryTopic:
         config = {**_CONFIG, "min.insync.replicas": str(max(1, len(replicas) - 1))}
         created = self._own.create(replicas, config)
         deadline = self.kafka.clock.monotonic() + _TIMEOUT_S
+        pauses = growing_pauses()
         while self.kafka.clock.monotonic() < deadline:
             # Brokers learn of a new topic late.
             if found := self._locate():
                 return found
-            self.kafka.clock.sleep(_LOOK_EVERY_S)
+            self.kafka.clock.sleep(next(pauses))
         raise JournalError(f"topic {self.topic} {'was created' if created else 'exists'}, but no broker shows it")
 
     def _read_memory(self, own: OwnTopic) -> Memory:

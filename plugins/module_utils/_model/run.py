@@ -53,6 +53,14 @@ class Clock(Protocol):
     def sleep(self, seconds: float, /) -> None: ...
 
 
+def growing_pauses() -> Iterator[float]:
+    """Yield the seconds to wait between looks at a change. Short at first: most changes are visible at once."""
+    pause_s = 0.01
+    while True:
+        yield pause_s
+        pause_s = min(2 * pause_s, 0.1)
+
+
 class Progress(Protocol):
     """Receives each step of long work. A call never fails and never waits."""
 
