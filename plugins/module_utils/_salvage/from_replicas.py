@@ -218,11 +218,13 @@ def _fetcher_in_task(settings_reference: str) -> _TailFetcher:
 class _TailFetcher:
     """Fetches tails from brokers.
 
-    A broker that did not answer several times in a row is not asked again, because elections wait.
+    A broker that did not answer several times in a row is not asked again, because elections wait. ``pause_s`` is the
+    pause before each retry.
     """
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, *, pause_s: float = _PAUSE_S) -> None:
         self._wire = wire
+        self._pause_s = pause_s
         self._unanswered: Counter[Address] = Counter()
 
     def rows(self, work: _TailRequest) -> Iterator[pa.RecordBatch]:
@@ -241,7 +243,7 @@ class _TailFetcher:
         for attempt in range(_ATTEMPTS):
             if self._unanswered[work.address] >= _ATTEMPTS:
                 break
-            time.sleep(_PAUSE_S if attempt else 0)
+            time.sleep(self._pause_s if attempt else 0)
             after = found[-1].header.next_offset if found else 0
             try:
                 for each in _fetch_tail(ask, work.tail.partition, work.tail.lost, after):

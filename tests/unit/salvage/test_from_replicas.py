@@ -17,7 +17,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import from_replicas
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import (
     Tail,
     _fetch_tail,
@@ -84,15 +83,9 @@ class FakeWire:
 
 
 def asking(answer: Callable[[Any], Any]) -> _TailFetcher:
-    return _TailFetcher(cast(Wire, FakeWire(answer)))
+    return _TailFetcher(cast(Wire, FakeWire(answer)), pause_s=0)
 
 
-@pytest.fixture
-def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(from_replicas, "_PAUSE_S", 0)
-
-
-@pytest.mark.usefixtures("no_pause")
 def test_a_retry_continues_after_the_last_received_batch() -> None:
     replica, asked = FakeReplica(*some(0, 2, 4, 6), high_watermark=8), []
 
@@ -106,7 +99,6 @@ def test_a_retry_continues_after_the_last_received_batch() -> None:
     assert (found, asked) == ([0, 2, 4, 6], [0, 0, 4, 4])
 
 
-@pytest.mark.usefixtures("no_pause")
 def test_a_silent_broker_is_not_asked_for_every_tail() -> None:
     asked = []
 
