@@ -57,15 +57,16 @@ _PLAN = codec(Plan)
 PLAN_FILE = document("plan-file", "What one run intends", codec(_PlanWithDigest, "a plan file is an object").schema)
 
 
-def write_plan(plan: Plan, path: str) -> dict[str, Any]:
+def write_plan(plan: Plan, path: str, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
     """Write a plan file, mode 0600, and return its content. Equal plans make equal bytes.
 
-    Raises DocumentError if the file exists, cannot be written, or has a plan that ``read_plan`` would refuse.
+    Raises DocumentError if the file exists or cannot be written, if it would take more than ``max_bytes`` bytes, or if
+    ``read_plan`` would refuse the plan.
     """
     document = plan_document(plan)
     data = format_document(document)
-    if len(data) > MAX_BYTES:
-        message = f"takes more than {MAX_BYTES:,} bytes"
+    if len(data) > max_bytes:
+        message = f"takes more than {max_bytes:,} bytes"
         raise DocumentError(path, [Problem("", message, "Plan for fewer partitions at a time")])
     raise_if_problems(path, _find_content_problems(document))
     write_new_file(path, data)
@@ -247,10 +248,10 @@ def pack(document: dict[str, Any]) -> dict[str, Any]:
     return {"encoding": COMPRESSED, "digest": document["digest"], "data": packed}
 
 
-def unpack(value: Any, place: str = "plan") -> Any:
+def unpack(value: Any, place: str = "plan", *, max_bytes: int = MAX_BYTES) -> Any:
     """Return the document of a plan that may be packed. Its content is not checked.
 
-    Raises DocumentError if a packed plan cannot be read, or is larger than a plan file may be.
+    Raises DocumentError if a packed plan cannot be read, or has more than ``max_bytes`` bytes, the most of a plan file.
     """
     if not isinstance(value, dict) or "encoding" not in value:
         return value
@@ -261,10 +262,10 @@ def unpack(value: Any, place: str = "plan") -> Any:
         return parse_json(value["data"].encode(), place, lambda _value: ())
     decompressor = zlib.decompressobj()
     try:
-        data = decompressor.decompress(base64.b64decode(value["data"], validate=True), MAX_BYTES)
+        data = decompressor.decompress(base64.b64decode(value["data"], validate=True), max_bytes)
     except (binascii.Error, ValueError, zlib.error) as error:
         raise DocumentError(place, [Problem("/data", f"cannot be read: {error}", _AGAIN)]) from error
     if decompressor.unconsumed_tail or not decompressor.eof:
-        message = f"is cut, or holds more than {MAX_BYTES:,} bytes"
+        message = f"is cut, or holds more than {max_bytes:,} bytes"
         raise DocumentError(place, [Problem("/data", message, _AGAIN)])
     return parse_json(data, place, lambda _value: ())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import random
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +20,11 @@ from ansible.parsing.dataloader import DataLoader
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import plan_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import read_given_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import read_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
+    PACKED_BYTES,
     PLAIN_BYTES,
     pack,
     plan_document,
@@ -69,10 +70,10 @@ def test_plan_with_template_characters_is_compressed() -> None:
     assert given(plan=packed) == marked
 
 
-def test_a_plan_that_is_too_large_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_file, "PACKED_BYTES", 100)
-    with pytest.raises(DocumentError, match=r"at most 100 are published\. Write it to a file"):
-        pack(plan_document(LARGE))
+def test_a_plan_that_is_too_large_is_not_published() -> None:
+    incompressible = random.Random(0).randbytes(PACKED_BYTES).hex()
+    with pytest.raises(DocumentError, match=r"at most 1,048,576 are published\. Write it to a file"):
+        pack(plan_document(replace(SMALL, elections=(replace(an_election(), reason=incompressible),))))
 
 
 @pytest.mark.parametrize(
@@ -93,10 +94,9 @@ def test_damaged_data_is_refused(change: dict[str, Any], message: str) -> None:
         unpack({**pack(plan_document(LARGE)), **change})
 
 
-def test_compressed_data_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_file, "MAX_BYTES", 1000)
+def test_compressed_data_cannot_fill_the_memory() -> None:
     with pytest.raises(DocumentError, match="holds more than 1,000 bytes"):
-        unpack(pack(plan_document(LARGE)))
+        unpack(pack(plan_document(LARGE)), max_bytes=1000)
 
 
 def test_only_the_approved_plan_is_carried_out(tmp_path: Path) -> None:

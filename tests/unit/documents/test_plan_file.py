@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, given, settings
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import format_document, write_new_file
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import plan_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
     check_file,
@@ -27,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_f
     read_plan,
     write_plan,
 )
+from unit.disk import full_disk
 from unit.documents.examples import CLUSTER_ID, a_plan, an_election, edited, plans
 
 # Each example gets its own file.
@@ -140,22 +140,17 @@ def test_inline_plan_that_was_changed() -> None:
         check_plan(edited("partitions", 0, "designatedLeader", to=2, renew=False))
 
 
-def test_plan_that_could_not_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_that_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     twice = Plan(CLUSTER_ID, "2026-01-31T23:59:59Z", (an_election(), an_election()), ())
     with pytest.raises(DocumentError, match="foo-1 is there already at /partitions/0"):
         write_plan(twice, str(path))
-    monkeypatch.setattr(plan_file, "MAX_BYTES", 100)
     with pytest.raises(DocumentError, match="takes more than 100 bytes"):
-        write_plan(a_plan(), str(path))
+        write_plan(a_plan(), str(path), max_bytes=100)
     assert os.listdir(tmp_path) == []
 
 
-def test_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fake_fsync(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fake_fsync)
-    with pytest.raises(DocumentError, match="cannot be written: No space left on device"):
+def test_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
+    with full_disk(1), pytest.raises(DocumentError, match="cannot be written: File too large"):
         write_new_file(str(tmp_path / "plan.json"), b"{}")
     assert os.listdir(tmp_path) == []

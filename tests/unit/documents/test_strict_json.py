@@ -194,7 +194,5 @@ def test_depth_counts_brackets_outside_strings(value: Any, more: int, chunk: int
     for _level in range(more):
         value = ["]", value, "["] if is_list else {"}": value}
     data = json.dumps(value).encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strict_json, "_CHUNK", chunk)
-        assert strict_json._is_shallow(data) == (_depth(value) <= MAX_DEPTH)
+    assert strict_json._is_shallow(data, chunk) == (_depth(value) <= MAX_DEPTH)
     assert (strict_json._find_depth_problem(data.decode()) is None) == (_depth(value) <= MAX_DEPTH)
