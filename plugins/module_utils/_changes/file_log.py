@@ -15,7 +15,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -103,11 +103,14 @@ def file_lock(directory: str, cluster_id: str) -> Iterator[None]:
 class FileLog:
     """A log file, written by this run only: the caller holds ``file_lock``.
 
-    Raises JournalError if it is damaged or cannot be written.
+    ``sync`` returns when a file or directory is on disk.
+
+    Raises JournalError if the log is damaged or cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, sync: Callable[[int], None] = os.fsync) -> None:
         self.path = path
+        self._sync = sync
         self.entries, self._length = read_entries(path)
         """The entries when the file was opened."""
         try:
@@ -115,9 +118,9 @@ class FileLog:
             is_new = not path.exists()
             with open(path, "ab", opener=_private) as file:
                 file.truncate(self._length)
-                os.fsync(file.fileno())
+                self._sync(file.fileno())
             if is_new:
-                _sync_directory(path.parent)
+                self._sync_directory()
         except OSError as error:
             raise _unwritable(path, error) from None
 
@@ -139,7 +142,7 @@ class FileLog:
                     file.truncate(self._length)
                 file.write(b"".join(_line(entry) for entry in entries))
                 file.flush()
-                os.fsync(file.fileno())
+                self._sync(file.fileno())
                 self._length = os.fstat(file.fileno()).st_size
         except OSError as error:
             raise _unwritable(self.path, error) from None
@@ -149,7 +152,7 @@ class FileLog:
         try:
             with open(self.path, "ab", opener=_private) as file:
                 file.truncate(0)
-                os.fsync(file.fileno())
+                self._sync(file.fileno())
             self._length = 0
         except OSError as error:
             raise _unwritable(self.path, error) from None
@@ -159,21 +162,20 @@ class FileLog:
         try:
             self.path.unlink()
             self._length = 0
-            _sync_directory(self.path.parent)
+            self._sync_directory()
         except OSError as error:
             raise _unwritable(self.path, error) from None
+
+    def _sync_directory(self) -> None:
+        descriptor = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            self._sync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, _FILE_MODE)
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _unwritable(path: Path, error: OSError) -> JournalError:

@@ -24,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.file_lo
     default_directory,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, OrderChange
+from unit.disk import full_disk
 from unit.fakes.journals import open_journal, read_pending
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -205,17 +206,15 @@ def test_reading_creates_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_change_is_on_disk_before_it_is_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_change_is_on_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
     synced: list[tuple[str, int]] = []
-    real_fsync = os.fsync
 
-    def fsync(descriptor: int) -> None:
+    def sync(descriptor: int) -> None:
         synced.append((os.readlink(f"/proc/self/fd/{descriptor}"), os.fstat(descriptor).st_size))
-        real_fsync(descriptor)
+        os.fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", fsync)
     path = str(journal_file(tmp_path))
-    with open_journal(str(tmp_path), CLUSTER) as journal:
+    with open_journal(str(tmp_path), CLUSTER, sync=sync) as journal:
         assert [name for name, _size in synced] == [path, str(tmp_path)]  # a new file's name is durable too
         journal.begin([A0, A1])
         assert synced[-1] == (path, os.path.getsize(path))
@@ -252,28 +251,47 @@ def test_a_journal_that_is_a_directory_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def no_space(*_arguments: object) -> None:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+class FakeSync:
+    """Syncs files until the disk is full."""
+
+    def __init__(self, *, is_full: bool = False) -> None:
+        self.is_full = is_full
+
+    def __call__(self, descriptor: int) -> None:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
 
 
-@pytest.mark.parametrize("function", ["fsync", "pwrite", "ftruncate"])
-def test_a_full_disk_is_reported_when_the_journal_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(os, function, no_space)
-        with (
-            pytest.raises(JournalError, match="cannot be written: No space left on device"),
-            open_journal(str(tmp_path), CLUSTER),
-        ):
-            pass
+def test_a_full_disk_is_reported_when_the_journal_is_opened(tmp_path: Path) -> None:
+    with (
+        full_disk(0),
+        pytest.raises(JournalError, match=r"\.lock cannot be written: File too large"),
+        open_journal(str(tmp_path), CLUSTER),
+    ):
+        pass
+    with (
+        pytest.raises(JournalError, match=r"\.journal cannot be written: No space left on device"),
+        open_journal(str(tmp_path), CLUSTER, sync=FakeSync(is_full=True)),
+    ):
+        pass
     assert written(tmp_path, A0)
 
 
-def test_a_change_that_cannot_be_made_durable_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_journal(str(tmp_path), CLUSTER) as journal:
+def test_a_lock_that_cannot_be_emptied_is_reported(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / f"{CLUSTER}.lock")
+    with (
+        pytest.raises(JournalError, match=r"\.lock cannot be written: Invalid argument"),
+        open_journal(str(tmp_path), CLUSTER),
+    ):
+        pass
+
+
+def test_a_change_that_cannot_be_made_durable_is_not_begun(tmp_path: Path) -> None:
+    sync = FakeSync()
+    with open_journal(str(tmp_path), CLUSTER, sync=sync) as journal:
         journal.begin([A0])
-        monkeypatch.setattr(os, "fsync", no_space)
+        sync.is_full = True
         with pytest.raises(JournalError, match="No space left on device"):
             journal.begin([A1])
         with pytest.raises(JournalError, match="No space left on device"):
@@ -281,19 +299,13 @@ def test_a_change_that_cannot_be_made_durable_is_not_begun(tmp_path: Path, monke
         assert journal.pending == (A0,)
 
 
-def test_an_incomplete_line_from_a_full_disk_is_removed_by_the_next_append(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def tear(descriptor: int) -> None:
-        os.ftruncate(descriptor, os.fstat(descriptor).st_size - 3)
-        no_space()
-
+def test_an_incomplete_line_from_a_full_disk_is_removed_by_the_next_append(tmp_path: Path) -> None:
     with open_journal(str(tmp_path), CLUSTER) as journal:
         journal.begin([A0])
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", tear)
-            with pytest.raises(JournalError, match="No space left on device"):
-                journal.begin([A1])
+        length = journal_file(tmp_path).stat().st_size
+        with full_disk(length + 20), pytest.raises(JournalError, match="cannot be written: File too large"):
+            journal.begin([A1])
+        assert journal_file(tmp_path).stat().st_size == length + 20
         assert not journal_file(tmp_path).read_bytes().endswith(b"\n"), "the file ends with an incomplete line"
         journal.begin([B0])
         journal.end([A0], "restored")

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.file_log import (
@@ -29,10 +30,12 @@ def in_file(directory: str) -> JournalOptions:
 
 
 @contextmanager
-def open_journal(directory: str, cluster_id: str = CLUSTER_ID) -> Iterator[Journal]:
+def open_journal(
+    directory: str, cluster_id: str = CLUSTER_ID, *, sync: Callable[[int], None] = os.fsync
+) -> Iterator[Journal]:
     """Return the journal in a file, under its lock."""
     with file_lock(directory, cluster_id):
-        file = FileLog(path_for(directory, cluster_id, JOURNAL))
+        file = FileLog(path_for(directory, cluster_id, JOURNAL), sync=sync)
         yield Journal(file, pending_changes(file.entries, file.name))
 
 
