@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -50,10 +51,10 @@ def _pack(root: Path, archive: Path) -> Path:
     return archive
 
 
-def _this_boot() -> str | None:
+def _this_boot(boot_id: Path = _BOOT_ID) -> str | None:
     """Return the boot id, which identifies this host's monotonic clock. None if the system has none."""
     try:
-        return _BOOT_ID.read_text(encoding="ascii").strip()
+        return boot_id.read_text(encoding="ascii").strip()
     except OSError:
         return None
 
@@ -77,7 +78,7 @@ class Deadline:
         """Return the seconds left; negative after the deadline."""
         return self.at - time.monotonic()
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[Callable[..., Deadline], tuple[float, float, str | None]]:
         return _arrive, (self.at, self.remaining(), _this_boot())
 
 

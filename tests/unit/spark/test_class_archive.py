@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ FLAGS = ("-XX:+UseSerialGC", "-Xshare:auto")
 JAVA = Java(Path("/jdk"), "17.0.15", "a build")
 WHOLE = bytes.fromhex("a8ab0bf0") + bytes(100)
 CUT_SHORT = bytes(104)
+_NOBODY = 65534
 
 
 @pytest.fixture
@@ -40,6 +43,19 @@ def recorded_file(jars: Path, java: Java = JAVA, flags: tuple[str, ...] = FLAGS)
     assert archive.is_recorded
     [flag] = archive.flags
     return Path(flag.removeprefix("-XX:ArchiveClassesAtExit="))
+
+
+@contextmanager
+def read_only(directory: Path) -> Iterator[None]:
+    """Take the right to write to a directory from this process' real user. Root has it always, so be another user."""
+    user = os.getuid()
+    directory.chmod(0o555)
+    os.setreuid(user or _NOBODY, -1)
+    try:
+        yield
+    finally:
+        os.setreuid(user, -1)
+        directory.chmod(0o755)
 
 
 def test_missing_archive_is_recorded_then_used(cache: Path, jars: Path) -> None:
@@ -92,14 +108,13 @@ def test_no_archive_is_used_if_others_could_change_it(cache: Path, jars: Path) -
     assert class_archive(JAVA, jars, FLAGS).flags == ()
 
 
-def test_archive_in_a_read_only_directory_is_used_and_none_is_recorded(
-    cache: Path, jars: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_archive_in_a_read_only_directory_is_used_and_none_is_recorded(cache: Path, jars: Path) -> None:
     file = recorded_file(jars)
-    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root, who may run this, can write anywhere
-    assert class_archive(JAVA, jars, FLAGS).flags == ()
+    with read_only(cache):
+        assert class_archive(JAVA, jars, FLAGS).flags == ()
     file.write_bytes(WHOLE)
-    assert class_archive(JAVA, jars, FLAGS).flags == (f"-XX:SharedArchiveFile={file}",)
+    with read_only(cache):
+        assert class_archive(JAVA, jars, FLAGS).flags == (f"-XX:SharedArchiveFile={file}",)
 
 
 def test_no_archive_is_used_without_a_cache(jars: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

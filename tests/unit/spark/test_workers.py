@@ -19,9 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import divide_by_broker
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import workers as deadline_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.tasks import distribute
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline, code_for_workers
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import (
+    Deadline,
+    _this_boot,
+    code_for_workers,
+)
 from unit.fakes.brokers import a_broker, a_partition
 
 replica_lists = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True).map(tuple)
@@ -58,19 +61,15 @@ def test_on_its_own_host_a_deadline_stays_the_same_instant() -> None:
     assert pickle.loads(sent).remaining() <= 4.95
 
 
-def test_on_another_host_a_deadline_arrives_as_what_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = pickle.dumps(Deadline.after_ms(5_000))
-    monkeypatch.setattr(deadline_file, "_this_boot", lambda: "another host")
-    monkeypatch.setattr(time, "monotonic", lambda: 0.5)
-    assert 4.5 <= pickle.loads(sent).remaining() <= 5.0
+@pytest.mark.parametrize("boot", ["another host", None])
+def test_from_another_or_an_unknown_host_a_deadline_arrives_as_what_was_left(boot: str | None) -> None:
+    arrive, (at, left, _boot) = Deadline.after_ms(5_000).__reduce__()
+    at_by_another_clock = at - 100
+    assert 4.5 <= arrive(at_by_another_clock, left, boot).remaining() <= 5.0
 
 
-def test_deadline_counts_from_arrival_if_the_host_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadline_file, "_BOOT_ID", Path("/nonexistent"))
-    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
-    sent = pickle.dumps(Deadline.after_ms(5_000))
-    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    assert pickle.loads(sent).remaining() == 5.0
+def test_a_host_without_a_boot_id_is_unknown(tmp_path: Path) -> None:
+    assert _this_boot(tmp_path / "absent") is None
 
 
 def test_a_worker_can_import_the_collection_from_the_zip(tmp_path: Path) -> None:
