@@ -18,7 +18,7 @@ from .._changes.order_rollback import preview_order_undo
 from .._changes.orders import Writer
 from .._changes.record import AnyLeftover, OrderChange, OrderLeftover, ReplicaChange, Undoing
 from .._changes.rollback import Rollback, has_restored
-from .._kafka.messages import in_batches
+from .._kafka.messages import PARTITIONS_PER_REQUEST, in_batches
 from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
 from .._model.partition import NO_LEADER, Broker, TopicPartition
@@ -95,6 +95,8 @@ class ElectionOptions:
     """Time limit for all elections together. No election is requested after it."""
     save_tails: SaveTails | None = None
     """Called before the first election that makes a live replica delete records. Other elections come before it."""
+    batch_size: int = PARTITIONS_PER_REQUEST
+    """The most elections between two looks at the cluster."""
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
@@ -162,7 +164,7 @@ def run_elections(  # noqa: PLR0917
             others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
         timeout_s = options.timeout_ms / 1000
         limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
-        run = _Run(writer, journal, progress, limits, kept, options.save_tails)
+        run = _Run(writer, journal, progress, limits, kept, options.save_tails, options.batch_size)
         with garbage_collection_paused():
             outcomes = {**alone, **settled, **run.elect(adopt_restored_orders(elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
@@ -204,6 +206,7 @@ class _Run:
     limits: Limits
     kept: KeptOrders
     save_tails: SaveTails | None
+    batch_size: int
     begun: set[TopicPartition] = field(default_factory=set)
     """Partitions whose elections this run has begun: it restores their orders."""
     written: set[TopicPartition] = field(default_factory=set)
@@ -253,7 +256,7 @@ class _Run:
         """
         tails = {each.topic_partition: find_losers_tails(each) for each in elections} if self.save_tails else {}
         at_once = [each for each in elections if not tails.get(each.topic_partition)]
-        yield from (one for kind in ElectionType for one in in_batches(_select_type(at_once, kind)))
+        yield from self._divide(at_once)
         waiting = [each for each in elections if tails.get(each.topic_partition)]
         if self.save_tails and waiting and self.journal is not None and not self.limits.why_ended():
             refused = self.save_tails([one for each in waiting for one in tails[each.topic_partition]])
@@ -263,7 +266,11 @@ class _Run:
                 if each.topic_partition in refused
             }
             waiting = [each for each in waiting if each.topic_partition not in refused]
-        yield from (one for kind in ElectionType for one in in_batches(_select_type(waiting, kind)))
+        yield from self._divide(waiting)
+
+    def _divide(self, elections: Sequence[PlannedElection]) -> Iterator[Sequence[PlannedElection]]:
+        for kind in ElectionType:
+            yield from in_batches(_select_type(elections, kind), self.batch_size)
 
     def _carry_out_batch(
         self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]

@@ -14,6 +14,7 @@ from typing import Any
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
     PartitionState,
@@ -66,6 +67,7 @@ class Wreck:
     cluster: FakeCluster
     progress: Any = field(default_factory=NullProgress)
     stop: threading.Event = field(default_factory=threading.Event)
+    batch_size: int = PARTITIONS_PER_REQUEST
 
     def writer(self, *, attempts: int = 3, verify_timeout_s: float = 1.0) -> Writer:
         addresses = [each.address for each in self.cluster.describe_cluster().registrations]
@@ -97,6 +99,7 @@ class Wreck:
             check_mode=check_mode,
             timeout_ms=timeout_ms,
             save_tails=save_tails,
+            batch_size=self.batch_size,
         )
         return run_elections(self.cluster, plan or self.plan(), options, self.progress, self.stop)
 

@@ -226,8 +226,8 @@ def test_a_run_without_time_leaves_the_order_to_the_next_run(wreck: Wreck, cause
     wreck.assert_orders_are_restored()
 
 
-@pytest.mark.usefixtures("small_batches")
 def test_after_its_time_limit_a_run_stops_and_returns_its_results(wreck: Wreck, clock: FakeClock) -> None:
+    wreck.batch_size = 1
     wreck.cluster.fates["elect"] = [WELL, Fate(after=lambda: clock.sleep(20))]
     report = wreck.run(timeout_ms=10_000)
     assert statuses(report) == [Status.RECOVERED, Status.RECOVERED, Status.FAILED]

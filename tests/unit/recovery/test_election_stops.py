@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,7 +22,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_cod
     UNKNOWN_SERVER_ERROR,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from unit.disk import full_disk
 from unit.fakes.fates import FAILED_OVER, FORBIDDEN, LOST_ANSWER, LOST_REQUEST, TIMED_OUT, WELL, Fate
 from unit.fakes.wreck import (
     BEST,
@@ -75,8 +78,8 @@ def test_a_stop_while_electing_keeps_what_was_elected(wreck: Wreck) -> None:
     wreck.assert_orders_are_restored()
 
 
-@pytest.mark.usefixtures("small_batches")
 def test_a_stop_between_batches_leaves_the_rest_alone(wreck: Wreck) -> None:
+    wreck.batch_size = 1
     wreck.cluster.fates["reorder"] = [Fate(), Fate(after=wreck.stop.set)]
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
@@ -87,40 +90,58 @@ def test_a_stop_between_batches_leaves_the_rest_alone(wreck: Wreck) -> None:
     wreck.assert_orders_are_restored()
 
 
-def failing_from(call: int) -> Callable[[int], None]:
-    """Return an os.fsync for a disk that is full from that call on, the first being 1."""
-    calls: list[int] = []
-    real = os.fsync
+class FillingDisk:
+    """The disk of a journal, which other files fill during a run."""
 
-    def fsync(descriptor: int) -> None:
-        calls.append(descriptor)
-        if len(calls) >= call:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(descriptor)
+    def __init__(self, directory: str) -> None:
+        self._directory = Path(directory)
+        self._limit = ExitStack()
 
-    return fsync
+    def fill(self) -> None:
+        [journal] = self._directory.glob("*.journal")
+        self._limit.enter_context(full_disk(journal.stat().st_size))
+
+    def free(self) -> None:
+        self._limit.close()
 
 
-@pytest.mark.usefixtures("small_batches")
-def test_a_full_disk_between_batches_keeps_earlier_results(wreck: Wreck, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def disk(wreck: Wreck) -> Iterator[FillingDisk]:
+    filling = FillingDisk(wreck.cluster.journal_dir)
+    yield filling
+    filling.free()
+
+
+@dataclass
+class FakeProgress(NullProgress):
+    """Does something after the first partition."""
+
+    after_first: Callable[[], None]
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        if text == "looking at the partitions again" and done == 1:
+            self.after_first()
+
+
+def test_a_full_disk_between_batches_keeps_earlier_results(wreck: Wreck, disk: FillingDisk) -> None:
+    wreck.batch_size = 1
     plan = wreck.plan()
-    opening, first_batch = 2, 2
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", failing_from(opening + first_batch + 1))
-        report = wreck.run(plan)
+    wreck.progress = FakeProgress(disk.fill)
+    report = wreck.run(plan)
+    disk.free()
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
-    assert all("No space left on device" in each.reason for each in report.outcomes[1:])
+    assert all("cannot be written: File too large" in each.reason for each in report.outcomes[1:])
     assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}
+    wreck.progress = NullProgress()
     assert statuses(wreck.run(plan)) == [Status.ALREADY_ONLINE, Status.RECOVERED, Status.RECOVERED]
     wreck.assert_orders_are_restored()
 
 
-@pytest.mark.usefixtures("small_batches")
-def test_a_full_disk_before_the_restore_keeps_the_results(wreck: Wreck, monkeypatch: pytest.MonkeyPatch) -> None:
-    opening, begin = 2, 1
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", failing_from(opening + begin + 1))
-        report = wreck.run()
+def test_a_full_disk_before_the_restore_keeps_the_results(wreck: Wreck, disk: FillingDisk) -> None:
+    wreck.batch_size = 1
+    wreck.cluster.fates["elect"] = [Fate(after=disk.fill)]
+    report = wreck.run()
+    disk.free()
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
     assert report.outcomes[0].replicas_after == ORIGINAL
     assert "its replica order is back, but the journal does not know it" in report.outcomes[0].reason
@@ -129,21 +150,18 @@ def test_a_full_disk_before_the_restore_keeps_the_results(wreck: Wreck, monkeypa
     wreck.assert_orders_are_restored()
 
 
-def test_a_full_disk_does_not_affect_partitions_without_a_new_order(
-    wreck: Wreck, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_does_not_affect_partitions_without_a_new_order(wreck: Wreck, disk: FillingDisk) -> None:
     plan = wreck.plan()
     wreck.cluster.change(SECOND, leader_epoch=9)
-    opening, begin = 2, 1
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", failing_from(opening + begin + 1))
-        report = wreck.run(plan)
+    wreck.cluster.fates["elect"] = [Fate(after=disk.fill)]
+    report = wreck.run(plan)
     assert statuses(report) == [Status.RECOVERED, Status.REFUSED, Status.RECOVERED]
     assert ["the journal does not know it" in each.reason for each in report.outcomes] == [True, False, True]
 
 
-@pytest.mark.usefixtures("small_batches")
 def test_silent_brokers_between_batches_keep_earlier_results(wreck: Wreck) -> None:
+    wreck.batch_size = 1
+
     def fall_silent_after_the_last_look() -> None:
         wreck.cluster.reads_until_silent = 2  # the restored order, and the end state
 

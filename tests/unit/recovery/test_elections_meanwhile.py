@@ -34,8 +34,8 @@ from unit.fakes.wreck import (
 FIRST, SECOND, THIRD = partitions(3)
 
 
-@pytest.mark.usefixtures("small_batches")
 def test_another_leader_stops_the_run_before_later_batches(wreck: Wreck) -> None:
+    wreck.batch_size = 1
     plan = wreck.plan()
     wreck.cluster.fates["reorder"] = [Fate(before=revive_as_last_known_leader(wreck, FIRST))]
     report = wreck.run(plan)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -16,10 +17,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import probe_task as asking
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import AskBrokers, divide_by_broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import (
+    AskBroker,
+    AskBrokers,
+    AskReplicas,
+    divide_by_broker,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.workers import Deadline
 from unit.fakes.brokers import FakeBrokers, a_broker, a_partition
@@ -110,13 +115,9 @@ def test_a_broken_answer_does_not_affect_other_brokers(engine: Engine) -> None:
     assert rows["orders", 0, 3]["cause"] is None
 
 
-@pytest.mark.parametrize(
-    "question", [asking.AskReplicas(), asking.AskReplicas(native_key=1020)], ids=["public", "native"]
-)
-def test_an_executor_without_kafka_python_reports_it(
-    monkeypatch: pytest.MonkeyPatch, question: asking.AskBroker
-) -> None:
-    monkeypatch.setattr(asking, "find_spec", {"kafka": None}.get)
+@pytest.mark.parametrize("question", [AskReplicas(), AskReplicas(native_key=1020)], ids=["public", "native"])
+def test_an_executor_without_kafka_python_reports_it(monkeypatch: pytest.MonkeyPatch, question: AskBroker) -> None:
+    monkeypatch.setitem(sys.modules, "kafka", None)  # as Python has it for a library that cannot be imported
     work = divide_by_broker([a_broker(1)], [a_partition("orders", 0, (1,))])
     ask_brokers = AskBrokers(REFERENCE, Deadline.after_ms(10_000), 1.0, question)
     [[row]] = [batch.to_pylist() for batch in ask_brokers(work)]

@@ -77,7 +77,6 @@ def test_by_default_all_offline_partitions_except_internal_ones_are_surveyed(clu
 )
 def test_the_callback_runs_before_the_brokers_are_contacted(
     cluster: FakeCluster,
-    monkeypatch: pytest.MonkeyPatch,
     wanted: list[TopicPartition] | None,
     include_internal: bool,
     replicas: list[int],
@@ -89,7 +88,7 @@ def test_the_callback_runs_before_the_brokers_are_contacted(
         events.append("brokers")
         return probe_brokers(*arguments)
 
-    monkeypatch.setattr(cluster, "probe_brokers", look_and_note)
+    cluster.answer(probe_brokers=look_and_note)
     survey(cluster, wanted, include_internal=include_internal, when_offline=events.append)
     assert events == [*replicas, "brokers"]
 
