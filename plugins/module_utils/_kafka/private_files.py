@@ -16,7 +16,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from .errors import SettingsError
@@ -26,29 +26,55 @@ _ONLY_US = 0o600
 _PREFIX = "kafkaops-private-"
 
 
-@contextmanager
-def private_file(content: bytes) -> Iterator[str]:
-    """Yield the path of a file with this content, which only this user can read. It is removed after the block.
+def private_file(content: bytes) -> AbstractContextManager[str]:
+    """Return a context with the path of a file that only this user can read. The file is removed after the block.
 
-    On Linux it is in the memory of this process: it is never on a disk, and disappears if the process is killed.
-    Elsewhere it is a file in its own directory, and the next call removes the files of killed processes.
+    On Linux it is in memory, elsewhere on a disk.
     """
     if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("kafkaops")
-        try:
-            os.fchmod(descriptor, _ONLY_US)
-            with open(descriptor, "wb", closefd=False) as file:
-                file.write(content)
-            yield f"/proc/{os.getpid()}/fd/{descriptor}"
-        finally:
-            os.close(descriptor)
-    else:
-        _remove_leftovers()
-        with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as directory:
-            path = Path(directory) / "content"
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_US), "wb") as file:
-                file.write(content)
-            yield str(path)
+        return _file_in_memory(content)
+    return _file_on_disk(content, tempfile.gettempdir())
+
+
+@contextmanager
+def _file_in_memory(content: bytes) -> Iterator[str]:
+    """Keep the file in the memory of this process. It is never on a disk, and disappears if the process is killed."""
+    descriptor = os.memfd_create("kafkaops")
+    try:
+        os.fchmod(descriptor, _ONLY_US)
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(content)
+        yield f"/proc/{os.getpid()}/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _file_on_disk(content: bytes, parent: str) -> Iterator[str]:
+    """Keep the file in its own directory. The next call removes the files of killed processes."""
+    _remove_leftovers(parent)
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent) as directory:
+        path = Path(directory) / "content"
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_US), "wb") as file:
+            file.write(content)
+        yield str(path)
+
+
+def _remove_leftovers(parent: str) -> None:
+    for directory in Path(parent).glob(f"{_PREFIX}*"):
+        with suppress(OSError, ValueError):
+            if directory.stat().st_uid == os.getuid() and not _is_alive(int(directory.name.split("-")[2])):
+                shutil.rmtree(directory)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def settings_json(settings: ConnectionSettings) -> str:
@@ -88,20 +114,3 @@ def read_settings_reference(path: str | os.PathLike[str]) -> ConnectionSettings:
     if not isinstance(values, dict):
         raise SettingsError([f"{what} is not a JSON object"])
     return settings_from(values)
-
-
-def _remove_leftovers() -> None:
-    for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError, ValueError):
-            if directory.stat().st_uid == os.getuid() and not _is_alive(int(directory.name.split("-")[2])):
-                shutil.rmtree(directory)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

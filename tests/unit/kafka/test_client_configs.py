@@ -7,26 +7,28 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from kafka.net.manager import KafkaConnectionManager
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import client_configs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_configs import (
     kafka_python_config,
     librdkafka_config,
+    tls_context,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import SettingsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
+from lab.tls import Certificates
 
 DESCRIPTIONS: dict[str, dict[str, Any]] = {
     "plaintext": {},
     "mutual TLS": {
         "security_protocol": "SSL",
         "ssl_certfile": "/dev/null",
-        "ssl_key_password": "open sesame",
+        "ssl_key_password": Certificates.client_key_password,
         "ssl_check_hostname": False,
     },
     "SCRAM": {
@@ -56,14 +58,26 @@ DESCRIPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def settings(name: str) -> ConnectionSettings:
-    return settings_from({"bootstrap_servers": "one:1,[::1]:2", "request_timeout_ms": 700, **DESCRIPTIONS[name]})
+def settings(name: str, **files: str) -> ConnectionSettings:
+    """Return the settings, with other paths for files that are read."""
+    described = DESCRIPTIONS[name] | {option: files[option] for option in files.keys() & DESCRIPTIONS[name].keys()}
+    return settings_from({"bootstrap_servers": "one:1,[::1]:2", "request_timeout_ms": 700, **described})
+
+
+@pytest.fixture
+def certfile(tmp_path: Path) -> str:
+    """Return the path of a client's certificate and key."""
+    made, path = Certificates(tmp_path / "certificates"), tmp_path / "client.pem"
+    path.write_bytes(made.client_certificate.read_bytes() + made.client_key.read_bytes())
+    return str(path)
 
 
 @pytest.mark.parametrize("name", DESCRIPTIONS)
-def test_kafka_python_knows_every_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_configs, "tls_context", lambda _settings: None)
-    assert kafka_python_config(settings(name)).keys() <= KafkaConnectionManager.DEFAULT_CONFIG.keys()
+def test_kafka_python_knows_every_name(name: str, certfile: str) -> None:
+    assert (
+        kafka_python_config(settings(name, ssl_certfile=certfile)).keys()
+        <= KafkaConnectionManager.DEFAULT_CONFIG.keys()
+    )
 
 
 @pytest.mark.parametrize("name", ["plaintext", "SCRAM"])
@@ -86,15 +100,6 @@ def test_librdkafka_takes_every_name_and_value(name: str) -> None:
             },
         ),
         (
-            "mutual TLS",
-            {"ssl_context": "the context"},
-            {
-                "ssl.endpoint.identification.algorithm": "none",
-                "ssl.key.password": "open sesame",
-                "ssl.key.location": "/dev/null",
-            },
-        ),
-        (
             "SCRAM",
             {"sasl_plain_username": "alice", "sasl_plain_password": "open sesame"},
             {"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "alice", "sasl.password": "open sesame"},
@@ -106,12 +111,20 @@ def test_librdkafka_takes_every_name_and_value(name: str) -> None:
         ),
     ],
 )
-def test_both_clients_get_the_same(
-    name: str, kafka_python: dict[str, Any], librdkafka: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_configs, "tls_context", lambda _settings: "the context")
+def test_both_clients_get_the_same(name: str, kafka_python: dict[str, Any], librdkafka: dict[str, Any]) -> None:
     assert kafka_python.items() <= kafka_python_config(settings(name)).items()
     assert librdkafka.items() <= librdkafka_config(settings(name)).items()
+
+
+def test_both_clients_get_the_same_certificate(certfile: str) -> None:
+    described = settings("mutual TLS", ssl_certfile=certfile)
+    assert kafka_python_config(described)["ssl_context"] is tls_context(described)
+    librdkafka = {
+        "ssl.endpoint.identification.algorithm": "none",
+        "ssl.key.password": Certificates.client_key_password,
+        "ssl.key.location": certfile,
+    }
+    assert librdkafka.items() <= librdkafka_config(described).items()
 
 
 @pytest.mark.parametrize("name", sorted(DESCRIPTIONS.keys() - {"GSSAPI"}))

@@ -10,7 +10,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import SettingsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import (
-    private_file,
+    _file_on_disk,
     read_settings_reference,
     settings_json,
     temporary_settings_reference,
@@ -177,17 +176,13 @@ def test_temporary_settings_are_private_and_not_on_a_disk() -> None:
     assert not os.path.exists(path)
 
 
-def test_without_memfd_the_next_run_removes_files_of_killed_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(os, "memfd_create")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_without_memfd_the_next_run_removes_files_of_killed_runs(tmp_path: Path) -> None:
     dead = subprocess.check_output([sys.executable, "-c", "import os; print(os.getpid())"], text=True)
     left, other = tmp_path / f"kafkaops-private-{dead.strip()}-x", tmp_path / f"kafkaops-private-{os.getpid()}-y"
     for directory in (left, other):
         directory.mkdir()
         (directory / "content").write_text(SECRET)
-    with private_file(SECRET.encode()) as path:
+    with _file_on_disk(SECRET.encode(), str(tmp_path)) as path:
         assert Path(path).read_text() == SECRET
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
         assert stat.S_IMODE(os.stat(Path(path).parent).st_mode) == 0o700
