@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kerberos, "find_spec", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "gssapi", None)  # as if it were not installed
     options = {"bootstrap_servers": "one:1", "security_protocol": "SASL_SSL", "sasl_mechanism": "GSSAPI"}
     with pytest.raises(SettingsError, match="GSSAPI needs the Python library gssapi, which is not installed: pip inst"):
         kerberos.KerberosCredentials(settings_from(options))

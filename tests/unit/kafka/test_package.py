@@ -16,10 +16,11 @@ _UTILS = "ansible_collections.kafkaops.recovery.plugins.module_utils"
 _DEFER = f"from {_UTILS}._kafka.package import defer_clients; defer_clients(); import sys; "
 
 
-def output_of(program: str) -> str:
-    command = [sys.executable, "-c", program]
+def output_of(program: str, *, has_libraries: bool = True) -> str:
+    command = [sys.executable, *([] if has_libraries else ["-S"]), "-c", program]
     # A Spark session of this process adds its workers' code, which is another copy of the collection.
-    path = [each for each in sys.path if not each.endswith(".zip")]
+    left_out = (".zip",) if has_libraries else (".zip", "site-packages")
+    path = [each for each in sys.path if not each.endswith(left_out)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -54,5 +55,5 @@ def test_a_package_that_is_imported_already_is_left_alone() -> None:
 
 
 def test_without_kafka_python_nothing_happens() -> None:
-    found = f"from {_UTILS}._kafka import package; package.find_spec = {{}}.get; package.defer_clients();"
-    assert output_of(f"import sys; {found} print('kafka' in sys.modules)") == "False"
+    program = f"{_DEFER} print('kafka' in sys.modules)"
+    assert output_of(program, has_libraries=False) == "False"

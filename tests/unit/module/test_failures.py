@@ -64,10 +64,14 @@ def test_kafkaops_error_fails_the_module() -> None:
 
 
 def test_a_missing_library_is_named_as_its_registry_names_it_before_anything_is_done(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(libraries, "find_spec", lambda name: None if name in ("kafka", "pyspark") else object())
-    monkeypatch.setattr(libraries, "version", lambda name: "19.0.1" if name == "pyarrow" else "999")
+    for name in ("kafka", "pyspark"):
+        monkeypatch.setitem(sys.modules, name, None)  # as if it were not installed
+    old = tmp_path / "pyarrow-19.0.1.dist-info" / "METADATA"
+    old.parent.mkdir()
+    old.write_text("Name: pyarrow\nVersion: 19.0.1\n")
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(EndedError) as ended:
         run(FakeModule(), fails(AssertionError("begun")), needs=libraries.KAFKA_AND_SPARK)
     message = ended.value.results["msg"]

@@ -117,7 +117,7 @@ def test_a_broken_answer_does_not_affect_other_brokers(engine: Engine) -> None:
 
 @pytest.mark.parametrize("question", [AskReplicas(), AskReplicas(native_key=1020)], ids=["public", "native"])
 def test_an_executor_without_kafka_python_reports_it(monkeypatch: pytest.MonkeyPatch, question: AskBroker) -> None:
-    monkeypatch.setitem(sys.modules, "kafka", None)  # as Python has it for a library that cannot be imported
+    monkeypatch.setitem(sys.modules, "kafka", None)  # as if it were not installed
     work = divide_by_broker([a_broker(1)], [a_partition("orders", 0, (1,))])
     ask_brokers = AskBrokers(REFERENCE, Deadline.after_ms(10_000), 1.0, question)
     [[row]] = [batch.to_pylist() for batch in ask_brokers(work)]
