@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
-from unittest.mock import patch
 
-import ansible.module_utils.basic
 import pytest
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins import modules
 
@@ -26,22 +27,14 @@ WORDS = ("password", "secret", "token")
 NO_SECRETS = {"sasl_oauthbearer_token_endpoint_url"}
 
 
-class SpecSeenError(Exception):
-    """Stop the module once its argument spec is known."""
-
-
 def argument_spec(name: str) -> Mapping[str, Any]:
-    """Return the argument spec that the module gives to Ansible."""
+    """Return the argument spec that the module gives to Ansible, by which Ansible refuses an unknown option."""
     module = importlib.import_module(f"{modules.__name__}.{name}")
-    seen: dict[str, Any] = {}
-
-    def see(_self: object, argument_spec: Mapping[str, Any], *_more: object, **_options: object) -> None:
-        seen.update(argument_spec)
-        raise SpecSeenError
-
-    with patch.object(ansible.module_utils.basic.AnsibleModule, "__init__", see), pytest.raises(SpecSeenError):
+    with patch_module_args({"no_such_option": True}), pytest.raises(SystemExit) as refused:
         module.main()
-    return seen
+    callers = (frame.f_locals.get("self") for frame, _line in walk_tb(refused.tb))
+    spec: Mapping[str, Any] = next(each.argument_spec for each in callers if isinstance(each, AnsibleModule))
+    return spec
 
 
 def secrets(spec: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
