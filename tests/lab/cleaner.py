@@ -17,7 +17,6 @@ from typing import Any
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource
-from kafka.protocol.api_key import ApiKey
 
 from lab import jars, settings, versions
 from lab.cluster import Cluster
@@ -105,7 +104,7 @@ def drops(proxy: Proxy, broker: int) -> list[Request]:
     return [
         request
         for request in proxy.write_requests()
-        if request.api_key == ApiKey.AlterPartitionReassignments
+        if request.is_reassignment
         for topic in request.decode().topics
         for partition in topic.partitions
         if partition.replicas and len(partition.replicas) < 3 and broker not in partition.replicas

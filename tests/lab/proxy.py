@@ -20,6 +20,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kafka.protocol.api_key import ApiKey
+
 from lab.faults import DisconnectError, Fault, framed
 from lab.request import Request
 from lab.waiting import wait_until
@@ -57,6 +59,8 @@ class Rule:
         """Whether the fault is for this request; counts it if so."""
         if self.broker not in (None, request.broker) or self.api_key not in (None, request.api_key):
             return False
+        if self.api_key == ApiKey.AlterPartitionReassignments and not request.is_reassignment:
+            return False
         if self.remaining == 0:
             return False
         if self.remaining is not None:
@@ -79,6 +83,7 @@ class Proxy:
     ) -> Rule:
         """Inject a fault into the first ``times`` requests (None: all) to ``broker`` of ``api_key`` (None: any).
 
+        A rule for AlterPartitionReassignments is for reassignments only (``Request.is_reassignment``).
         The newest matching rule wins. End it with ``rule.remove()``, or use it as a context manager.
         """
         rule = Rule(self, fault, broker, api_key, times)

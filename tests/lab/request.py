@@ -19,6 +19,8 @@ import kafka.protocol.sasl
 from kafka.protocol.api_key import ApiKey
 from kafka.protocol.api_message import ApiMessage
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
+
 READ_KEYS = frozenset(
     {
         ApiKey.Fetch,
@@ -95,6 +97,14 @@ class Request:
         if self.api_key == ApiKey.CreateTopics:
             return not self.decode().validate_only
         return self.api_key not in READ_KEYS
+
+    @property
+    def is_reassignment(self) -> bool:
+        """Return whether it changes replica orders or sets, other than adding followers to a run topic.
+
+        Every run that writes adds them, before its first change.
+        """
+        return self.api_key == ApiKey.AlterPartitionReassignments and RUN_TOPIC.encode() not in self.payload
 
     def decode(self) -> Any:
         """Return the kafka-python message. Raises KeyError for a request that it does not have."""

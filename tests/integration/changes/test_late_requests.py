@@ -206,7 +206,7 @@ def _wait_for_leader(cluster: Cluster, run: Future[ElectionReport], leader: int)
 
 
 def _reorders(cluster: Cluster) -> int:
-    return _sent(cluster, ApiKey.AlterPartitionReassignments)
+    return sum(each.is_reassignment for each in cluster.proxy.requests())
 
 
 def _sent(cluster: Cluster, api_key: int) -> int:

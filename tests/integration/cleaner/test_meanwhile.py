@@ -128,7 +128,7 @@ def _asked_for(lab: CleanerCluster) -> list[tuple[int, ...]]:
     return [
         tuple(partition.replicas or ())
         for request in lab.cluster.proxy.write_requests()
-        if request.api_key == ApiKey.AlterPartitionReassignments
+        if request.is_reassignment
         for topic in request.decode().topics
         for partition in topic.partitions
     ]
