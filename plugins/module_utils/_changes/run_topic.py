@@ -221,7 +221,7 @@ class TopicLog:
         except LockLostError:
             return False
         if self._is_inherited and not self._state.pending and self.delete():
-            # This run needs a topic of its own, which the earlier holder cannot delete if it wakes up.
+            # This run needs another topic: the earlier holder could delete this one if it wakes up.
             return False
         self._beating = threading.Thread(target=self._write_heartbeats, name="kafkaops-heartbeat", daemon=True)
         self._beating.start()
@@ -243,7 +243,7 @@ class TopicLog:
                 self._check_held()
 
     def clear(self) -> None:
-        """Replace a dead run's topic by an own one. Call this only when no change is pending.
+        """Move from a dead run's topic to a new one. Call this only when no change is pending.
 
         Raises LockLostError if another run takes the lock in between.
         """

@@ -145,8 +145,8 @@ def run_elections(  # noqa: PLR0917
     orders = [each for each in pending.changes if isinstance(each, OrderChange)]
     notes: Sequence[str] = pending.notes
     # An order that an earlier run left may be on a partition that has a leader.
-    settled = {} if pending.changes else _end_without_election(plan.elections, metadata)
-    elections = [each for each in plan.elections if each.topic_partition not in settled]
+    ended_before = {} if pending.changes else _end_without_election(plan.elections, metadata)
+    elections = [each for each in plan.elections if each.topic_partition not in ended_before]
     # A run that has nothing to do must not create the journal's topic.
     writes = not options.check_mode and bool(pending.changes or pending.notes or elections)
     with ExitStack() as stack:
@@ -166,7 +166,7 @@ def run_elections(  # noqa: PLR0917
         limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
         run = _Run(writer, journal, progress, limits, kept, options.save_tails, options.batch_size)
         with garbage_collection_paused():
-            outcomes = {**alone, **settled, **run.elect(adopt_restored_orders(elections, leftovers), leftovers)}
+            outcomes = {**alone, **ended_before, **run.elect(adopt_restored_orders(elections, leftovers), leftovers)}
         if journal is not None and rollback is not None:
             # After the elections, so that they do not wait for late requests of an earlier run.
             late = kept.settle(rollback, journal, run.begun)
@@ -215,21 +215,21 @@ class _Run:
     def elect(
         self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]
     ) -> dict[TopicPartition, Outcome]:
-        unsettled = {each.change.topic_partition for each in leftovers if each.undoing is Undoing.FAILED}
+        unrestored = {each.change.topic_partition for each in leftovers if each.undoing is Undoing.FAILED}
         if self.journal is not None:
             # Partitions of which an earlier run dropped a replica that is not in sync again.
-            unsettled |= {each.topic_partition for each in self.journal.pending if isinstance(each, ReplicaChange)}
+            unrestored |= {each.topic_partition for each in self.journal.pending if isinstance(each, ReplicaChange)}
         outcomes = {
             each.topic_partition: outcome_of_election(
                 each, Status.REFUSED, "an earlier run's replica order is not put back yet"
             )
             for each in elections
-            if each.topic_partition in unsettled
+            if each.topic_partition in unrestored
         }
         halt = ""
         has_begun = any(each.undoing is Undoing.RESTORED for each in leftovers)
-        settled = [each for each in elections if each.topic_partition not in unsettled]
-        for batch in self._iterate_batches(settled, outcomes):
+        electable = [each for each in elections if each.topic_partition not in unrestored]
+        for batch in self._iterate_batches(electable, outcomes):
             halt = halt or self.limits.why_ended()
             if not halt:
                 self.progress.step("looking at the partitions again", len(outcomes), len(elections))
