@@ -94,8 +94,8 @@ class JournalReader:
 
     @property
     def _topics(self) -> RunTopics:
-        addresses = {each.broker_id: each.address for each in self.cluster.registrations}
-        return RunTopics(self.kafka, self.cluster.living(self.brokers), addresses, self.options.topic)
+        living = self.cluster.living(self.brokers)
+        return RunTopics(self.kafka, living, self.cluster.addresses, self.options.topic)
 
     def _file_entries(self) -> tuple[list[dict[str, object]], str]:
         return read_entries(self._path)[0], f"the journal {self._path}"

@@ -130,7 +130,7 @@ def read_facts(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: Rea
     """Read the settings and metrics of a broker. If they could not be read, the facts have the error text."""
     settings: Mapping[str, Setting] = {}
     settings_error = ""
-    address = next((each.address for each in cluster.registrations if each.broker_id == broker.broker_id), None)
+    address = cluster.addresses.get(broker.broker_id)
     if broker.state is not BrokerState.ONLINE or address is None:
         settings_error = f"broker {broker.broker_id} is {broker.state.value}: {broker.cause}"
     else:
@@ -205,7 +205,7 @@ def read_copy_sizes(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
     for state in partitions:
         for broker_id in state.replicas:
             held.setdefault(broker_id, []).append(state.topic_partition)
-    addresses = {each.broker_id: each.address for each in cluster.registrations}
+    addresses = cluster.addresses
     found = kafka.in_parallel(
         lambda broker_id: kafka.describe_log_dirs(addresses[broker_id], held[broker_id]),
         [each for each in held if each in addresses],

@@ -78,7 +78,7 @@ def find_marked_replicas(  # noqa: PLR0917
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError if the sizes cannot be read.
     """
     copies = read_copy_sizes(kafka, cluster)
-    addresses = {each.broker_id: each.address for each in cluster.registrations}
+    addresses = cluster.addresses
     targets: list[Target] = []
     unidentified_marks = []
     budget = _Budget(limits.total_bytes)

@@ -39,6 +39,10 @@ class Registration:
     rack: str | None
     is_fenced: bool
 
+    def as_broker(self, state: BrokerState = BrokerState.ONLINE, cause: str = "") -> Broker:
+        """Return the broker in a state that was observed, with the cause if it is not online."""
+        return Broker(self.broker_id, self.address.host, self.address.port, self.rack, self.is_fenced, state, cause)
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
@@ -48,6 +52,16 @@ class Cluster:
     registrations: tuple[Registration, ...]
     lists_fenced: bool = True
     """False before Kafka 4.0: a broker that is not listed may be fenced or unregistered."""
+
+    @property
+    def addresses(self) -> dict[int, Address]:
+        """Return the addresses of all registered brokers, by id."""
+        return {each.broker_id: each.address for each in self.registrations}
+
+    @property
+    def unfenced(self) -> dict[int, Address]:
+        """Return the addresses of the brokers that the controller does not fence, by id."""
+        return {each.broker_id: each.address for each in self.registrations if not each.is_fenced}
 
     def with_last(self, broker_ids: Collection[int]) -> Cluster:
         """Return the cluster with these brokers last, so that others are preferred for writes and new topics."""
@@ -61,9 +75,8 @@ class Cluster:
         brokers. If there are none, return all: a fenced broker still forwards requests to the controller.
         """
         online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
-        found = [each for each in self.registrations if each.broker_id in online]
-        found = found or [each for each in self.registrations if not each.is_fenced] or [*self.registrations]
-        return {each.broker_id: each.address for each in found}
+        found = {broker_id: address for broker_id, address in self.addresses.items() if broker_id in online}
+        return found or self.unfenced or self.addresses
 
 
 def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
@@ -86,8 +99,9 @@ def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
         )
         for broker in sorted(answer.brokers, key=lambda broker: broker.broker_id)
     )
-    wire.remember_addresses({each.broker_id: each.address for each in registrations})
-    return Cluster(answer.cluster_id, registrations, lists_fenced=answer.version >= _LISTS_FENCED)
+    cluster = Cluster(answer.cluster_id, registrations, lists_fenced=answer.version >= _LISTS_FENCED)
+    wire.remember_addresses(cluster.addresses)
+    return cluster
 
 
 def probe_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
@@ -138,15 +152,7 @@ def _make_broker(registration: Registration, answer: object) -> Broker:
             BrokerState.FENCED,
             "it answers, but the controller fences it: look at its log and its metadata lag",
         )
-    return Broker(
-        registration.broker_id,
-        registration.address.host,
-        registration.address.port,
-        registration.rack,
-        is_fenced=registration.is_fenced,
-        state=state,
-        cause=cause,
-    )
+    return registration.as_broker(state, cause)
 
 
 _BROKER_RESOURCE = 4

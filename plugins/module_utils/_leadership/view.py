@@ -91,7 +91,7 @@ def read_config(kafka: Kafka, cluster: Cluster) -> Config:
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    addresses = {each.broker_id: each.address for each in cluster.registrations if not each.is_fenced}
+    addresses = cluster.unfenced
     found = kafka.in_parallel(
         lambda broker_id: kafka.broker_config(addresses[broker_id], broker_id, CONFIG_NAME), addresses
     )

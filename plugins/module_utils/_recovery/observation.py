@@ -23,7 +23,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import Reassignment, parse_unregistered_broker
-from .._model.partition import Broker, BrokerState, EpochEnd, ReplicaLog, TopicPartition
+from .._model.partition import Broker, EpochEnd, ReplicaLog, TopicPartition
 from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave_alone
 from .preconditions import (
     PartitionObservation,
@@ -203,18 +203,7 @@ def _read_logs(
             elif broker_id in compared:
                 held.setdefault(broker_id, []).append(partition)
                 known.setdefault(broker_id, {})[partition] = compared[broker_id]
-    brokers = [
-        Broker(
-            each.broker_id,
-            each.address.host,
-            each.address.port,
-            each.rack,
-            is_fenced=each.is_fenced,
-            state=BrokerState.ONLINE,
-        )
-        for each in cluster.registrations
-        if each.broker_id in held
-    ]
+    brokers = [each.as_broker() for each in cluster.registrations if each.broker_id in held]
     limit_s = kafka.settings.request_timeout_ms / 1000 * (1 + len(elections) / _PARTITIONS_PER_LIMIT)
     deadline = kafka.clock.monotonic() + limit_s
     logs: dict[TopicPartition, dict[int, ReplicaLog]] = {}

@@ -179,7 +179,7 @@ def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> P
     for partition in plan.left_alone:
         for best in partition.candidates[:1]:
             designated.setdefault(best.broker_id, []).append(partition.topic_partition)
-    addresses = {each.broker_id: each.address for each in kafka.describe_cluster().registrations}
+    addresses = kafka.describe_cluster().addresses
     for leader, partitions in designated.items():
         try:
             found = kafka.open_transactions(addresses[leader], partitions)

@@ -23,7 +23,7 @@ from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.partitions import Description, describe_partitions
 from .._kafka.replica_logs import probe_replicas
 from .._kafka.wire import Wire
-from .._model.partition import Broker, BrokerState, Cause, ReplicaLog, TopicPartition
+from .._model.partition import Broker, Cause, ReplicaLog, TopicPartition
 from .._model.run import Clock, KafkaOpsError, Progress
 from .finding import Comparable, DiskFinding, DiskReplica, compare_with_metadata
 
@@ -108,13 +108,7 @@ def _ask(
     led: dict[int, list[TopicPartition]] = defaultdict(list)
     for each in comparable:
         led[each.state.leader_id].append(each.state.topic_partition)
-    brokers = [
-        Broker(
-            each.broker_id, each.address.host, each.address.port, each.rack, each.is_fenced, state=BrokerState.ONLINE
-        )
-        for each in cluster.registrations
-        if each.broker_id in led
-    ]
+    brokers = [each.as_broker() for each in cluster.registrations if each.broker_id in led]
     if not brokers:
         return {}
     with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_THREADS)) as threads:

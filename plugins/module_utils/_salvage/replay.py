@@ -92,10 +92,9 @@ class Replayer:
     def preview(self) -> Replay:
         """Return what would be given back, without writing anything. Raises KafkaOpsError."""
         cluster = self._describe_cluster()
-        addresses = _live_addresses(cluster)
         targets = self._find_targets()
         self._require_intact_files()
-        ledgers = ProgressTopic(self._kafka, addresses, self._request.progress_topic).read()
+        ledgers = ProgressTopic(self._kafka, cluster.unfenced, self._request.progress_topic).read()
         parts = self._build_partitions(targets, {}, ledgers)
         self._count_records_to_give(parts)
         rows = [
@@ -109,7 +108,7 @@ class Replayer:
         cluster = self._describe_cluster()
         home = JournalHome(self._kafka, cluster, self._request.journal)
         with home.open(self._progress) as journal:
-            found = self._give_back_under_lock(_live_addresses(cluster), journal)
+            found = self._give_back_under_lock(cluster.unfenced, journal)
         return Replay(self._manifest, found, journal.notes)
 
     def _give_back_under_lock(self, addresses: Mapping[int, Address], journal: Journal) -> tuple[Replayed, ...]:
@@ -213,7 +212,7 @@ class Replayer:
             part = parts[partition]
             self._progress.step(f"reading the keys of {partition}")
             leader = part.target.states[partition.partition].leader_id
-            address = _live_addresses(self._describe_cluster()).get(leader)
+            address = self._describe_cluster().unfenced.get(leader)
             if address is None:
                 part.failure = f"broker {leader}, its leader, has no address"
                 continue
@@ -282,7 +281,3 @@ def _select_partitions(manifest: Manifest, request: ReplayRequest) -> list[Saved
     if absent:
         raise ReplayError(f"{request.directory} has no records of topic {', '.join(sorted(absent))}")
     return [each for each in manifest.partitions if each.topic in request.topics]
-
-
-def _live_addresses(cluster: Cluster) -> dict[int, Address]:
-    return {each.broker_id: each.address for each in cluster.registrations if not each.is_fenced}

@@ -112,12 +112,11 @@ class RunTails:
                 raise KafkaOpsError(missing)
             with Wire(settings) as wire:
                 cluster = describe_cluster(wire)
-            addresses = {each.broker_id: each.address for each in cluster.registrations}
             spark, reference = self._choose_spark()
             saver = TailSaver(
                 settings,
                 cluster.cluster_id,
-                addresses,
+                cluster.addresses,
                 self._place,
                 spark,
                 progress,

@@ -114,7 +114,7 @@ class FakeCluster(FakeAnswers):
 
     def pending(self) -> tuple[Change, ...]:
         """Return the pending changes of the journal, in a topic or a file."""
-        addresses = {each.broker_id: each.address for each in self.describe_cluster().registrations}
+        addresses = self.describe_cluster().addresses
         state = RunTopics(self, addresses, addresses, RUN_TOPIC).read()
         return (*(state.pending.values() if state is not None else ()), *read_pending(self.journal_dir))
 
