@@ -27,7 +27,7 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState
 from .._model.run import Progress
 from .._module.options import journal_options, progress_to
-from . import inspection
+from .inspection import select_brokers
 from .replica import ReplicaMaker
 
 
@@ -51,14 +51,13 @@ class CleanerRun:
         """Read the states of the brokers. Raises KafkaOpsError, also for an unknown broker."""
         progress = progress_to(params["progress_file"])
         progress.step("looking at the brokers")
-        cluster, everyone = inspection.find_brokers(kafka, ())
-        named = set(params["brokers"])
-        if named:
-            inspection.refuse_unknown(everyone, named)
-        alive = living_addresses(cluster, everyone)
+        cluster = kafka.describe_cluster()
+        everyone = kafka.probe_brokers(cluster)
+        wanted = select_brokers(everyone, params["brokers"])
+        online = {each.broker_id for each in everyone if each.state is BrokerState.ONLINE}
+        alive = {broker_id: address for broker_id, address in cluster.addresses.items() if broker_id in online}
         settings = SettingWriter(kafka, alive, params["attempts"], params["verify_timeout_ms"] / 1000)
-        wanted = tuple(each for each in everyone if not named or each.broker_id in named)
-        return cls(kafka, params, stop, cluster, wanted, alive, tuple(everyone), settings, progress)
+        return cls(kafka, params, stop, cluster, wanted, alive, everyone, settings, progress)
 
     def preview_leftovers(self) -> tuple[AnyLeftover, ...]:
         """Return what a rollback would do with the changes of earlier runs. Writes nothing."""
@@ -98,12 +97,6 @@ class LockedRun:
         run = self.run
         timeout_s = run.params["repair_timeout_ms"] / 1000
         return ReplicaMaker(self.writer, run.living, self.journal, timeout_s, run.stop, run.progress)
-
-
-def living_addresses(cluster: Cluster, brokers: Iterable[Broker]) -> dict[int, Any]:
-    """Return the addresses of the online brokers, by id."""
-    online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
-    return {each.broker_id: each.address for each in cluster.registrations if each.broker_id in online}
 
 
 def leftover_results(leftovers: Iterable[AnyLeftover]) -> list[dict[str, str]]:

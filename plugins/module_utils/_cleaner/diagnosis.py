@@ -58,7 +58,7 @@ class Diagnosis:
 
 def diagnose(facts: CleanerFacts, thresholds: Thresholds) -> Diagnosis:
     """Return the most urgent case that the cleaner's metrics show."""
-    if ENABLE in facts.settings and facts.settings[ENABLE].value == "false":
+    if facts.is_switched_off:
         return Diagnosis(
             Case.UNKNOWN, f"{ENABLE} is false: this broker has no cleaner; set it to true and restart the broker"
         )
@@ -216,12 +216,12 @@ def _marked(metrics: CleanerMetrics) -> str:
     return f"partitions are marked as uncleanable: {', '.join(counts)}"
 
 
-_OFFSETS = "__consumer_offsets"
+OFFSETS = "__consumer_offsets"
 _LOOKS_OF_A_TREND = 3
 
 
 def find_suspects(trends: Iterable[CopyTrend], thresholds: Thresholds) -> tuple[Suspect, ...]:
-    """Return the suspicious copies, the most important first."""
+    """Return the suspicious copies: first of ``__consumer_offsets``, which all consumer groups need, then by size."""
     found = [
         Suspect(
             each.topic,
@@ -235,17 +235,8 @@ def find_suspects(trends: Iterable[CopyTrend], thresholds: Thresholds) -> tuple[
         for each in trends
         if (reason := _suspicion(each, thresholds))
     ]
-    return sort_suspects(found)
-
-
-def sort_suspects(suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
-    """Sort suspects: first ``__consumer_offsets``, which all consumer groups need, then proven ones, then by size."""
-    return tuple(
-        sorted(
-            suspects,
-            key=lambda each: (each.topic != _OFFSETS, not each.is_proven, -each.size_bytes, each.topic, each.partition),
-        )
-    )
+    found.sort(key=lambda each: (each.topic != OFFSETS, -each.size_bytes, each.topic, each.partition))
+    return tuple(found)
 
 
 def _suspicion(trend: CopyTrend, thresholds: Thresholds) -> str:

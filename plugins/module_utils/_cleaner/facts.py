@@ -69,11 +69,11 @@ def restart_edit(settings: Mapping[str, Setting]) -> Edit:
 
     Raises EditError if the broker returns neither value.
     """
-    backoff = _number(settings.get(BACKOFF_MS))
+    backoff = number_of(settings.get(BACKOFF_MS))
     if backoff is not None:
         changed = backoff + 1 if backoff < _LARGEST else backoff - 1
         return Edit(BACKOFF_MS, settings[BACKOFF_MS].own, str(changed))
-    threads = _number(settings.get(THREADS))
+    threads = number_of(settings.get(THREADS))
     if threads is not None and threads + 1 in thread_range(threads):
         return Edit(THREADS, settings[THREADS].own, str(threads + 1))
     raise EditError(
@@ -101,7 +101,7 @@ def lasting_edits(settings: Mapping[str, Setting], wanted: Mapping[str, str | No
 
 
 def _thread_errors(current: Setting | None, wanted: str | None) -> list[str]:
-    threads = _number(current)
+    threads = number_of(current)
     if wanted is None or threads is None:
         return []
     if not wanted.isdecimal():
@@ -115,7 +115,8 @@ def _thread_errors(current: Setting | None, wanted: str | None) -> list[str]:
     ]
 
 
-def _number(setting: Setting | None) -> int | None:
+def number_of(setting: Setting | None) -> int | None:
+    """Return the value of a setting as a number; None if it is unknown or no number."""
     text = setting.value if setting is not None else None
     return int(text) if text is not None and text.isdecimal() else None
 
@@ -177,3 +178,13 @@ class CleanerFacts:
     metrics_error: str
     settings: Mapping[str, Setting] = field(default_factory=dict)
     settings_error: str = ""
+
+    @property
+    def is_switched_off(self) -> bool:
+        return ENABLE in self.settings and self.settings[ENABLE].value == "false"
+
+    @property
+    def marks(self) -> dict[str, int]:
+        """Return the number of marked partitions in each log directory that has marks."""
+        dirs = self.metrics.log_dirs if self.metrics is not None else ()
+        return {each.log_dir: each.uncleanable_partitions for each in dirs if each.uncleanable_partitions}

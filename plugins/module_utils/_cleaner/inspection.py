@@ -56,19 +56,21 @@ def find_brokers(kafka: Kafka, wanted: Collection[int]) -> tuple[Cluster, tuple[
     Raises NoSuchBrokerError, NoBrokerAnswersError or RequestRefusedError.
     """
     cluster = kafka.describe_cluster()
-    brokers = kafka.probe_brokers(cluster)
-    refuse_unknown(brokers, wanted)
-    return cluster, tuple(each for each in brokers if not wanted or each.broker_id in wanted)
+    return cluster, select_brokers(kafka.probe_brokers(cluster), wanted)
 
 
-def refuse_unknown(brokers: Collection[Broker], wanted: Collection[int]) -> None:
-    """Raise NoSuchBrokerError for a wanted broker that is not in the cluster."""
+def select_brokers(brokers: Sequence[Broker], wanted: Collection[int]) -> tuple[Broker, ...]:
+    """Return the wanted brokers, or all if none is named.
+
+    Raises NoSuchBrokerError for a wanted broker that is not in the cluster.
+    """
     unknown = sorted(set(wanted) - {each.broker_id for each in brokers})
     if unknown:
         raise NoSuchBrokerError(
             f"the cluster lists no broker {', '.join(map(str, unknown))}; it lists "
             f"{', '.join(str(each.broker_id) for each in brokers)}: nothing was done"
         )
+    return tuple(each for each in brokers if not wanted or each.broker_id in wanted)
 
 
 def inspect_by_metrics(
@@ -93,16 +95,14 @@ def inspect_by_metrics(
         )
     diagnoses = {each.broker_id: diagnose(each, thresholds) for each in facts}
     suspects: Sequence[Suspect] = ()
-    if name_suspects and any(_marked_dirs(each) for each in facts):
+    if name_suspects and any(each.marks for each in facts):
         suspects = find_suspects(single_look_trends(read_copy_sizes(kafka, cluster)), thresholds)
     return tuple(
         Cleaner(
             each,
             diagnoses[each.broker_id],
             tuple(
-                suspect
-                for suspect in suspects
-                if suspect.broker_id == each.broker_id and suspect.log_dir in _marked_dirs(each)
+                suspect for suspect in suspects if suspect.broker_id == each.broker_id and suspect.log_dir in each.marks
             ),
         )
         for each in facts
@@ -121,8 +121,8 @@ def inspect_by_sizes(
             continue
         own = trends.get(broker.broker_id, ())
         suspects = find_suspects(own, thresholds)
-        switched_off = diagnose(facts, thresholds) if facts.metrics_error == "" and _is_off(facts) else None
-        cleaners.append(Cleaner(facts, switched_off or infer(own, suspects), suspects))
+        diagnosis = diagnose(facts, thresholds) if facts.is_switched_off else infer(own, suspects)
+        cleaners.append(Cleaner(facts, diagnosis, suspects))
     return tuple(cleaners)
 
 
@@ -175,15 +175,6 @@ def single_look_trends(copies: Collection[CopySize]) -> tuple[CopyTrend, ...]:
     )
 
 
-def _marked_dirs(facts: CleanerFacts) -> frozenset[str]:
-    dirs = facts.metrics.log_dirs if facts.metrics is not None else ()
-    return frozenset(each.log_dir for each in dirs if each.uncleanable_partitions)
-
-
-def _is_off(facts: CleanerFacts) -> bool:
-    return any(name.endswith(".enable") and each.value == "false" for name, each in facts.settings.items())
-
-
 @dataclass(frozen=True, slots=True)
 class CopySize:
     """One copy of a compacted partition, from DescribeLogDirs (API key 35)."""
@@ -222,11 +213,6 @@ def find_compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
     policies = kafka.topic_configs(sorted({each.topic for each in partitions}), _POLICY)
     compacted = {topic for topic, policy in policies.items() if _COMPACT in (policy.value or "").split(",")}
     return tuple(each for each in partitions if each.topic in compacted)
-
-
-def select_copies(copies: Collection[CopySize], broker_id: int, log_dirs: Collection[str]) -> tuple[CopySize, ...]:
-    """Return the copies of one broker in these directories."""
-    return tuple(each for each in copies if each.broker_id == broker_id and each.log_dir in log_dirs)
 
 
 def _copies(broker_id: int, answer: LogDirs | BrokerCallError) -> tuple[CopySize, ...]:

@@ -7,19 +7,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.cluster import Cluster
-from .._kafka.copy_reading import CopyCheck
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import TopicPartition
 from .._model.run import Progress
-from .facts import LogDirMetrics
-from .inspection import Cleaner, CopySize, read_copy_sizes, select_copies
+from .diagnosis import OFFSETS
+from .inspection import Cleaner, CopySize, read_copy_sizes
 
-_OFFSETS = "__consumer_offsets"
 _FAILURES_IN_A_ROW = 3
 """After this number of failures, no more copies of a directory are read: each may take the whole request timeout."""
 
@@ -45,19 +44,13 @@ class ReadLimits:
     total_bytes: int
 
 
-@dataclass(slots=True)
-class _Budget:
-    left: int
-
-
 def describe_unread_marks(cleaners: Sequence[Cleaner]) -> tuple[str, ...]:
     """Return a text for each directory with marks, if no copies are read to find the marked replicas."""
     return tuple(
-        f"broker {cleaner.broker_id} marks {log_dir.uncleanable_partitions} partitions in {log_dir.log_dir}; check "
-        "mode does not read copies to find them: set search_in_check_mode, or name them in partitions"
+        f"broker {cleaner.broker_id} marks {marks} partitions in {log_dir}; check mode does not read copies to find "
+        "them: set search_in_check_mode, or name them in partitions"
         for cleaner in cleaners
-        for log_dir in (cleaner.facts.metrics.log_dirs if cleaner.facts.metrics is not None else ())
-        if log_dir.uncleanable_partitions
+        for log_dir, marks in cleaner.facts.marks.items()
     )
 
 
@@ -77,81 +70,80 @@ def find_marked_replicas(  # noqa: PLR0917
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError if the sizes cannot be read.
     """
-    copies = read_copy_sizes(kafka, cluster)
-    addresses = cluster.addresses
+    copies = _most_suspicious_first(read_copy_sizes(kafka, cluster))
+    search = _Search(kafka, cluster.addresses, limits, progress, stop)
     targets: list[Target] = []
     unidentified_marks = []
-    budget = _Budget(limits.total_bytes)
     for cleaner in cleaners:
-        for log_dir in cleaner.facts.metrics.log_dirs if cleaner.facts.metrics is not None else ():
-            if not log_dir.uncleanable_partitions:
-                continue
-            here = _most_suspicious_first(select_copies(copies, cleaner.broker_id, {log_dir.log_dir}), copies)
-
-            def check(partition: TopicPartition, broker_id: int = cleaner.broker_id) -> CopyCheck:
-                progress.step(f"reading the copy of {partition} on broker {broker_id}")
-                at_most = min(limits.copy_bytes, budget.left)
-                read = kafka.check_copy(addresses[broker_id], partition, at_most, stop)
-                budget.left -= read.read_bytes
-                return read
-
-            found, unread = _find_damaged(
-                here, log_dir.uncleanable_partitions, check, lambda: stop.is_set() or budget.left <= 0
-            )
-            targets += [Target(each.topic, each.partition, cleaner.broker_id) for each in found]
-            if len(found) < log_dir.uncleanable_partitions:
-                stopped = ["the run was asked to stop before it had read all"] if stop.is_set() else []
-                if budget.left <= 0:
-                    stopped.append(
-                        f"the limit of {limits.total_bytes} bytes for all copies (max_total_read_bytes) was reached"
-                    )
-                unidentified_marks.append(
-                    "; ".join([_unidentified_text(cleaner.broker_id, log_dir, len(found)), *unread, *stopped])
+        for log_dir, marks in cleaner.facts.marks.items():
+            here = [each for each in copies if each.broker_id == cleaner.broker_id and each.log_dir == log_dir]
+            found, unread = search.find_damaged(here, marks)
+            targets += found
+            if len(found) < marks:
+                text = (
+                    f"broker {cleaner.broker_id} marks {marks} partitions in {log_dir}, and {len(found)} of its copies "
+                    "are damaged as far as they were read. The broker's log names the others ('Marking its "
+                    "partition'): name them in partitions"
                 )
+                unidentified_marks.append("; ".join([text, *unread, *search.why_over()]))
     return tuple(targets), tuple(unidentified_marks)
 
 
-def _find_damaged(
-    here: Sequence[CopySize],
-    marks: int,
-    check: Callable[[TopicPartition], CopyCheck],
-    is_over: Callable[[], bool],
-) -> tuple[list[TopicPartition], list[str]]:
-    """Return at most ``marks`` damaged copies, and a text for each copy that could not be read."""
-    found: list[TopicPartition] = []
-    unread: list[str] = []
-    failures = 0
-    for copy in here:
-        if is_over() or len(found) == marks or failures == _FAILURES_IN_A_ROW:
-            break
-        partition = TopicPartition(copy.topic, copy.partition)
-        try:
-            is_damaged = bool(check(partition).damage)
-        except BrokerCallError as error:
-            failures += 1
-            unread.append(f"{partition} could not be read: {error}")
-            continue
+@dataclass(slots=True)
+class _Search:
+    """Reads copies one after another, until the limit of bytes for all of them is reached."""
+
+    kafka: Kafka
+    addresses: Mapping[int, Address]
+    limits: ReadLimits
+    progress: Progress
+    stop: threading.Event
+    read_bytes: int = 0
+
+    def why_over(self) -> list[str]:
+        """Return why no more copies are read; empty if the search may go on."""
+        reasons = ["the run was asked to stop before it had read all"] if self.stop.is_set() else []
+        if self.read_bytes >= self.limits.total_bytes:
+            reasons.append(
+                f"the limit of {self.limits.total_bytes} bytes for all copies (max_total_read_bytes) was reached"
+            )
+        return reasons
+
+    def find_damaged(self, copies: Sequence[CopySize], marks: int) -> tuple[list[Target], list[str]]:
+        """Return at most ``marks`` damaged copies, and a text for each copy that could not be read."""
+        found: list[Target] = []
+        unread: list[str] = []
         failures = 0
-        if is_damaged:
-            found.append(partition)
-    return found, unread
+        for copy in copies:
+            if self.why_over() or len(found) == marks or failures == _FAILURES_IN_A_ROW:
+                break
+            target = Target(copy.topic, copy.partition, copy.broker_id)
+            try:
+                is_damaged = self._is_damaged(target)
+            except BrokerCallError as error:
+                failures += 1
+                unread.append(f"{target.topic_partition} could not be read: {error}")
+                continue
+            failures = 0
+            if is_damaged:
+                found.append(target)
+        return found, unread
+
+    def _is_damaged(self, target: Target) -> bool:
+        self.progress.step(f"reading the copy of {target.topic_partition} on broker {target.broker_id}")
+        at_most = min(self.limits.copy_bytes, self.limits.total_bytes - self.read_bytes)
+        check = self.kafka.check_copy(self.addresses[target.broker_id], target.topic_partition, at_most, self.stop)
+        self.read_bytes += check.read_bytes
+        return bool(check.damage)
 
 
-def _unidentified_text(broker_id: int, log_dir: LogDirMetrics, found: int) -> str:
-    return (
-        f"broker {broker_id} marks {log_dir.uncleanable_partitions} partitions in {log_dir.log_dir}, and {found} of "
-        "its copies are damaged as far as they were read. The broker's log names the others ('Marking its partition'): "
-        "name them in partitions"
-    )
-
-
-def _most_suspicious_first(here: Sequence[CopySize], copies: Collection[CopySize]) -> list[CopySize]:
+def _most_suspicious_first(copies: Sequence[CopySize]) -> list[CopySize]:
     """Sort copies: first ``__consumer_offsets``, then by the bytes by which they exceed their smallest copy."""
     smallest: dict[tuple[str, int], int] = {}
     for each in copies:
         key = (each.topic, each.partition)
         smallest[key] = min(each.size_bytes, smallest.get(key, each.size_bytes))
     return sorted(
-        here,
-        key=lambda each: (each.topic != _OFFSETS, smallest[each.topic, each.partition] - each.size_bytes, each.topic),
+        copies,
+        key=lambda each: (each.topic != OFFSETS, smallest[each.topic, each.partition] - each.size_bytes, each.topic),
     )

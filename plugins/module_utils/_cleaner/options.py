@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
@@ -16,16 +16,9 @@ from .._model.run import KafkaOpsError, Progress
 from .._module.connection import Arguments
 from .._module.run import to_json_types
 from .diagnosis import Thresholds
-from .facts import SHOWN
+from .facts import SHOWN, THREADS, CleanerMetrics, number_of
+from .inspection import Cleaner, inspect_by_metrics, inspect_by_sizes
 from .metrics_source import MetricsSource
-
-if TYPE_CHECKING:
-    from .inspection import Cleaner
-
-
-# Modules that most runs do not need are imported late.
-# ruff: noqa: PLC0415
-
 
 BROKERS = Arguments(argument_spec={"brokers": {"type": "list", "elements": "int", "default": []}})
 
@@ -105,22 +98,17 @@ def inspect_cleaners(  # noqa: PLR0917
     Raises NoMetricsError, NoBrokerAnswersError, RequestRefusedError, BrokerCallError, EvidenceProblem or
     SparkUnavailableError.
     """
-    from . import inspection as log_cleaner
-
     progress.step(f"looking at the log cleaners of {len(brokers)} brokers")
     if source is not None:
-        return log_cleaner.inspect_by_metrics(kafka, cluster, brokers, source, limits)
-    from .trends import trends_by_broker
+        return inspect_by_metrics(kafka, cluster, brokers, source, limits)
+    from .trends import trends_by_broker  # noqa: PLC0415 - PySpark takes half a second to import
 
-    return log_cleaner.inspect_by_sizes(
-        kafka, cluster, brokers, trends_by_broker(kafka, cluster, params, progress), limits
-    )
+    return inspect_by_sizes(kafka, cluster, brokers, trends_by_broker(kafka, cluster, params, progress), limits)
 
 
 def broker_result(cleaner: Cleaner) -> dict[str, Any]:
     """Return the result of one broker."""
-    facts, metrics = cleaner.facts, cleaner.facts.metrics
-    threads = facts.settings.get("log.cleaner.threads")
+    facts, metrics = cleaner.facts, cleaner.facts.metrics or CleanerMetrics()
     return {
         "broker_id": cleaner.broker_id,
         "host": facts.host,
@@ -128,11 +116,11 @@ def broker_result(cleaner: Cleaner) -> dict[str, Any]:
         "reason": cleaner.diagnosis.reason,
         "restart_helps": cleaner.diagnosis.restart_helps,
         "is_inferred": cleaner.diagnosis.is_inferred,
-        "threads": int(threads.value) if threads is not None and threads.value is not None else None,
-        "dead_threads": metrics.dead_threads if metrics is not None else None,
-        "time_since_last_run_ms": metrics.time_since_last_run_ms if metrics is not None else None,
-        "max_dirty_percent": metrics.max_dirty_percent if metrics is not None else None,
-        "log_dirs": to_json_types(metrics.log_dirs) if metrics is not None else [],
+        "threads": number_of(facts.settings.get(THREADS)),
+        "dead_threads": metrics.dead_threads,
+        "time_since_last_run_ms": metrics.time_since_last_run_ms,
+        "max_dirty_percent": metrics.max_dirty_percent,
+        "log_dirs": to_json_types(metrics.log_dirs),
         "configs": [
             {"name": name, "value": facts.settings[name].value, "source": facts.settings[name].source.value}
             for name in SHOWN

@@ -30,7 +30,7 @@ from .._changes.setting_writer import (
 )
 from .._model.run import KafkaOpsError
 from .._model.setting import RepairStatus, Setting
-from .facts import BACKOFF_MS, CleanerMetrics
+from .facts import BACKOFF_MS, CleanerMetrics, number_of
 from .inspection import Cleaner, ReadMetrics
 from .metrics import MetricsError
 from .repair_plan import Repair, RepairOutcome
@@ -146,10 +146,8 @@ class Repairer:
 
     def _two_passes_s(self, broker_id: int) -> float:
         cleaner = self.cleaners.get(broker_id)
-        backoff = cleaner.facts.settings.get(BACKOFF_MS) if cleaner is not None else None
-        text = backoff.value if backoff is not None else None
-        a_pass_s = (int(text) if text is not None and text.isdecimal() else _DEFAULT_BACKOFF_MS) / 1000
-        return 2 * a_pass_s + _PASS_MARGIN_S
+        backoff_ms = number_of(cleaner.facts.settings.get(BACKOFF_MS)) if cleaner is not None else None
+        return 2 * (_DEFAULT_BACKOFF_MS if backoff_ms is None else backoff_ms) / 1000 + _PASS_MARGIN_S
 
     def _verify(self, outcome: RepairOutcome, marked: int | None) -> RepairOutcome:
         """Fail the outcome if the mark comes back within two passes, or if the metrics cannot be read."""
@@ -285,5 +283,5 @@ def _add_replicas(found: Setting | None, replicas: Sequence[str]) -> str | None:
 
 def _lower_rate(found: Setting | None, rate: str) -> str | None:
     """Return our rate; None if the rate in effect is not higher."""
-    text = found.value if found is not None else None
-    return None if text is not None and text.isdecimal() and int(text) <= int(rate) else rate
+    theirs = number_of(found)
+    return None if theirs is not None and theirs <= int(rate) else rate

@@ -109,8 +109,7 @@ class ReplicaMaker(ReplicaSets):
             self.wait_until_in_sync(change, deadline)
         except KafkaOpsError as error:
             undoing, reason = self.restore_replica(change)
-            if undoing is not Undoing.FAILED:
-                self.journal.end([change], undoing.value)
+            self.end_in_journal(change, undoing, reason)
             raise StepError(f"{error}; {undoing.value}: {reason}") from None
         self.restore_leadership(change)
         self.journal.end([change], "re-created")
@@ -118,8 +117,7 @@ class ReplicaMaker(ReplicaSets):
     def _not_dropped(self, change: ReplicaChange, error: KafkaOpsError) -> KafkaOpsError:
         """Restore the order of a replica that was not dropped, and return the error to raise."""
         undoing, reason = self.restore_order(change)
-        if undoing is not Undoing.FAILED:
-            self.journal.end([change], undoing.value)
+        self.end_in_journal(change, undoing, reason)
         problem = f"{error}; {undoing.value}: {reason}"
         is_as_before = isinstance(error, UnsafeError) and undoing in (Undoing.RESTORED, Undoing.GONE)
         return UnsafeError(problem) if is_as_before else StepError(problem)

@@ -55,7 +55,6 @@ class RestartOptions:
     """How to restart."""
 
     force: bool
-    check_mode: bool
     verify_timeout_s: float
     thresholds: Thresholds
 

@@ -144,7 +144,6 @@ class _Change:
         )
         options = restart.RestartOptions(
             force=run.params["force"],
-            check_mode=self.locked is None,
             verify_timeout_s=run.params["verify_timeout_ms"] / 1000,
             thresholds=self.limits,
         )

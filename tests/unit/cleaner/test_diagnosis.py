@@ -17,13 +17,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnos
     diagnose,
     find_suspects,
     infer,
-    sort_suspects,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import (
     CleanerFacts,
     CleanerMetrics,
     LogDirMetrics,
-    Suspect,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 
@@ -170,16 +168,7 @@ def test_a_diagnosis_from_sizes_is_inferred(trends: list[CopyTrend], case: Case,
 
 
 def test_suspects_are_sorted_by_importance() -> None:
-    """First consumer offsets, then proven suspects, then by size, then by name."""
-
-    def suspect(topic: str, size: int, *, is_proven: bool = False) -> Suspect:
-        return Suspect(topic, 0, 1, "/a", size, None, "", is_proven)
-
-    expected = [
-        suspect("__consumer_offsets", 10),
-        suspect("z", 20, is_proven=True),
-        suspect("y", 90),
-        suspect("a", 50),
-        suspect("b", 50),
-    ]
-    assert list(sort_suspects(expected[::-1])) == expected
+    """First consumer offsets, then by size, then by name."""
+    sizes = {"b": 700, "a": 700, "y": 900, "__consumer_offsets": 600}
+    found = find_suspects([trend(topic, size, smallest_copy_bytes=300) for topic, size in sizes.items()], LIMITS)
+    assert [each.topic for each in found] == ["__consumer_offsets", "y", "a", "b"]
