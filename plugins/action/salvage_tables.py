@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils import replay_page, salvage_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import salvage_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
 
@@ -21,4 +21,4 @@ class ActionModule(PrintingAction):
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         result = arguments["result"]
-        return replay_page.blocks(result) if "target" in result else salvage_page.blocks(result)
+        return salvage_page.replay_blocks(result) if "target" in result else salvage_page.disk_blocks(result)

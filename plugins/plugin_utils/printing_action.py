@@ -14,8 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from .page import Block, Line
-from .rendering import rendered
-from .terminal import is_terminal
+from .rendering import is_terminal, rendered
 
 display = Display()
 

@@ -2,12 +2,18 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The base classes of actions that run the module of the same name."""
+"""The base classes of actions that run the module of the same name.
+
+Ansible packs a module with all files that it imports, and Python compiles all of them in each run. So on this host a
+module runs from the files that are installed: they are the same, and Python keeps what it has compiled.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +21,8 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from .installed_module import installed_module, program
 from .progress import Pace, followed
-from .terminal import is_terminal
+from .rendering import is_terminal
 
 try:
     from ansible.executor.module_common import _BuiltModule
@@ -31,6 +36,38 @@ _PROFILE = "legacy"
 """The format of arguments and results between Ansible and a module that is not packed."""
 _IN_A_TERMINAL = Pace(between_lines_s=2.0)
 _IN_A_LOG = Pace(between_lines_s=10.0)
+_COLLECTIONS = "ansible_collections"
+_PROGRAM = """\
+import io, os, runpy, sys, types
+
+# Neither the working directory nor that of this program: a file there could hide a library.
+here = os.path.dirname(os.path.abspath(globals().get("__file__", "")))
+sys.path = [each for each in sys.path if each not in ("", ".", here)]
+# Where PyPI's package `ansible` is installed, it has collections of its own, and hides all others.
+collections = types.ModuleType({package!r})
+collections.__path__ = [{directory!r}]
+sys.modules[{package!r}] = collections
+sys.argv = [{module!r}]
+sys.stdin = io.TextIOWrapper(io.BytesIO({arguments!r}))
+runpy.run_module({module!r}, run_name="__main__", alter_sys=True)
+"""
+
+
+def installed_module(name: str) -> Path:
+    """Return the file of a module of this collection."""
+    return Path(__file__).parents[1] / "modules" / f"{name}.py"
+
+
+def program(name: str, arguments: Mapping[str, Any], encoder: type[json.JSONEncoder]) -> bytes:
+    """Return a program that runs the installed module, which reads its arguments from standard input."""
+    directory = next(each for each in Path(__file__).parents if each.name == _COLLECTIONS)
+    text = _PROGRAM.format(
+        package=_COLLECTIONS,
+        directory=str(directory),
+        module=f"{_COLLECTIONS}.kafkaops.recovery.plugins.modules.{name}",
+        arguments=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}, cls=encoder).encode(),
+    )
+    return text.encode()
 
 
 class ModuleAction(ActionBase):

@@ -9,7 +9,10 @@ The text is the same with and without color, in a terminal and in AWX.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+
+from ansible.utils import color as ansible_color
 
 from .page import PROSE_WIDTH, Block, Heading, Paragraph
 from .words import printable
@@ -40,3 +43,12 @@ def _without_layout(block: Block, width: int) -> list[str] | None:
             return None
     # A character of another script can be two columns wide, or none.
     return lines if all(line.isascii() and "\n" not in line and len(line) <= width for line in lines) else None
+
+
+def is_terminal() -> bool:
+    """Return whether a person reads the output in a terminal.
+
+    The workers are detached from the terminal, so this checks whether Ansible decided to use color before that.
+    ansible-runner, and so AWX, gives Ansible a terminal that nobody reads.
+    """
+    return bool(ansible_color.ANSIBLE_COLOR) and "AWX_ISOLATED_DATA_DIR" not in os.environ

@@ -2,37 +2,48 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Print the outcome of a salvage. Standard library only."""
+"""Print the outcome of a salvage of disks, or of a replay. Standard library only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import offset_range
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import describe_left_out
 
 from .account_page import account_blocks
 from .page import Block, Entries, Entry, Heading, Paragraph
 from .words import Result, counted, partition_name, printable, size, words
 
-_QUIET = ("nothing_lacking",)
 _BAD = ("failed", "refused")
 _SHOWN = 50
 _SHOWN_DAMAGES = 5
+_REPLAYED = ("nothing_left", "given_back")
+"""Statuses of a replay without an entry of their own: the account has their numbers."""
+_WHERE = {"side": "side topics (TOPIC.salvaged)", "original": "the topics that they came from"}
 
 
-def blocks(result: Result) -> Iterator[Block]:
-    """Return all blocks: the verdict, the account, and each partition that a person must check."""
-    yield Paragraph(_verdict(result), "bold")
+def disk_blocks(result: Result) -> Iterator[Block]:
+    """Return the verdict on a salvage of disks, the account, and each partition that a person must check."""
+    yield Paragraph(_disk_verdict(result), "bold")
     yield from account_blocks(result["account"])
-    listed = [each for each in result["partitions"] if each["status"] not in _QUIET or each["damages"]]
-    yield from partition_entries(listed, _lines)
+    listed = [each for each in result["partitions"] if each["status"] != "nothing_lacking" or each["damages"]]
+    yield from _partition_entries(listed, _disk_lines)
     commits = result.get("newer_commits", ())
     if commits:
         yield Heading("Groups whose saved committed offset is higher than the cluster's")
         yield Entries(tuple(Entry(printable(each["group"]), (_commit(each),)) for each in commits[:_SHOWN]))
 
 
-def partition_entries(listed: Sequence[Result], lines: Callable[[Result], Iterable[str]]) -> Iterator[Block]:
+def replay_blocks(result: Result) -> Iterator[Block]:
+    """Return the verdict on a replay, the account, and each partition that a person must check."""
+    yield Paragraph(_replay_verdict(result), "bold")
+    yield from account_blocks(result["account"])
+    listed = [each for each in result["partitions"] if each["status"] not in _REPLAYED or each["left_out"]]
+    yield from _partition_entries(listed, _replay_lines)
+
+
+def _partition_entries(listed: Sequence[Result], lines: Callable[[Result], Iterable[str]]) -> Iterator[Block]:
     """Return the first of the partitions that a person must check, and how many more there are."""
     if listed:
         yield Heading("Partitions")
@@ -46,7 +57,7 @@ def partition_entries(listed: Sequence[Result], lines: Callable[[Result], Iterab
         yield Paragraph(f"and {len(listed) - _SHOWN} more; the report file has all of them")
 
 
-def _verdict(result: Result) -> str:
+def _disk_verdict(result: Result) -> str:
     summary = result["summary"]
     saved = "nothing was saved"
     if result["salvage_id"]:
@@ -60,7 +71,7 @@ def _verdict(result: Result) -> str:
     )
 
 
-def _lines(each: Result) -> Iterator[str]:
+def _disk_lines(each: Result) -> Iterator[str]:
     saved = each["saved"]
     what = [f"{counted(saved['records'], 'record')}, {size(saved['bytes'])}"] if saved else []
     yield ": ".join([words(each["status"]), *what, *([each["reason"]] if each["reason"] else [])])
@@ -101,3 +112,30 @@ def _ranges(stretches: Sequence[Result]) -> str:
 def _range(stretch: Result) -> str:
     start, end = stretch["start_offset"], stretch["end_offset"]
     return f"offset{'' if end == start + 1 else 's'} {offset_range(start, end)} (epoch {stretch['epoch']})"
+
+
+def _replay_verdict(result: Result) -> str:
+    summary = result["summary"]
+    if summary["statuses"].get("would_be_given_back"):
+        done = f"{summary['to_give']:,} would be given back"
+    else:
+        given = summary["given"]
+        done = f"{given:,} ({size(summary['given_bytes'])}) {'was' if given == 1 else 'were'} given back"
+    before = f", and {summary['given_before']:,} before" if summary["given_before"] else ""
+    left_out = describe_left_out(summary["left_out"])
+    rest = f"; left out: {left_out}" if left_out else ""
+    return f"Of {counted(summary['saved'], 'saved record')}, {done} to {_WHERE[result['target']]}{before}{rest}."
+
+
+def _replay_lines(each: Result) -> Iterator[str]:
+    reason = f": {printable(each['reason'])}" if each["reason"] else ""
+    yield f"{words(each['status'])}{reason}"
+    if each["given"]:
+        yield f"{counted(each['given'], 'record')}, {size(each['given_bytes'])}, given back to {each['target_topic']}"
+    elif each["to_give"]:
+        yield f"{counted(each['to_give'], 'record')} for {each['target_topic']}"
+    if each["given_before"]:
+        yield f"{counted(each['given_before'], 'record')} given back before"
+    left_out = describe_left_out(each["left_out"])
+    if left_out:
+        yield f"left out: {left_out}"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.installed_module import installed_module, program
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.progress_action import installed_module, program
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PLAYBOOK = "kafkaops.recovery.renew_plan_digest"

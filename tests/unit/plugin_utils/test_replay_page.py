@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account
     build_accounts,
 )
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.replay_page import blocks
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.salvage_page import replay_blocks
 
 UNKNOWN = Balance(None, 0, 0, None, 0)
 
@@ -34,7 +34,7 @@ def printed(summary: dict[str, Any], *partitions: dict[str, Any]) -> str:
         "partitions": list(partitions),
     }
     result["account"] = build_account_result(build_accounts(balances), 1000)
-    return " ".join(rendered(blocks(result), 200, color=False).split())
+    return " ".join(rendered(replay_blocks(result), 200, color=False).split())
 
 
 def test_what_was_given_back_and_what_was_left_out() -> None:

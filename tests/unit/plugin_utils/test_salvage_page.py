@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account
     build_accounts,
 )
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.salvage_page import blocks
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.salvage_page import disk_blocks
 from unit.report import salvages
 
 LOST = {"epoch": 0, "start_offset": 100, "end_offset": 350}
@@ -32,7 +32,7 @@ def printed(*partitions: dict[str, Any], salvage_id: str | None = "s") -> str:
     summary["statuses"] = Counter(each["status"] for each in partitions)
     account = build_account_result(build_accounts({}), 1000)
     result = {"account": account, "broker_id": 1, "salvage_id": salvage_id, "salvage_dir": "/saved", "summary": summary}
-    text = rendered(blocks({**result, "partitions": list(partitions)}), 200, color=False)
+    text = rendered(disk_blocks({**result, "partitions": list(partitions)}), 200, color=False)
     return " ".join(text.split())
 
 
@@ -68,7 +68,7 @@ def test_one_offset_is_no_range() -> None:
 
 def test_what_the_module_returns_is_printed() -> None:
     result = salvages.disk_result(salvages.a_disk_salvage(), ReportFile(None), max_rows=10)
-    text = " ".join(rendered(blocks(result), 200, color=False).split())
+    text = " ".join(rendered(disk_blocks(result), 200, color=False).split())
     assert "Still lost: at least 250; unknown for 1 of 3 partitions. Of these, 240 are saved and can be given" in text
     assert "orders-2 - 0 0 - orders-0 250 250 0 230 orders-1 20 10 0 20 all 270 260 0 250" in text
     assert "torn tail in /var/lib/kafka/orders-3/0.log: 37 bytes at 4096, between offset 512 and the end" in text
