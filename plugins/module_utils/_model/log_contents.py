@@ -10,13 +10,13 @@ log matching property, in Kafka since KIP-101 and KIP-279). So logs are compared
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, NamedTuple, Protocol, TypeAlias
 
 from .fields import LeaderEpoch, Meta, Offset
-from .partition import EpochEnd
+from .partition import EpochEnd, TopicPartition
 
 
 class EpochRange(NamedTuple):
@@ -62,6 +62,20 @@ Stretches: TypeAlias = Annotated[
     Meta(description="what is lost is a list of stretches"),
 ]
 """In order of epoch, then offset. None is empty, and none of the same epoch overlap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The records of one partition that a live replica holds, and that the designated leader does not hold."""
+
+    partition: TopicPartition
+    topic_id: str
+    broker_id: int
+    lost: Stretches
+
+
+SaveTails: TypeAlias = Callable[[Sequence[Tail]], Mapping[TopicPartition, str]]
+"""Saves tails. Returns the partitions that must not be elected because their tails could not be saved, and why."""
 
 
 class Log(Protocol):

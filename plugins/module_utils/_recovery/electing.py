@@ -16,6 +16,7 @@ from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
+from .._model.log_contents import SaveTails
 from .._model.run import Progress, RunMode
 from .._module.connection import connection_settings
 from .._module.options import journal_options, progress_to
@@ -28,7 +29,7 @@ from .election_results import Elected
 from .observation import plan_drops
 from .options import Designations
 from .outcome import REPORT_FILE, prepare_report
-from .plan import Plan, SaveTails
+from .plan import Plan
 from .policies import refuse_unclean_by_controller
 
 

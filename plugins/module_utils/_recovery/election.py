@@ -21,6 +21,7 @@ from .._changes.rollback import Rollback, has_restored
 from .._kafka.messages import PARTITIONS_PER_REQUEST, in_batches
 from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
+from .._model.log_contents import SaveTails
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
 from .election_batch import ElectionBatch, Limits
@@ -34,7 +35,7 @@ from .left_orders import (
 )
 from .observation import observe_partitions
 from .outcome import Outcome, outcome_of_election, outcome_of_left_alone
-from .plan import ElectionType, Plan, PlannedElection, SaveTails, Status, find_losers_tails
+from .plan import ElectionType, Plan, PlannedElection, Status, find_tails
 from .preconditions import PartitionObservation, judge_election
 
 _UNPLANNED_LEADER = "the run stopped before this election: another partition got a leader that was not designated"
@@ -254,7 +255,7 @@ class _Run:
 
         Partitions whose records cannot be saved are refused in ``outcomes``.
         """
-        tails = {each.topic_partition: find_losers_tails(each) for each in elections} if self.save_tails else {}
+        tails = {each.topic_partition: find_tails(each) for each in elections} if self.save_tails else {}
         at_once = [each for each in elections if not tails.get(each.topic_partition)]
         yield from self._divide(at_once)
         waiting = [each for each in elections if tails.get(each.topic_partition)]

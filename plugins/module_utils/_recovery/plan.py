@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, TypeAlias
@@ -25,7 +24,7 @@ from .._model.fields import (
     TopicId,
     TopicName,
 )
-from .._model.log_contents import Stretches
+from .._model.log_contents import Tail
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLosses, Records
@@ -216,24 +215,10 @@ class Plan:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class LosersTail:
-    """The records that one replica that answered holds, and the designated leader does not."""
-
-    partition: TopicPartition
-    topic_id: str
-    broker_id: int
-    lost: Stretches
-
-
-SaveTails: TypeAlias = Callable[[Sequence[LosersTail]], Mapping[TopicPartition, str]]
-"""Saves tails. Returns the partitions that must not be elected because their tails could not be saved, and why."""
-
-
-def find_losers_tails(election: PlannedElection) -> tuple[LosersTail, ...]:
+def find_tails(election: PlannedElection) -> tuple[Tail, ...]:
     """Return the records that electing the designated leader deletes on other replicas, by the plan's forecast."""
     return tuple(
-        LosersTail(election.topic_partition, election.topic_id, against.broker_id, against.lost)
+        Tail(election.topic_partition, election.topic_id, against.broker_id, against.lost)
         for loss in election.losses
         if loss.broker_id == election.designated_leader
         for against in loss.against

@@ -18,7 +18,7 @@ from .._kafka.messages import FUTURE_REPLICA
 from .._kafka.private_files import read_settings_reference, temporary_settings_reference
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.log_contents import EpochRange, Stretches, records_in
+from .._model.log_contents import EpochRange, Stretches, Tail, records_in
 from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
@@ -38,16 +38,6 @@ _SOME_BYTES = 1024
 """A rough size of one record, to distribute tails to tasks."""
 _ATTEMPTS = 3
 _PAUSE_S = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """Records of one partition that one live replica holds and the designated leader lacks."""
-
-    partition: TopicPartition
-    topic_id: str
-    broker_id: int
-    lost: Stretches
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +103,7 @@ class TailSaver:
             if each.broker_id in self.addresses
         ]
         if not work:
-            return TailSalvage(None, self._find_failures(wanted, ()), merge_tails(wanted))
+            return TailSalvage(None, self._find_failures(wanted, ReadBack((), ())), merge_tails(wanted))
         # Several replicas may have records of one partition: write these in the order of offsets.
         work.sort(key=lambda each: each.tail.lost[0].start_offset)
         is_little = sum(map(_estimate_bytes, work)) <= MOST_BYTES_HERE
@@ -161,10 +151,10 @@ class TailSaver:
             reference = stack.enter_context(temporary_settings_reference(self.settings))
         return partial(_build_rows_in_task, reference)
 
-    def _find_failures(self, wanted: Sequence[Tail], back: ReadBack | tuple[()]) -> dict[TopicPartition, str]:
-        if back and back.problems:
+    def _find_failures(self, wanted: Sequence[Tail], back: ReadBack) -> dict[TopicPartition, str]:
+        if back.problems:
             raise read_back_error(back.problems)
-        saved = {each.topic_partition: each.ranges for each in back.partitions} if back else {}
+        saved = {each.topic_partition: each.ranges for each in back.partitions}
         failures: dict[TopicPartition, str] = {}
         silent: dict[int, str] = {}
         with Wire(self.settings) as wire:

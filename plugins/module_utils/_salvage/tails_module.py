@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .._changes.home import why_temporary
 from .._kafka.cluster import describe_cluster
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.log_contents import Stretches
+from .._model.log_contents import SaveTails, Stretches, Tail
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._module.libraries import KAFKA, RECORDS, missing_libraries_message
@@ -25,7 +26,7 @@ from .directory import OtherSalvageError, check_destination
 from .options import Salvage, is_remote, resolve_place
 
 if TYPE_CHECKING:
-    from .from_replicas import Tail, TailSalvage, TailSaver
+    from .from_replicas import TailSalvage, TailSaver
 
 # In most runs no loser has records of its own, so the libraries of Spark are imported only when they are needed.
 # ruff: noqa: PLC0415
@@ -34,19 +35,6 @@ _MOST_NAMED = 20
 _ELSEWHERE = (
     "set salvage_dir (of the role: unclean_recovery_salvage_dir) to a directory that outlives this run, or to a URI"
 )
-
-
-class LosersTail(Protocol):
-    """Records of one partition that one replica holds and the designated leader lacks."""
-
-    @property
-    def partition(self) -> TopicPartition: ...
-    @property
-    def topic_id(self) -> str: ...
-    @property
-    def broker_id(self) -> int: ...
-    @property
-    def lost(self) -> Stretches: ...
 
 
 @dataclass(slots=True)
@@ -89,23 +77,16 @@ class RunTails:
         else:
             check_destination(self._place)
 
-    def saver(self, settings: ConnectionSettings, progress: Progress) -> Any:
-        """Return the function that saves tails before elections (``_recovery.plan.SaveTails``); None to save none."""
-        if not self.is_wanted:
-            return None
-
-        def save(tails: Sequence[LosersTail]) -> dict[TopicPartition, str]:
-            return self._save(settings, progress, tails)
-
-        return save
+    def saver(self, settings: ConnectionSettings, progress: Progress) -> SaveTails | None:
+        """Return the function that saves tails before elections; None to save none."""
+        return partial(self._save, settings, progress) if self.is_wanted else None
 
     def _save(
-        self, settings: ConnectionSettings, progress: Progress, tails: Sequence[LosersTail]
+        self, settings: ConnectionSettings, progress: Progress, tails: Sequence[Tail]
     ) -> dict[TopicPartition, str]:
-        from .from_replicas import Tail, TailSaver, merge_tails
+        from .from_replicas import TailSaver, merge_tails
 
-        found = [Tail(each.partition, each.topic_id, each.broker_id, each.lost) for each in tails]
-        self.held = merge_tails(found)
+        self.held = merge_tails(tails)
         try:
             missing = missing_libraries_message((*KAFKA, *RECORDS))
             if missing:
@@ -122,7 +103,7 @@ class RunTails:
                 progress,
                 settings_reference=reference,
             )
-            self.done = self.save_beside_others(saver, found)
+            self.done = self.save_beside_others(saver, tails)
             failures, self.held = self.done.failures, self.done.held
         except (KafkaOpsError, OSError) as error:
             self.failure = f"the records that only losers hold were not saved: {error}"

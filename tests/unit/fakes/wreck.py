@@ -15,6 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import SaveTails
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
     PartitionState,
@@ -30,7 +31,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     Plan,
     PlannedElection,
-    SaveTails,
     Status,
 )
 from unit.fakes.cluster import FakeCluster, a_log

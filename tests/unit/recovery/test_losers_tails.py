@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Tail
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import describe_losses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import Forecast, LossAgainst
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LosersTail, Plan, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from unit.fakes.wreck import BEHIND, BEST, DEAD, TOPIC_ID, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
@@ -34,16 +34,16 @@ def deleting(wreck: Wreck, *where: TopicPartition) -> Plan:
 
 
 def test_tails_of_live_losers_are_saved_and_other_elections_do_not_wait(wreck: Wreck) -> None:
-    seen: list[tuple[Sequence[LosersTail], set[TopicPartition]]] = []
+    seen: list[tuple[Sequence[Tail], set[TopicPartition]]] = []
 
-    def save(tails: Sequence[LosersTail]) -> Mapping[TopicPartition, str]:
+    def save(tails: Sequence[Tail]) -> Mapping[TopicPartition, str]:
         led = {each for each, state in wreck.cluster.states.items() if not state.is_offline}
         seen.append((tails, led))
         return {}
 
     report = wreck.run(deleting(wreck, FIRST), save_tails=save)
     assert {each.status for each in report.outcomes} == {Status.RECOVERED}
-    assert seen == [([LosersTail(FIRST, TOPIC_ID, BEHIND, LOST)], {SECOND, THIRD})]
+    assert seen == [([Tail(FIRST, TOPIC_ID, BEHIND, LOST)], {SECOND, THIRD})]
 
 
 def test_a_partition_whose_records_could_not_be_saved_is_refused(wreck: Wreck) -> None:
@@ -54,7 +54,7 @@ def test_a_partition_whose_records_could_not_be_saved_is_refused(wreck: Wreck) -
 
 
 def test_nothing_is_saved_in_check_mode_or_without_losers(wreck: Wreck) -> None:
-    def save(_tails: Sequence[LosersTail]) -> Mapping[TopicPartition, str]:
+    def save(_tails: Sequence[Tail]) -> Mapping[TopicPartition, str]:
         raise AssertionError("nothing is to be saved")
 
     wreck.run(deleting(wreck, FIRST), check_mode=True, save_tails=save)

@@ -15,10 +15,9 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Tail
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import (
-    Tail,
     _fetch_tail,
     _TailFetcher,
     _TailRequest,

@@ -15,9 +15,9 @@ from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Tail
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import Tail, remove_overlaps
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import remove_overlaps
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_commits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_reading import (
     CommittedLog,

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import Tail
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import OtherSalvageError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import Tail, TailSalvage
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import TailSalvage
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import RunTails
 
 _TMPFS = "/dev/shm/kafkaops-saved"
