@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from .._model.partition import TopicPartition
+from .._model.partition import OfPartition, TopicPartition
 from .._model.run import KafkaOpsError
 
 Entry = dict[str, Any]
@@ -43,7 +43,7 @@ RESTORING = frozenset({Undoing.RESTORED, Undoing.WOULD_RESTORE})
 
 
 @dataclass(frozen=True, slots=True)
-class OrderChange:
+class OrderChange(OfPartition):
     """A replica order that a run is about to change, or has changed."""
 
     topic: str
@@ -55,10 +55,6 @@ class OrderChange:
     dropped: tuple[int, ...] = ()
     """Unregistered brokers at the end of ``changed``, which the request leaves out. The controller lists them there
     until all other replicas are in sync, and then removes them. It accepts them again only after they register."""
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
     @property
     def without_dropped(self) -> tuple[int, ...]:
@@ -101,7 +97,7 @@ class OrderChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaChange:
+class ReplicaChange(OfPartition):
     """A replica that a run drops and re-creates."""
 
     topic: str
@@ -114,10 +110,6 @@ class ReplicaChange:
     """The broker that leads while the replica is re-created."""
     leader: int
     """The broker that led before the change."""
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
     @property
     def key(self) -> str:

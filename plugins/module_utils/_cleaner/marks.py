@@ -14,7 +14,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import TopicPartition
+from .._model.partition import OfPartition
 from .._model.run import Progress
 from .diagnosis import OFFSETS
 from .inspection import Cleaner, CopySize, read_copy_sizes
@@ -24,16 +24,12 @@ _FAILURES_IN_A_ROW = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Target:
+class Target(OfPartition):
     """A replica that is marked, or that the operator has named."""
 
     topic: str
     partition: int
     broker_id: int
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
 
 @dataclass(frozen=True, slots=True)

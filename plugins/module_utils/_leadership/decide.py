@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from .._model.fields import Meta, PartitionIndex, TopicId, TopicName
-from .._model.partition import PartitionState, TopicPartition
+from .._model.partition import OfPartition, PartitionState, TopicPartition
 from .orders import BaseOrder, Drift, Order, RememberedOrder, filter_order, find_base, our_orders, with_last
 
 
@@ -44,7 +44,7 @@ DONE_STATUS = {OrderStatus.WOULD_REORDER: OrderStatus.REORDERED, OrderStatus.WOU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderOutcome:
+class OrderOutcome(OfPartition):
     """One partition. Orders are broker ids, the preferred leader first."""
 
     topic: TopicName
@@ -60,10 +60,6 @@ class OrderOutcome:
     """The order after the run or, in check mode, the order that a run would set."""
     original: Order | None
     """The order that the partition would have if no broker were listed, if that is known."""
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
 
 LEADERLESS = (

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from .._model.fields import BrokerId, LeaderId, Meta, PartitionIndex, TopicId, TopicName
-from .._model.partition import PartitionState, TopicPartition
+from .._model.partition import OfPartition, PartitionState
 from .orders import Order, with_last
 
 LEADERLESS = "it has no leader: recover it first (kafkaops.recovery.recover_offline_partitions)"
@@ -43,7 +43,7 @@ WRONG = frozenset({MoveStatus.STILL_PREFERRED, MoveStatus.FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(OfPartition):
     """One partition's leader, and the one it should have."""
 
     topic: TopicName
@@ -58,10 +58,6 @@ class Move:
     topic_id: TopicId
     replicas: Order
     isr: Annotated[Order, Meta(description="an ISR is a list of broker ids")]
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
     @property
     def needs_reorder(self) -> bool:

@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 from .._model.fields import BrokerId, Meta
-from .._model.partition import TopicPartition
+from .._model.partition import OfPartition
 
 Order: TypeAlias = Annotated[
     tuple[BrokerId, ...], Meta(description="an order is a list of broker ids, the preferred leader first")
@@ -74,7 +74,7 @@ _MOST_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class RememberedOrder:
+class RememberedOrder(OfPartition):
     """The original order of a partition whose order we change. Orders are broker ids, the preferred leader first."""
 
     topic: str
@@ -85,10 +85,6 @@ class RememberedOrder:
     ours: tuple[Order, ...]
     """The orders that we may have set, the newest last. There are several, because each is remembered before it is set,
     and a run may die in between, or its request may be executed late."""
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
     @property
     def known_orders(self) -> tuple[Order, ...]:

@@ -32,6 +32,18 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+class OfPartition:
+    """The base of classes that say something about one partition. They have these two fields."""
+
+    __slots__ = ()
+    topic: str
+    partition: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
 class PartitionState(NamedTuple):
     """The state of a partition, from DescribeTopicPartitions (API key 75).
 

@@ -31,7 +31,7 @@ from .._model.fields import (
     TopicId,
     TopicName,
 )
-from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition
+from .._model.partition import NO_LEADER, Broker, OfPartition, PartitionState
 from .._model.run import RunMode, count_by_status
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLosses
@@ -49,7 +49,7 @@ from .plan import (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(OfPartition):
     """How one partition ended. Unknown values are None. A leader of -1 means that the partition has no leader."""
 
     topic: TopicName
@@ -77,10 +77,6 @@ class Outcome:
     last_known_elr: LastKnownElr | None = None
     dropped: Dropped = ()
     """Unregistered brokers that the new order dropped for good, or would drop."""
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
 
 def outcomes_of_plan(plan: Plan) -> tuple[Outcome, ...]:

@@ -25,7 +25,7 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.log_contents import Tail
-from .._model.partition import NO_LEADER, PartitionState, TopicPartition
+from .._model.partition import NO_LEADER, OfPartition, PartitionState
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLosses, Records
 from .strategy import Strategy
@@ -72,7 +72,7 @@ class ElectionType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedElection:
+class PlannedElection(OfPartition):
     """One election, with the state of its partition when it was planned."""
 
     topic: TopicName
@@ -102,10 +102,6 @@ class PlannedElection:
     """Unregistered brokers that the new order drops, because the controller refuses every order that names them."""
 
     @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
-
-    @property
     def state(self) -> PartitionState:
         """The partition as it was when the plan was made."""
         return PartitionState(
@@ -123,7 +119,7 @@ class PlannedElection:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftAlone:
+class LeftAlone(OfPartition):
     """A requested partition for which no election is planned, and why."""
 
     topic: TopicName
@@ -140,10 +136,6 @@ class LeftAlone:
     isr: Isr | None = None
     elr: Elr | None = None
     last_known_elr: LastKnownElr | None = None
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
 
 def plan_election(

@@ -15,7 +15,7 @@ from typing import Annotated
 from .._kafka.partitions import Description, TopicError
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
 from .._model.log_contents import Stretches, records_in, union
-from .._model.partition import PartitionState, ReplicaLog, TopicPartition
+from .._model.partition import OfPartition, PartitionState, ReplicaLog, TopicPartition
 from .log_dir import DirKind, LogDir, PartitionDir, Segment
 from .saved import SavedRecords
 from .scan import SegmentContents
@@ -50,7 +50,7 @@ class FileDamage:
 
 
 @dataclass(frozen=True, slots=True)
-class DiskFinding:
+class DiskFinding(OfPartition):
     """One replica on a disk, compared with the partition's leader."""
 
     topic: TopicName
@@ -72,10 +72,6 @@ class DiskFinding:
     """What lies before the leader's log start offset. It is unknown whether the leader ever held it."""
     damages: tuple[FileDamage, ...] = ()
     saved: SavedRecords | None = field(default=None)
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
     @property
     def lost_records(self) -> int:

@@ -16,7 +16,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from pathlib import Path
 
-from .._model.partition import TopicPartition
+from .._model.partition import OfPartition
 from .._model.run import KafkaOpsError
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -61,7 +61,7 @@ class DirKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionDir:
+class PartitionDir(OfPartition):
     """One replica's directory, with its segments in order of base offset."""
 
     topic: str
@@ -71,10 +71,6 @@ class PartitionDir:
     segments: tuple[Segment, ...]
     path: str
     kind: DirKind = DirKind.CURRENT
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.log_contents import Stretches
-from .._model.partition import TopicPartition
+from .._model.partition import OfPartition
 from .._model.run import KafkaOpsError
 from .saved import SavedRecords
 
@@ -66,16 +66,12 @@ class SavedFrom:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRecords:
+class HeldRecords(OfPartition):
     """Offsets of one partition that losers held and the leader lacked, saved or not."""
 
     topic: TopicName
     partition: PartitionIndex
     ranges: Annotated[Stretches, Meta(description="what losers held is a list of stretches")]
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 from .._model.fields import Meta, PartitionIndex, SizeBytes, TopicId, TopicName, counts_of_words
-from .._model.partition import TopicPartition
+from .._model.partition import OfPartition
 from .saved import Number
 
 
@@ -110,7 +110,7 @@ CountsLeftOut: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(OfPartition):
     """The result for the saved records of one partition."""
 
     topic: TopicName
@@ -126,10 +126,6 @@ class Replayed:
     given_before: Number
     superseded: Number
     left_out: CountsLeftOut
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
 
 
 DONE_STATUSES = frozenset(

@@ -11,7 +11,7 @@ from typing import Annotated, TypeAlias
 
 from .._model.fields import INT64_MAX, Meta, PartitionIndex, SizeBytes, TopicId, TopicName
 from .._model.log_contents import Stretches
-from .._model.partition import TopicPartition
+from .._model.partition import OfPartition
 
 Number: TypeAlias = Annotated[int, Meta("a number", minimum=0, maximum=INT64_MAX)]
 TimestampMs: TypeAlias = Annotated[
@@ -20,7 +20,7 @@ TimestampMs: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class SavedRecords:
+class SavedRecords(OfPartition):
     """The saved records of one partition. Counts are records unless named otherwise; timestamps are milliseconds."""
 
     topic: TopicName
@@ -48,7 +48,3 @@ class SavedRecords:
     """Bytes of key, value and headers."""
     largest_batch_bytes: SizeBytes
     """Bytes of a raw batch, compressed as it was."""
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
