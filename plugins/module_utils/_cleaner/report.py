@@ -150,8 +150,7 @@ def log_cleaner_report_document(
             "leftovers": [*restart.get("leftovers", []), *repair.get("leftovers", [])],
             "after": after["brokers"],
         }
-        document: dict[str, Any] = _REPORT.encode(_REPORT.decode(in_camel_case(results)))
+        return _REPORT.encode(_REPORT.decode(in_camel_case(results)))
     except (KeyError, TypeError) as error:
         what = Problem("", f"is to be made of what no module returns ({error})", "Give the registered results")
         raise DocumentError("the report", [what]) from None
-    return document

@@ -30,11 +30,11 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True, slots=True)
 class Codec(Generic[T]):
-    """The JSON Schema of a type, and the functions that encode and decode its values."""
+    """The JSON Schema of a dataclass, and the functions that encode and decode its values."""
 
     schema: Schema
-    encode: Callable[[T], Any]
-    """Converts a value to types that ``json`` writes."""
+    encode: Callable[[T], dict[str, Any]]
+    """Converts a value to an object of types that ``json`` writes."""
     decode: Callable[[Any], T]
     """Converts JSON that meets the schema to a value. Other JSON usually raises KeyError, TypeError or ValueError."""
 

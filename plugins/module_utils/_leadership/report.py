@@ -58,8 +58,7 @@ LEADERSHIP_REPORT = document(
 
 def leadership_report_document(report: LeadershipReport) -> dict[str, Any]:
     """Return the report as a JSON object."""
-    document: dict[str, Any] = _REPORT.encode(report)
-    return document
+    return _REPORT.encode(report)
 
 
 def read_leadership_report(path: str, cluster_id: str | None = None) -> dict[str, Any]:

@@ -188,5 +188,4 @@ QUORUM_REPORT = document("quorum-report", "What was found out about the quorum o
 
 def encode_quorum_report(assessment: Assessment, started_at: str, finished_at: str) -> dict[str, Any]:
     """Return the report as JSON values."""
-    document: dict[str, Any] = _CODEC.encode(QuorumReport(started_at, finished_at, assessment))
-    return document
+    return _CODEC.encode(QuorumReport(started_at, finished_at, assessment))

@@ -161,5 +161,4 @@ READINESS_REPORT = document(
 
 def encode_readiness_report(readiness: Readiness, started_at: str, finished_at: str) -> dict[str, Any]:
     """Return the report as JSON values."""
-    document: dict[str, Any] = _CODEC.encode(ReadinessReport(started_at, finished_at, readiness))
-    return document
+    return _CODEC.encode(ReadinessReport(started_at, finished_at, readiness))

@@ -208,8 +208,7 @@ REPORT_FILE = document("report-file", "How every requested partition ended", _CO
 
 def report_document(report: Report) -> dict[str, Any]:
     """Return the content of the report file."""
-    document: dict[str, Any] = _CODEC.encode(report)
-    return document
+    return _CODEC.encode(report)
 
 
 def prepare_report(

@@ -75,7 +75,7 @@ def write_plan(plan: Plan, path: str, *, max_bytes: int = MAX_BYTES) -> dict[str
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """Return the content of the plan's file, digest included. ``check_plan`` accepts it."""
-    document: dict[str, Any] = _PLAN.encode(plan)
+    document = _PLAN.encode(plan)
     return {**document, "digest": digest(document)}
 
 

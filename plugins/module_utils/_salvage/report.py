@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 from .._documents.dataclass_json import codec, document
 from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Meta, SchemaVersion, SizeBytes, Time
@@ -90,20 +90,9 @@ class ReplayReport:
 
 
 _DISKS, _REPLAY = codec(DiskReport), codec(ReplayReport)
+encode_disk_report, encode_replay_report = _DISKS.encode, _REPLAY.encode
 DISK_REPORT = document("salvage-report", "What became of the replicas on the disks of a stopped broker", _DISKS.schema)
 REPLAY_REPORT = document("replay-report", "What became of saved records that were to be given back", _REPLAY.schema)
-
-
-def encode_disk_report(report: DiskReport) -> dict[str, Any]:
-    """Return the report as JSON values."""
-    document: dict[str, Any] = _DISKS.encode(report)
-    return document
-
-
-def encode_replay_report(report: ReplayReport) -> dict[str, Any]:
-    """Return the report as JSON values."""
-    document: dict[str, Any] = _REPLAY.encode(report)
-    return document
 
 
 def summarize_disks(findings: Sequence[DiskFinding]) -> DiskSummary:
