@@ -132,10 +132,7 @@ def _elected(outcomes: Collection[Outcome]) -> list[_Change]:
         (
             each.topic_partition,
             _state(each.leader_before, each.replicas),
-            _state(
-                each.designated_leader if each.status is Status.WOULD_RECOVER else each.leader_after,
-                each.replicas_after if each.replicas_after is not None else each.replicas,
-            ),
+            _state(each.final_leader, each.replicas_after if each.replicas_after is not None else each.replicas),
         )
         for each in outcomes
         if each.designated_leader is not None

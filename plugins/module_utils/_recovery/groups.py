@@ -105,13 +105,13 @@ def group_outcomes(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
 def total_loss(outcomes: Iterable[Outcome]) -> LossTotal:
     """Return the total loss of all elections. Outcomes without an election do not count."""
     elected = [each for each in outcomes if each.status in _ELECTED]
-    return _sum_losses([_find_loss(each, each.designated_leader) for each in elected])
+    return _sum_losses([each.loss_of(each.designated_leader) for each in elected])
 
 
 def _find_facts(outcome: Outcome) -> _Facts:
     leader = outcome.designated_leader if outcome.status in _ELECTED else None
     best = outcome.candidates[0].broker_id if outcome.candidates else None
-    loss = _find_loss(outcome, best if leader is None else leader)
+    loss = outcome.loss_of(best if leader is None else leader)
     against = () if loss is None else loss.against
     return _Facts(
         outcome,
@@ -123,10 +123,6 @@ def _find_facts(outcome: Outcome) -> _Facts:
         nothing=tuple(each.broker_id for each in against if each.is_exact and not each.lost),
         unknown=tuple(each.broker_id for each in against if not each.is_bounded or each.lost is None),
     )
-
-
-def _find_loss(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
-    return next((each for each in outcome.losses if each.broker_id == broker_id), None)
 
 
 def _same_brokers(facts: _Facts) -> Hashable:

@@ -34,7 +34,7 @@ from .._model.fields import (
 from .._model.partition import NO_LEADER, Broker, OfPartition, PartitionState
 from .._model.run import RunMode, count_by_status
 from .candidate import Candidate, SilentReplicas
-from .expected_loss import ExpectedLosses
+from .expected_loss import ExpectedLoss, ExpectedLosses
 from .plan import (
     DONE,
     Dropped,
@@ -77,6 +77,22 @@ class Outcome(OfPartition):
     last_known_elr: LastKnownElr | None = None
     dropped: Dropped = ()
     """Unregistered brokers that the new order dropped for good, or would drop."""
+
+    @property
+    def best_broker(self) -> int | None:
+        """Return the designated leader or, if none was planned, the best candidate. None if no replica answered."""
+        if self.designated_leader is None and self.candidates:
+            return self.candidates[0].broker_id
+        return self.designated_leader
+
+    @property
+    def final_leader(self) -> int | None:
+        """Return the leader after the run or, in check mode, the one that a run would elect."""
+        return self.designated_leader if self.status is Status.WOULD_RECOVER else self.leader_after
+
+    def loss_of(self, broker_id: int | None) -> ExpectedLoss | None:
+        """Return the forecast of electing this broker; None if there is none."""
+        return next((each for each in self.losses if each.broker_id == broker_id), None)
 
 
 def outcomes_of_plan(plan: Plan) -> tuple[Outcome, ...]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, TypeVar
@@ -122,3 +123,16 @@ def number_cell(value: int | None) -> Cell:
 def format_ids(broker_ids: Sequence[int] | None) -> str:
     """Return a text with broker ids: "unknown" for None, and "none" for an empty list."""
     return "unknown" if broker_ids is None else ", ".join(map(str, broker_ids)) or "none"
+
+
+def find_leaders(*counts: Counter[int | None]) -> list[int]:
+    """Return the brokers that lead a partition in one of the counts."""
+    return sorted({each for count in counts for each in count if each is not None and each >= 0})
+
+
+def build_leadership_table(before: Counter[int | None], after: Counter[int | None]) -> Table:
+    """Build the table of each broker's leaderships before and after."""
+    rows = tuple(
+        (number_cell(each), number_cell(before[each]), number_cell(after[each])) for each in find_leaders(before, after)
+    )
+    return Table("Leaderships of these partitions", ("Broker", "Before", "After"), rows)

@@ -19,7 +19,6 @@ from typing import Any
 
 from .._model.log_contents import offset_range
 from .._model.partition import TopicPartition
-from .._recovery.expected_loss import ExpectedLoss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._recovery.verdict import LossTotal, describe_loss
@@ -94,28 +93,19 @@ def _describe_saved(saved: Sequence[Stretch]) -> str:
     )
 
 
-def find_forecast(outcome: Outcome, broker_id: int | None) -> ExpectedLoss | None:
-    """Return the forecast of electing this broker; None if there is none."""
-    return next((each for each in outcome.losses if each.broker_id == broker_id), None)
-
-
 def _least_known_loss(outcome: Outcome) -> int:
-    leader = outcome.designated_leader
-    best = outcome.candidates[0].broker_id if outcome.candidates else None
-    loss = find_forecast(outcome, best if leader is None else leader)
+    loss = outcome.loss_of(outcome.best_broker)
     return 0 if loss is None else loss.at_least
 
 
 def _describe_loss(outcome: Outcome) -> str:
-    leader = outcome.designated_leader
-    broker = outcome.candidates[0].broker_id if leader is None else leader
-    loss = find_forecast(outcome, broker)
+    loss = outcome.loss_of(outcome.best_broker)
     if loss is None:
         return "the loss is unknown"
     total = LossTotal(loss.at_least, loss.at_most, 1 if loss.at_most is None else 0)
     if outcome.status is Status.RECOVERED:
         return describe_loss(total, 1, is_done=True)
-    return f"if broker {broker} is elected: {describe_loss(total, 1, is_done=False)}"
+    return f"if broker {loss.broker_id} is elected: {describe_loss(total, 1, is_done=False)}"
 
 
 def can_draw() -> bool:

@@ -62,13 +62,13 @@ class Extents:
 
 def compute_extents(outcome: Outcome, salvages: Sequence[Saved] = ()) -> Extents | None:
     """Return the logs of an outcome's replicas with their saved offsets. None if no replica answered."""
-    candidates = outcome.candidates
-    if not candidates:
+    candidates, leader = outcome.candidates, outcome.best_broker
+    if not candidates or leader is None:
         return None
-    leader = outcome.designated_leader if outcome.designated_leader is not None else candidates[0].broker_id
     names = {each.broker_id: _name(each.broker_id, leader, outcome) for each in candidates}
     silent = {each.broker_id: f"{each.broker_id} silent" for each in outcome.silent}
-    against = next((each.against for each in outcome.losses if each.broker_id == leader), ())
+    loss = outcome.loss_of(leader)
+    against = () if loss is None else loss.against
     lost = [
         Stretch(names[each.broker_id], one.start_offset, one.end_offset)
         for each in against

@@ -29,6 +29,8 @@ from .blocks import (
     Step,
     Steps,
     Table,
+    build_leadership_table,
+    find_leaders,
     first_rows,
     format_ids,
     in_words,
@@ -36,7 +38,7 @@ from .blocks import (
     partition_cell,
     plural,
 )
-from .charts import can_draw, draw_bars, draw_logs, find_forecast
+from .charts import can_draw, draw_bars, draw_logs
 from .extents import Saved
 
 _MAX_TOPICS = 8
@@ -165,7 +167,7 @@ def _build_loss_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
 def _build_decision_row(
     name: str, outcomes: Sequence[Outcome], choose: Callable[[Outcome], int | None]
 ) -> tuple[Cell, ...]:
-    losses = [find_forecast(each, broker) for each in outcomes if (broker := choose(each)) is not None]
+    losses = [each.loss_of(broker) for each in outcomes if (broker := choose(each)) is not None]
     known = [each for each in losses if each is not None]
     most = [each.at_most for each in known if each.at_most is not None]
     at_most = sum(most) if known and len(most) == len(losses) else None
@@ -198,10 +200,9 @@ def _loss_rows(elected: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
 
 def _build_leader_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
     before = Counter(each.leader_before for each in outcomes)
-    after = Counter(_leader_after(each) for each in outcomes)
-    brokers = sorted({each for each in (*before, *after) if each is not None and each >= 0})
-    rows = tuple((number_cell(each), number_cell(before[each]), number_cell(after[each])) for each in brokers)
-    yield Table("Leaderships of these partitions", ("Broker", "Before", "After"), rows)
+    after = Counter(each.final_leader for each in outcomes)
+    brokers = find_leaders(before, after)
+    yield build_leadership_table(before, after)
     if can_draw() and brokers:
         bars = [
             {"name": f"broker {each}", "when": when, "partitions": count[each]}
@@ -250,7 +251,7 @@ def _partition_row(outcome: Outcome) -> tuple[Cell, ...]:
         partition_cell(outcome.topic, outcome.partition),
         Cell(in_words(outcome.status), _TONES[outcome.status]),
         Cell(_leader(outcome.leader_before)),
-        Cell(_leader(_leader_after(outcome))),
+        Cell(_leader(outcome.final_leader)),
         *(Cell(format_ids(ids)) for ids in (outcome.isr, outcome.elr, outcome.last_known_elr)),
         Cell(outcome.reason),
     )
@@ -263,10 +264,6 @@ def _choose_first_live(outcome: Outcome) -> int | None:
 
 def _choose_by_rank(rank: int, outcome: Outcome) -> int | None:
     return next((each.broker_id for each in outcome.candidates if each.rank == rank), None)
-
-
-def _leader_after(outcome: Outcome) -> int | None:
-    return outcome.designated_leader if outcome.status is Status.WOULD_RECOVER else outcome.leader_after
 
 
 def _leader(broker_id: int | None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._model.log_contents import offset_range
-from .._salvage.finding import Status
+from .._salvage.finding import NOT_COMPARED, Status
 from .._salvage.replayed import ReplayStatus, describe_left_out
 from .blocks import Block, Cell, Paragraph, Section, first_rows, in_words, number_cell, partition_cell, plural
 
@@ -29,8 +29,6 @@ _TONES = {
     ReplayStatus.NEVER_REPLAYED: "warning",
     ReplayStatus.REFUSED: "bad",
 }
-_NOT_COMPARED = frozenset({Status.FAILED, Status.LEFT_ALONE})
-"""If such a replica lists no lost offsets, it is unknown what the cluster lacks."""
 
 
 def build_disk_verdict(report: _Document) -> tuple[str, str]:
@@ -128,7 +126,7 @@ def build_replay_section(report: _Document) -> Section:
 
 
 def _disk_row(each: _Document) -> tuple[Cell, ...]:
-    saved, is_compared = each["saved"], bool(each["lost"]) or each["status"] not in _NOT_COMPARED
+    saved, is_compared = each["saved"], bool(each["lost"]) or each["status"] not in NOT_COMPARED
     counts = [None if saved is None else saved[name] for name in ("records", "aborted", "unknown")]
     return (
         _partition(each),

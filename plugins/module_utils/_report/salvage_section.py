@@ -16,6 +16,7 @@ from .._model.partition import TopicPartition
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._salvage.account import Account, Balance, describe_still_lost, sum_balances
+from .._salvage.finding import NOT_COMPARED
 from .._salvage.finding import Status as DiskStatus
 from .blocks import MAX_ROWS, Cell, Paragraph, Section, Table, number_cell, plural
 from .extents import Saved
@@ -27,11 +28,6 @@ _NOTE = (
     "do not count, nor do those that a compacted topic does not need: without a key, or with a newer record of the "
     "key. A batch that does not decode counts as one record. Unknown: a replica could not be compared with its leader, "
     "or the manifest of a replayed salvage is missing."
-)
-
-
-_COMPARED = frozenset(
-    {DiskStatus.SAVED, DiskStatus.ALREADY_SAVED, DiskStatus.WOULD_BE_SAVED, DiskStatus.NOTHING_LACKING}
 )
 
 
@@ -91,7 +87,7 @@ def build_account_verdict(
 
 def _is_compared(partition: Mapping[str, Any]) -> bool:
     """Return whether a disk's replica was compared completely with the leader, without damages or unknown offsets."""
-    return partition["status"] in _COMPARED and not partition["damages"] and not partition["beforeLogStart"]
+    return partition["status"] not in NOT_COMPARED and not partition["damages"] and not partition["beforeLogStart"]
 
 
 def build_account_section(balances: Mapping[TopicPartition, Balance]) -> Section:

@@ -25,6 +25,7 @@ from .blocks import (
     Step,
     Steps,
     Table,
+    build_leadership_table,
     format_ids,
     in_words,
     number_cell,
@@ -120,16 +121,11 @@ def build_leadership_section(report: dict[str, Any]) -> Section:
     drifted = [each for each in orders if each["drift"] != "none"]
     before = Counter(each["leaderBefore"] for each in leaders)
     after = Counter(each["leaderAfter"] for each in leaders)
-    brokers = sorted({each for each in (*before, *after) if each is not None and each >= 0})
     blocks: list[Block] = [
         Paragraph(f"Blacklist: {_list(report['before'])} before, {_list(report['after'])} after."),
         Table("Replica orders", ("Status", "Partitions"), _counted(counts)),
         Table("Leaders", ("Status", "Partitions"), _counted(moves)),
-        Table(
-            "Leaderships of these partitions",
-            ("Broker", "Before", "After"),
-            tuple((number_cell(each), number_cell(before[each]), number_cell(after[each])) for each in brokers),
-        ),
+        build_leadership_table(before, after),
         Table(
             "Drift: orders that another party changed",
             ("Partition", "Drift", "Status", "Reason"),

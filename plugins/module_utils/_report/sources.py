@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -124,8 +124,12 @@ def _read(path: str) -> Source:
         return _read_evidence(path)
     data = read_file(path, MAX_BYTES)
     value = _parse(data, path)
-    kind, check = _kind_of(value, path)
-    content = check(value)
+    kind, schema = _kind_of(value, path)
+    if schema is None:
+        content: Any = check_plan(value, path)
+    else:
+        content = keep_known_fields(value, schema) if kind is Kind.SURVEY else value
+        raise_if_problems(path, schema_problems(content, schema))
     return Source(path, kind, len(data), hashlib.sha256(data).hexdigest(), content, data)
 
 
@@ -139,25 +143,15 @@ def _parse(data: bytes, path: str) -> Any:
         ) from error
 
 
-def _kind_of(value: Any, path: str) -> tuple[Kind, Callable[[Any], Any]]:
+def _kind_of(value: Any, path: str) -> tuple[Kind, Schema | None]:
+    """Return the kind of a document and its schema, None for a plan. Raises DocumentError if it is of no kind."""
     keys = value.keys() if isinstance(value, dict) else set()
     for kind, signs, schema in _SIGNS:
         if signs <= keys:
-            return kind, _checker_of(kind, schema, path)
+            return kind, schema
     known = ", ".join(kind.value for kind in Kind)
     message = f"is none of: {known}"
     raise DocumentError(path, [Problem("", message, "Leave it out, or give a file that this collection wrote")])
-
-
-def _checker_of(kind: Kind, schema: Schema | None, path: str) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
-        if schema is None:
-            return check_plan(value, path)
-        checked = keep_known_fields(value, schema) if kind is Kind.SURVEY else value
-        raise_if_problems(path, schema_problems(checked, schema))
-        return checked
-
-    return check
 
 
 def _read_evidence(path: str) -> Source:

@@ -74,16 +74,11 @@ SURVEY = document(
 )
 
 
-def keep_known_fields(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
+def keep_known_fields(value: Any, schema: Schema) -> Any:
     """Remove all fields that the schema does not name: Ansible adds fields to a result."""
-    picked = _pick(value, schema)
-    return picked if isinstance(picked, dict) else value
-
-
-def _pick(value: Any, schema: Schema) -> Any:
     if isinstance(value, dict) and "properties" in schema:
         known = schema["properties"]
-        return {name: _pick(each, known[name]) for name, each in value.items() if name in known}
+        return {name: keep_known_fields(each, known[name]) for name, each in value.items() if name in known}
     if isinstance(value, list) and schema.get("items"):
-        return [_pick(each, schema["items"]) for each in value]
+        return [keep_known_fields(each, schema["items"]) for each in value]
     return value

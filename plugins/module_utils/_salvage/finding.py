@@ -41,6 +41,10 @@ class Status(StrEnum):
     """It is unknown what the cluster lacks, or the records could not be saved. The reason says why."""
 
 
+NOT_COMPARED = frozenset({Status.FAILED, Status.LEFT_ALONE})
+"""If such a replica has no lost offsets, it is unknown what the cluster lacks."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileDamage:
     """One part of a segment file that could not be read."""
