@@ -149,7 +149,7 @@ def write_new_file(path: str, data: bytes | Iterable[bytes]) -> None:
             os.link(temporary, path)
         finally:
             os.unlink(temporary)
-        _sync_directory(directory)
+        sync_to_disk(directory)
     except FileExistsError as error:
         raise DocumentError(path, [_EXISTS]) from error
     except (OSError, ValueError) as error:
@@ -161,8 +161,9 @@ def _unwritable(error: OSError | ValueError) -> Problem:
     return Problem("", f"cannot be written: {found}", "Check the path, its directory and the space on the disk")
 
 
-def _sync_directory(directory: str) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def sync_to_disk(path: str | os.PathLike[str]) -> None:
+    """Wait until the content of a file, or the names in a directory, are on the disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

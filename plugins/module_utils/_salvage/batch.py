@@ -19,6 +19,7 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from .._model.log_contents import EpochRange
 from .._model.run import KafkaOpsError
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -99,6 +100,11 @@ class BatchHeader(NamedTuple):
     @property
     def next_offset(self) -> int:
         return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def offsets(self) -> EpochRange:
+        """The offsets of the batch, compacted ones included."""
+        return EpochRange(self.leader_epoch, self.base_offset, self.next_offset)
 
     @property
     def is_transactional(self) -> bool:

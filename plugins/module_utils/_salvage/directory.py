@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from .._documents.files import write_new_file
+from .._documents.files import sync_to_disk, write_new_file
 from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, encode_manifest
@@ -24,7 +24,7 @@ from .options import SalvageDirectoryError
 from .stretch import subtract_stretches
 
 _SUFFIX = ".unfinished"
-_CLAIM_FILE = "kafkaops.recovery-salvage"
+CLAIM_FILE = "kafkaops.recovery-salvage"
 _DIRECTORY_MODE = 0o700
 _FILE_MODE = 0o600
 
@@ -61,19 +61,19 @@ class UnfinishedSalvage:
                 path.unlink()
                 continue
             path.chmod(_FILE_MODE)
-            _sync(path)
+            sync_to_disk(path)
             found.append(digest(path))
         self.records.chmod(_DIRECTORY_MODE)
-        _sync(self.records)
+        sync_to_disk(self.records)
         return tuple(found)
 
     def finish(self, manifest: Manifest) -> None:
         """Write the manifest and rename the directory to its final name. Raises OSError or DocumentError."""
         write_new_file(str(self.path / MANIFEST), encode_manifest(manifest))
-        _sync(self.path)
+        sync_to_disk(self.path)
         self.path.rename(self.target)
-        (self.target / _CLAIM_FILE).unlink()
-        _sync(self.target.parent)
+        (self.target / CLAIM_FILE).unlink()
+        sync_to_disk(self.target.parent)
 
 
 def check_destination(path: str) -> None:
@@ -126,11 +126,11 @@ def open_unfinished_salvage(path: str) -> Iterator[UnfinishedSalvage]:
 
 
 def _claim(work: Path, cleanup: ExitStack) -> None:
-    if work.exists() and not (work / _CLAIM_FILE).is_file() and any(work.iterdir()):
+    if work.exists() and not (work / CLAIM_FILE).is_file() and any(work.iterdir()):
         raise SalvageDirectoryError(f"{work} exists and was not made by a salvage: move it away")
     work.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)
     # The file stays open as long as the run, so the lock ends with the process.
-    lock = cleanup.enter_context((work / _CLAIM_FILE).open("ab"))
+    lock = cleanup.enter_context((work / CLAIM_FILE).open("ab"))
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -139,11 +139,3 @@ def _claim(work: Path, cleanup: ExitStack) -> None:
     (work / MANIFEST).unlink(missing_ok=True)
     # After a rename, this finds nothing to remove.
     cleanup.callback(shutil.rmtree, work, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -183,7 +183,7 @@ class TailSaver:
             if isinstance(error, BrokerCallError) and error.cause in (Cause.HUNG, Cause.UNREACHABLE):
                 silent[tail.broker_id] = str(error)
             return f"{what}: {error}"
-        readable = [EpochRange(each.leader_epoch, each.base_offset, each.next_offset) for each, _raw in batches]
+        readable = [header.offsets for header, _raw in batches]
         return f"{what}, and can be read now: run again" if intersect_stretches(readable, absent) else ""
 
 

@@ -14,17 +14,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
-from .batch import BatchHeader, TransactionOutcome, has_valid_checksum, read_header
-from .rows import read_row_batches
+from .batch import TransactionOutcome, has_valid_checksum, read_header
+from .rows import differs_from_last, read_row_batches
 from .saved import SavedRecords
-from .stretch import merge_stretches
+from .stretch import append_run, merge_stretches
 
 _SUMS = (
     "records",
@@ -151,8 +150,7 @@ def _split_by_partition(table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     if not table.num_rows:
         return
     columns = (table.column("topic"), table.column("partition"), table.column("topic_id").fill_null(""))
-    last = table.num_rows - 1
-    changed = reduce(pc.or_, (pc.not_equal(each.slice(1), each.slice(0, last)) for each in columns))
+    changed = differs_from_last(columns)
     places = [0, *(each + 1 for each in pc.indices_nonzero(changed).to_pylist()), table.num_rows]
     for start, stop in pairwise(places):
         yield table.slice(start, stop - start)
@@ -192,21 +190,13 @@ def _count_partition(rows: pa.RecordBatch) -> dict[str, Any]:
 
 def _check_raw_batches(raw_batches: Sequence[bytes]) -> tuple[list[dict[str, int]], int]:
     """Return the offset ranges of raw batches, adjacent ones joined, and the number of damaged batches."""
-    ranges: list[dict[str, int]] = []
+    ranges: list[EpochRange] = []
     bad_batches = 0
     for raw in raw_batches:
         header = read_header(raw, 0)
         bad_batches += header.size != len(raw) or not has_valid_checksum(header, raw)
-        if ranges and _follows(ranges[-1], header):
-            ranges[-1]["end_offset"] = header.next_offset
-        else:
-            values = (header.leader_epoch, header.base_offset, header.next_offset)
-            ranges.append(dict(zip(("epoch", "start_offset", "end_offset"), values, strict=True)))
-    return ranges, bad_batches
-
-
-def _follows(last: Mapping[str, int], header: BatchHeader) -> bool:
-    return (last["epoch"], last["end_offset"]) == (header.leader_epoch, header.base_offset)
+        append_run(ranges, header.offsets)
+    return [each._asdict() for each in ranges], bad_batches
 
 
 def _largest_record(headers: pa.ListArray, sizes: pa.Array, is_data: pa.BooleanArray) -> int:

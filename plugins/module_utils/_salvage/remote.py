@@ -23,6 +23,7 @@ from .._model.run import KafkaOpsError
 from .._module.libraries import missing_libraries_message
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
+from .directory import CLAIM_FILE
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, decode_manifest, digest, encode_manifest
 from .options import SalvageDirectoryError, is_remote, resolve_place
 
@@ -31,7 +32,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-_CLAIM_FILE = "kafkaops.recovery-salvage"
 _DIRECTORY_MODE, _FILE_MODE = "700", "600"
 _PARQUET = ".parquet"
 _DRIVER_MEMORY = "1g"
@@ -72,7 +72,7 @@ class RemoteDirectory:
         what = "could not be written"
         directory = self._path()
         self._call(what, lambda: self._fs.mkdirs(directory, self._permission(_DIRECTORY_MODE)))
-        self._call(what, lambda: self._fs.create(self._path(_CLAIM_FILE), False).close())
+        self._call(what, lambda: self._fs.create(self._path(CLAIM_FILE), False).close())
 
     def remove(self) -> None:
         """Remove the directory that this run created."""
@@ -107,7 +107,7 @@ class RemoteDirectory:
         if self._read(MANIFEST) != content:
             raise SalvageDirectoryError(f"{self.uri}/{MANIFEST} was read back, and differs from what was written")
         self.is_finished = True
-        self._call("could not be written", lambda: self._fs.delete(self._path(_CLAIM_FILE), False))
+        self._call("could not be written", lambda: self._fs.delete(self._path(CLAIM_FILE), False))
 
     def fetch(self, manifest: Manifest, directory: Path) -> None:
         """Copy a finished salvage to a local directory."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -29,6 +30,7 @@ from .segment import Batch, read_segment
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
+    import pyarrow.compute as pc
     from pyarrow import parquet
 
     ROW_SCHEMA = pa.schema(
@@ -90,6 +92,11 @@ def read_row_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBa
     # Neither memory-mapped nor pre-buffered: Arrow would hold the whole file in memory.
     with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_READ_BUFFER_BYTES) as file:
         yield from file.iter_batches(_rows_read_at_once(file.metadata, columns), columns=columns, use_threads=False)
+
+
+def differs_from_last(columns: Iterable[pa.Array]) -> pa.BooleanArray:
+    """Return for each row but the first whether one of these columns differs from the row before."""
+    return reduce(pc.or_, (pc.not_equal(each.slice(1), each.slice(0, len(each) - 1)) for each in columns))
 
 
 def _rows_read_at_once(metadata: parquet.FileMetaData, columns: Sequence[str]) -> int:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
 from .batch import TransactionOutcome
+from .rows import differs_from_last
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -220,10 +221,8 @@ class SavedRun(NamedTuple):
 
 def _find_changes(shared: Sequence[pa.Array], offsets: pa.Array) -> list[int]:
     """Return the rows that differ from the row before in a shared column, or do not have the next offset."""
-    last = len(offsets) - 1
-    changed = [pc.not_equal(each.slice(1), each.slice(0, last)) for each in shared]
-    changed.append(pc.not_equal(pc.subtract(offsets.slice(1), offsets.slice(0, last)), 1))
-    found: list[int] = pc.add(pc.indices_nonzero(reduce(pc.or_, changed)), 1).to_pylist()
+    is_gap = pc.not_equal(pc.subtract(offsets.slice(1), offsets.slice(0, len(offsets) - 1)), 1)
+    found: list[int] = pc.add(pc.indices_nonzero(pc.or_(differs_from_last(shared), is_gap)), 1).to_pylist()
     return found
 
 

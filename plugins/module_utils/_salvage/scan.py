@@ -27,6 +27,7 @@ from .._model.log_contents import EpochRange
 from .batch import HEADER_BYTES, BatchHeader, read_header
 from .log_dir import Segment
 from .segment import Batch, Damage, DamageKind, read_headers, read_segment
+from .stretch import append_run
 
 _READERS = 8
 """Threads. Most of the time they wait for the disk."""
@@ -50,7 +51,6 @@ def collect_contents(segment: Segment, read: Read) -> SegmentContents:
     """Collect what ``read_segment`` or ``read_headers`` yields, up to the end of the file or to a read error."""
     runs: list[EpochRange] = []
     damages: list[Damage] = []
-    epoch, start, end = -1, 0, 0
     read_error = ""
     try:
         with open(segment.path, "rb", buffering=0) as file:
@@ -59,18 +59,11 @@ def collect_contents(segment: Segment, read: Read) -> SegmentContents:
                     damages.append(found)
                     continue
                 header = found.header if isinstance(found, Batch) else found
-                if not header.record_count:
-                    # Compaction leaves batches without records, to keep the state of their producers.
-                    continue
-                if header.leader_epoch != epoch or header.base_offset != end:
-                    if end > start:
-                        runs.append(EpochRange(epoch, start, end))
-                    epoch, start = header.leader_epoch, header.base_offset
-                end = header.next_offset
+                # Compaction leaves batches without records, to keep the state of their producers.
+                if header.record_count:
+                    append_run(runs, header.offsets)
     except OSError as error:
         read_error = error.strerror or str(error)
-    if end > start:
-        runs.append(EpochRange(epoch, start, end))
     if not read_error and any(each.kind is DamageKind.UNREADABLE and each.to_offset is None for each in damages):
         read_error = os.strerror(errno.EIO)
     return SegmentContents(segment.path, tuple(runs), tuple(damages), read_error)

@@ -53,6 +53,15 @@ def merge_stretches(runs: Iterable[EpochRange]) -> Stretches:
     return union([(each,) for each in runs])
 
 
+def append_run(runs: list[EpochRange], run: EpochRange) -> None:
+    """Append the offsets of a batch. If they follow the last run in its epoch, they are joined with it."""
+    last = runs[-1] if runs else None
+    if last is not None and (last.epoch, last.end_offset) == (run.epoch, run.start_offset):
+        runs[-1] = EpochRange(run.epoch, last.start_offset, run.end_offset)
+    else:
+        runs.append(run)
+
+
 def intersect_stretches(runs: Sequence[EpochRange], wanted: Stretches) -> Stretches:
     """Return the parts of ``runs`` that are in ``wanted``."""
     found = []

@@ -46,12 +46,7 @@ class ProducerError(KafkaOpsError):
         super().__init__(message)
 
 
-class TakenOverError(ProducerError):
-    """Another run uses the same transactional id, so this run must not write any more."""
-
-
-Headers: TypeAlias = "list[tuple[str, bytes | None]]"
-Outgoing: TypeAlias = "tuple[str, int, bytes | None, bytes | None, Headers, int]"
+Outgoing: TypeAlias = "tuple[str, int, bytes | None, bytes | None, list[tuple[str, bytes | None]], int]"
 """A record to write: topic, partition, key, value, headers and timestamp (ms).
 
 A timestamp of 0 cannot be written: librdkafka replaces it by the current time.
@@ -85,7 +80,7 @@ class TransactionalProducer:
 
         ``meanwhile`` is called while brokers commit, because Python is idle then.
 
-        Raises TakenOverError or ProducerError. If ``is_final`` is set, the outcome is unknown; the next run finds out.
+        Raises ProducerError. If ``is_final`` is set, the outcome is unknown; the next run finds out.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -139,12 +134,13 @@ class TransactionalProducer:
                 return
 
     def _is_aborted(self, error: KafkaException) -> bool:
-        """Abort the transaction after an error. Returns False if it cannot be aborted. Raises TakenOverError."""
+        """Abort the transaction after an error. Returns False if it cannot be aborted.
+
+        Raises ProducerError: another run uses the same transactional id, so this run must not write any more.
+        """
         kafka_error = error.args[0]
         if kafka_error.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH):
-            raise TakenOverError(
-                "another run has taken over, and this one writes nothing more", is_final=True
-            ) from None
+            raise ProducerError("another run has taken over, and this one writes nothing more", is_final=True) from None
         if not kafka_error.txn_requires_abort():
             return False
         with suppress(KafkaException):
