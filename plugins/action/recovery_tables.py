@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.next_steps import next_commands
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.recovery_commands import next_commands
 
 
 class ActionModule(PrintingAction):

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import HEALTHY_CASES
+
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import Result, change, counted, number, partition_name, size, words
 
 _COLUMNS = ("Broker", "Diagnosis", "Threads", "Dead", "ms since run", "Uncleanable")
-_WELL = ("healthy", "idle")
 _FAILED = ("failed", "stopped")
 _QUIET = ("not_needed", "as_wanted")
 
@@ -30,7 +31,7 @@ def blocks(before: Result, restart: Result, repair: Result, after: Result) -> It
 def verdict(restart: Result, repair: Result, after: Result) -> str:
     """Say how many cleaners are healthy, and what was done."""
     brokers = after["brokers"]
-    sick = [each for each in brokers if each["diagnosis"] not in _WELL]
+    sick = [each for each in brokers if each["diagnosis"] not in HEALTHY_CASES]
     sentence = (
         f"Log cleaners: {len(brokers) - len(sick)} of {len(brokers)} healthy or idle"
         if brokers
@@ -54,7 +55,7 @@ def failure(restart: Result, repair: Result, after: Result, *, fail_on_unhealthy
         sentences.append(f"{len(failed)} restarts or repairs failed")
     if stuck:
         sentences.append(f"{len(stuck)} changes of an earlier run are not restored")
-    sick = [each for each in after["brokers"] if each["diagnosis"] not in _WELL]
+    sick = [each for each in after["brokers"] if each["diagnosis"] not in HEALTHY_CASES]
     if sick and fail_on_unhealthy:
         named = ", ".join(f"broker {each['broker_id']} ({_diagnosis(each)})" for each in sick)
         sentences.append(f"not healthy: {named}")
@@ -67,7 +68,7 @@ def _broker_table(before: Result, after: Result) -> Table:
     rows = []
     for each in after["brokers"]:
         first = earlier.get(each["broker_id"], each)
-        is_well = each["diagnosis"] in _WELL
+        is_well = each["diagnosis"] in HEALTHY_CASES
         cells = (
             str(each["broker_id"]),
             change(_diagnosis(first), _diagnosis(each)),

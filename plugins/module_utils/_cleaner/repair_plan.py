@@ -21,7 +21,6 @@ from .._model.setting import RepairStatus
 from .facts import CleanerMetrics
 from .inspection import Cleaner
 from .marks import Target
-from .replica import read_min_isrs
 from .safety import Overrides, Surroundings, refusals
 
 _ASKED_TO_STOP = "the run was asked to stop"
@@ -90,7 +89,7 @@ class RepairPlanner:
         """
         metadata = self.kafka.read_partition_states([each.topic_partition for each in targets])
         running = self.kafka.running_reassignments(metadata.states)
-        min_isrs = read_min_isrs(self.kafka, {each.topic for each in targets})
+        min_isrs = self.kafka.min_insync_replicas({each.topic for each in targets})
         repairs: list[Repair] = []
         outcomes = []
         planned: set[TopicPartition] = set()

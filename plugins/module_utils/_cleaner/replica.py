@@ -22,20 +22,9 @@ from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
 from .safety import Overrides, Surroundings, refusals
 
-_MIN_ISR = "min.insync.replicas"
-
 
 class UnsafeError(KafkaOpsError):
     """The planned repair is not safe any more. The text names all reasons."""
-
-
-def read_min_isrs(kafka: Kafka, topics: Collection[str]) -> dict[str, int]:
-    """Return the min.insync.replicas of topics. Topics that cannot be read are left out.
-
-    Raises NoBrokerAnswersError or RequestRefusedError.
-    """
-    found = kafka.topic_configs(sorted(topics), _MIN_ISR)
-    return {topic: int(each.value) for topic, each in found.items() if each.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,7 @@ class Safeguard:
             raise UnsafeError(f"the topic was re-created (id {state.topic_id}) since the repair was planned")
         reasons = [*self._changes_since_plan(change, state, orders)]
         around = Surroundings(
-            min_insync_replicas=read_min_isrs(self.kafka, [change.topic]).get(change.topic),
+            min_insync_replicas=self.kafka.min_insync_replicas([change.topic]).get(change.topic),
             is_reassigning=bool(self.kafka.running_reassignments([change.topic_partition])),
             living={*state.replicas} - {*state.offline_replicas},
         )

@@ -11,7 +11,7 @@ memory. Units and errors of a method are documented at the function that it call
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
@@ -137,6 +137,11 @@ class Kafka(BaseKafka):
     def topic_configs(self, names: Sequence[str], name: str) -> dict[str, configs.TopicConfig]:
         """Return one config of each topic (DescribeConfigs)."""
         return configs.topic_configs(self.wire, names, name)
+
+    def min_insync_replicas(self, topics: Iterable[str]) -> dict[str, int]:
+        """Return the min.insync.replicas of topics. Topics that cannot be read are left out."""
+        found = self.topic_configs(sorted(topics), "min.insync.replicas")
+        return {topic: int(each.value) for topic, each in found.items() if each.value}
 
     def broker_config(self, address: Address, broker_id: int, name: str) -> configs.ConfigEntry | None:
         """Return the effective value of one config of this broker."""

@@ -41,14 +41,13 @@ _KERBEROS_SKEW_MS = 300_000
 """Kerberos' own limit (clockskew in krb5.conf)."""
 
 
-def check_brokers(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
+def check_brokers(kafka: Kafka, brokers: Sequence[Broker], live: Mapping[int, Address]) -> Iterator[Check]:
     """Check that each broker answers at its advertised address, and that no other broker answers there."""
-    online = {each.broker_id: _address(each) for each in brokers if each.state is BrokerState.ONLINE}
 
     def identify(broker_id: int) -> None:
-        kafka.wire.with_connection(online[broker_id], lambda connection: check_identity(connection, broker_id))
+        kafka.wire.with_connection(live[broker_id], lambda connection: check_identity(connection, broker_id))
 
-    identities = kafka.in_parallel(identify, online)
+    identities = kafka.in_parallel(identify, live)
     remedy = "Start it, or correct advertised.listeners, name resolution or the packet filter between it and this host"
     for each in brokers:
         subject = f"broker {each.broker_id}"
@@ -58,7 +57,7 @@ def check_brokers(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
         elif isinstance(identity, BrokerCallError):
             yield failed(CheckName.BROKERS, str(identity), remedy, subject)
         else:
-            yield passed(CheckName.BROKERS, f"answers at {online[each.broker_id]}", subject)
+            yield passed(CheckName.BROKERS, f"answers at {live[each.broker_id]}", subject)
 
 
 def check_controllers(assessment: Assessment) -> Iterator[Check]:
@@ -154,10 +153,9 @@ def _judge_certificate(certificate: Certificate, subject: str, now: float, least
     return Check(CheckName.CERTIFICATES, status, subject, found, "Renew the certificate")
 
 
-def check_versions(kafka: Kafka, brokers: Sequence[Broker]) -> Iterator[Check]:
+def check_versions(kafka: Kafka, live: Mapping[int, Address]) -> Iterator[Check]:
     """Check that every broker supports the requests of a recovery, and that all brokers have the same release."""
-    addresses = {each.broker_id: _address(each) for each in brokers if each.state is BrokerState.ONLINE}
-    answers = kafka.in_parallel(lambda broker_id: kafka.read_capabilities(addresses[broker_id]), addresses)
+    answers = kafka.in_parallel(lambda broker_id: kafka.read_capabilities(live[broker_id]), live)
     offers: dict[int, BrokerCapabilities] = {}
     for broker_id, answer in answers.items():
         subject = f"broker {broker_id}"
@@ -220,7 +218,3 @@ def controller_addresses(assessment: Assessment) -> list[Address]:
     return [
         address for each in assessment.controllers if each.cause is None for address in parse_addresses(each.address)
     ]
-
-
-def _address(broker: Broker) -> Address:
-    return Address(broker.host or "", broker.port or 0)

@@ -27,7 +27,6 @@ from .check import BrokerLoss, Check, CheckName, Readiness, Status, build_readin
 from .partitions import TopicSettings, check_losses, check_partitions, predict_broker_losses
 from .permissions import Access, check_permissions
 
-_MIN_ISR = "min.insync.replicas"
 _UNCLEAN = "unclean.leader.election.enable"
 _CLUSTER_CHECKS = tuple(
     name
@@ -113,12 +112,12 @@ class _Inspection:
 
     def checks(self) -> Iterator[tuple[CheckName, Callable[[], Iterable[Check]]]]:
         """Yield the methods, each with the name to report if it raises an error."""
-        kafka, brokers = self._kafka, self._seen.brokers
-        yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers)
+        kafka, brokers, live = self._kafka, self._seen.brokers, self._seen.live
+        yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers, live)
         yield CheckName.BROKERS, self._check_log_dirs
         yield CheckName.CONTROLLERS, self._check_controllers
         yield CheckName.CERTIFICATES, self._check_certificates
-        yield CheckName.VERSIONS, lambda: endpoints.check_versions(kafka, brokers)
+        yield CheckName.VERSIONS, lambda: endpoints.check_versions(kafka, live)
         yield CheckName.CLOCKS, lambda: [endpoints.check_clocks(kafka)]
         yield CheckName.PERMISSIONS, self._check_permissions
         yield CheckName.JOURNAL, self._check_journal
@@ -237,10 +236,10 @@ class _Inspection:
     def _check_partitions(self) -> Iterator[Check]:
         states, live = self._seen.states, self._seen.live
         names = sorted({each.topic for each in states})
-        min_isr = self._kafka.topic_configs(names, _MIN_ISR)
+        min_isrs = self._kafka.min_insync_replicas(names)
         unclean = self._kafka.topic_configs(names, _UNCLEAN)
         settings = TopicSettings(
-            {topic: int(each.value) for topic, each in min_isr.items() if each.value is not None},
+            min_isrs,
             {topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
         )
         self.losses = predict_broker_losses(states, [each.broker_id for each in self._seen.brokers], live, settings)

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from .._cleaner.diagnosis import HEALTHY_CASES
 from .._model.run import garbage_collection_paused
 from .._recovery.outcome import Outcome, outcomes_of_plan
+from .._recovery.plan import DONE, Status
 from .blocks import Cell, Folded, Paragraph, Section, Table, number_cell, plural
 from .charts import can_draw
 from .recovery_sections import build_recovery_sections, build_recovery_verdict, read_outcomes
 from .salvage_runs import build_disk_section, build_disk_verdict, build_replay_section, build_replay_verdict
 from .salvage_section import build_account_section, build_account_verdict, compute_balances, find_saved_ranges
 from .sections import (
-    WELL_DIAGNOSES,
     build_cleaner_section,
     build_evidence_section,
     build_leadership_section,
@@ -111,8 +112,8 @@ def _verdict(
     ``first`` is the broker to start first, if a document names one. ``account`` says what is still lost, if known.
     """
     if outcomes:
-        statuses = {each.status.value for each in outcomes}
-        tone = "good" if statuses <= {"recovered", "already_online"} else "bad" if "failed" in statuses else "warning"
+        statuses = {each.status for each in outcomes}
+        tone = "good" if statuses <= DONE else "bad" if Status.FAILED in statuses else "warning"
         return build_recovery_verdict(outcomes, first, account), tone
     for source in sources:
         content = source.content
@@ -128,7 +129,7 @@ def _verdict(
                 allowed = content["verdicts"]["elections"]["allowed"]
                 return f"Elections {'may' if allowed else 'must not'} be requested.", "good" if allowed else "bad"
             case Kind.CLEANER:
-                is_well = [each["diagnosis"] in WELL_DIAGNOSES for each in content["after"]]
+                is_well = [each["diagnosis"] in HEALTHY_CASES for each in content["after"]]
                 text = f"{sum(is_well)} of {len(is_well)} log cleaners are healthy or idle."
                 return text, "good" if all(is_well) else "bad"
             case Kind.LEADERSHIP:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .._cleaner.diagnosis import HEALTHY_CASES
 from .._model.partition import Cause, EpochEnd, PartitionState
 from .._recovery.candidate import Candidate, SilentReplica, Standing, explain_ranks
 from .._recovery.expected_loss import describe_losses
@@ -35,7 +36,6 @@ from .blocks import (
 from .charts import draw_logs
 
 _SEVERITY_TONES = {"critical": "bad", "warning": "warning", "info": ""}
-WELL_DIAGNOSES = ("healthy", "idle")
 _CHECK_TONES = {"failed": "bad", "unknown": "bad", "warning": "warning", "ok": "good"}
 _CHECK_WORDS = {"failed": "failed", "unknown": "could not be found out", "warning": "warning", "ok": "fine"}
 
@@ -83,7 +83,7 @@ def build_cleaner_section(report: dict[str, Any]) -> Section:
         (
             number_cell(each["brokerId"]),
             Cell(in_words(before.get(each["brokerId"], each)["diagnosis"])),
-            Cell(in_words(each["diagnosis"]), "good" if each["diagnosis"] in WELL_DIAGNOSES else "bad"),
+            Cell(in_words(each["diagnosis"]), "good" if each["diagnosis"] in HEALTHY_CASES else "bad"),
             Cell(each["reason"]),
         )
         for each in report["after"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.recovery_commands import next_commands
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.next_steps import next_commands
 
 _PLAYBOOK = ["ansible-playbook", "kafkaops.recovery.recover_offline_partitions"]
 _SERVERS = ["-e", "kafka_bootstrap_servers=a:9092,b:9092"]
