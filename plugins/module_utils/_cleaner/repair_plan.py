@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .._changes.record import ReplicaChange
 from .._kafka.copy_reading import CopyCheck
 from .._kafka.errors import BrokerCallError
+from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
@@ -94,36 +95,32 @@ class RepairPlanner:
         outcomes = []
         planned: set[TopicPartition] = set()
         for target in targets:
-            if self.stop.is_set():
-                outcomes.append(_not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP))
-                continue
-            state = metadata.states.get(target.topic_partition)
-            if state is None:
-                why = metadata.why_hidden(target.topic) or "the partition does not exist"
-                outcomes.append(_not_repaired(target, RepairStatus.REFUSED, why))
-                continue
             around = Surroundings(
                 min_insync_replicas=min_isrs.get(target.topic),
                 is_reassigning=target.topic_partition in running,
                 living=self.living.keys(),
             )
-            found = self._judge(target, state, around)
-            if self.stop.is_set():
-                # A copy was not read completely.
-                outcomes.append(_not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP, state))
-                continue
-            if isinstance(found, Repair) and target.topic_partition in planned:
-                found = _not_repaired(
-                    target,
-                    RepairStatus.REFUSED,
-                    "this run already repairs another replica of the partition: run again",
-                )
-            if isinstance(found, Repair):
+            found = self._plan_one(target, metadata, around)
+            if isinstance(found, RepairOutcome):
+                outcomes.append(found)
+            elif target.topic_partition in planned:
+                why = "this run already repairs another replica of the partition: run again"
+                outcomes.append(_not_repaired(target, RepairStatus.REFUSED, why))
+            else:
                 planned.add(target.topic_partition)
                 repairs.append(found)
-            else:
-                outcomes.append(found)
         return repairs, outcomes
+
+    def _plan_one(self, target: Target, metadata: PartitionStates, around: Surroundings) -> Repair | RepairOutcome:
+        if self.stop.is_set():
+            return _not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP)
+        state = metadata.states.get(target.topic_partition)
+        if state is None:
+            why = metadata.why_hidden(target.topic) or "the partition does not exist"
+            return _not_repaired(target, RepairStatus.REFUSED, why)
+        found = self._judge(target, state, around)
+        # After a stop, a copy was not read completely.
+        return _not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP, state) if self.stop.is_set() else found
 
     def _judge(self, target: Target, state: PartitionState, around: Surroundings) -> Repair | RepairOutcome:
         reasons = [*refusals(state, target.broker_id, around, self.terms.overrides)]

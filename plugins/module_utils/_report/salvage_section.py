@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from .._model.log_contents import EpochRange, Stretches
+from .._documents.dataclass_json import codec
+from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._salvage.account import Account, Balance, describe_still_lost, sum_balances
 from .._salvage.finding import NOT_COMPARED
 from .._salvage.finding import Status as DiskStatus
+from .._salvage.saved import SavedRecords
 from .blocks import MAX_ROWS, Cell, Paragraph, Section, Table, number_cell, plural
 from .extents import Saved
 
@@ -31,12 +33,7 @@ _NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    ranges: Stretches
-    records: int
-    aborted: int
-    undecodable_batches: int
+_SAVED = codec(SavedRecords)
 
 
 def compute_balances(
@@ -48,9 +45,8 @@ def compute_balances(
     """Combine forecast, salvages and replays of one incident, in order of topic and partition number."""
     accounts: dict[TopicPartition, Account] = defaultdict(Account)
     _add_held_by_losers(accounts, outcomes, manifests, disks)
-    for _salvage_id, name, saved in _saved(manifests, disks):
-        part = (tuple(_ranges(saved["ranges"])), *(saved[one] for one in ("records", "aborted", "undecodableBatches")))
-        accounts[name].salvages.append(_Part(*part))
+    for _salvage_id, saved in _saved(manifests, disks):
+        accounts[saved.topic_partition].salvages.append(saved)
     known = {each["salvageId"] for each in (*manifests, *disks)}
     for salvage_id, each in ((run["salvageId"], one) for run in replays for one in run["partitions"]):
         account = accounts[_name(each)]
@@ -144,8 +140,8 @@ def find_saved_ranges(
     brokers = {each["salvageId"]: (each["brokerId"],) for each in disks}
     brokers |= {each["salvageId"]: tuple(one["brokerId"] for one in each["origins"]) for each in manifests}
     ranges: dict[TopicPartition, list[Saved]] = defaultdict(list)
-    for salvage_id, name, saved in _saved(manifests, disks):
-        ranges[name] += [Saved(brokers[salvage_id], each) for each in _ranges(saved["ranges"])]
+    for salvage_id, saved in _saved(manifests, disks):
+        ranges[saved.topic_partition] += [Saved(brokers[salvage_id], each) for each in saved.ranges]
     return ranges
 
 
@@ -162,7 +158,7 @@ def _row(name: TopicPartition, balance: Balance) -> tuple[Cell, ...]:
 
 def _saved(
     manifests: Sequence[Mapping[str, Any]], disks: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, TopicPartition, Mapping[str, Any]]]:
+) -> Iterator[tuple[str, SavedRecords]]:
     """Yield the saved records of each salvage and partition, from its manifest or else from its report.
 
     Each salvage counts once, even if the documents have a manifest and its copy.
@@ -170,11 +166,11 @@ def _saved(
     by_id = {each["salvageId"]: each for each in manifests}
     for manifest in by_id.values():
         for each in manifest["partitions"]:
-            yield manifest["salvageId"], _name(each), each
+            yield manifest["salvageId"], _SAVED.decode(each)
     for disk in {each["salvageId"]: each for each in disks if each["salvageId"] not in by_id}.values():
         for each in disk["partitions"]:
             if each["saved"] is not None:
-                yield disk["salvageId"], _name(each), each["saved"]
+                yield disk["salvageId"], _SAVED.decode(each["saved"])
 
 
 def _name(each: Mapping[str, Any]) -> TopicPartition:

@@ -8,26 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from .._model.fields import Meta, PartitionIndex, TopicName
 from .._model.log_contents import EpochRange, Stretches, records_in
 from .._model.partition import TopicPartition
-from .saved import Number
+from .saved import Number, SavedRecords
 from .stretch import merge_stretches, subtract_stretches
-
-
-class Salvaged(Protocol):
-    """The records of one partition in one salvage."""
-
-    @property
-    def ranges(self) -> Stretches: ...
-    @property
-    def records(self) -> int: ...
-    @property
-    def aborted(self) -> int: ...
-    @property
-    def undecodable_batches(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +69,7 @@ class Account:
     """The facts about one partition, collected from documents or from one run."""
 
     held: list[EpochRange] = field(default_factory=list)
-    salvages: list[Salvaged] = field(default_factory=list)
+    salvages: list[SavedRecords] = field(default_factory=list)
     saved_at_least: int = 0
     """Saved records according to a replay, for when no manifest names their offsets."""
     given: int | None = 0

@@ -15,7 +15,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_conte
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import (
     Account,
     Balance,
-    Salvaged,
     describe_still_lost,
     sum_balances,
 )
@@ -58,7 +57,7 @@ def test_records_in_two_salvages_count_once() -> None:
     aborted = salvaged(100, 350, aborted=20)
     again = salvaged(100, 150, aborted=20)
     assert Account(salvages=[again, aborted], given=230, settled=230).balance() == Balance(250, 250, 230, 0, 0)
-    overlapping: list[Salvaged] = [salvaged(100, 200), salvaged(150, 350)]
+    overlapping: list[SavedRecords] = [salvaged(100, 200), salvaged(150, 350)]
     assert Account(salvages=overlapping).balance() == Balance(250, 250, 0, 250, 250)
 
 
