@@ -175,8 +175,7 @@ def _build_other_sections(source: Source) -> Iterator[Section]:
     if source.kind in sections:
         yield sections[source.kind](source.content)
     if source.kind is Kind.EVIDENCE:
-        evidence = source.content
-        yield build_evidence_section(evidence.partitions, evidence.replica_logs.to_pylist(), evidence.gathered_at)
+        yield build_evidence_section(source.content)
 
 
 def _cluster_id(source: Source) -> str | None:

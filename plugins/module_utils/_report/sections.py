@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._cleaner.diagnosis import HEALTHY_CASES
-from .._model.partition import Cause, EpochEnd, PartitionState
-from .._recovery.candidate import Candidate, SilentReplica, Standing, explain_ranks
+from .._model.partition import PartitionState
 from .._recovery.expected_loss import describe_losses
 from .._recovery.forecast import forecast_losses
 from .._recovery.outcome import Outcome
@@ -34,6 +33,10 @@ from .blocks import (
     plural,
 )
 from .charts import draw_logs
+
+if TYPE_CHECKING:
+    from .._recovery.evidence import Evidence
+    from .._recovery.rows import RankedPartition
 
 _SEVERITY_TONES = {"critical": "bad", "warning": "warning", "info": ""}
 _CHECK_TONES = {"failed": "bad", "unknown": "bad", "warning": "warning", "ok": "good"}
@@ -213,19 +216,18 @@ def build_readiness_section(report: Mapping[str, Any]) -> Section:
     return Section("Readiness for a recovery", tuple(blocks))
 
 
-def build_evidence_section(
-    partitions: Sequence[PartitionState], rows: Sequence[dict[str, Any]], gathered_at: str
-) -> Section:
+def build_evidence_section(evidence: Evidence) -> Section:
     """Build the section with what each replica held when it was asked. Nothing was decided."""
-    replicas: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for row in rows:
-        replicas.setdefault((row["topic"], row["partition"]), []).append(row)
-    outcomes = [_build_undecided(state, replicas.get((state.topic, state.partition), [])) for state in partitions]
+    from .._recovery.rows import rank_table, read_ranked_partitions  # noqa: PLC0415 - needs pyarrow
+
+    ranked = {each.topic_partition: each for each in read_ranked_partitions(rank_table(evidence.replica_logs))}
+    outcomes = [_build_undecided(state, ranked.get(state.topic_partition)) for state in evidence.partitions]
     listed = tuple(_evidence_rows(outcomes))
+    held = f"What each replica of {len(outcomes):,} partitions held at {evidence.gathered_at}. Nothing was decided."
     return Section(
         "Evidence",
         (
-            Paragraph(f"What each replica of {len(outcomes):,} partitions held at {gathered_at}. Nothing was decided."),
+            Paragraph(held),
             *draw_logs([outcomes], {}),
             Table(
                 "Replicas" if len(listed) < MAX_ROWS else f"The first {MAX_ROWS:,} replicas",
@@ -257,36 +259,9 @@ def _evidence_rows(outcomes: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
             return
 
 
-def _build_undecided(state: PartitionState, rows: Sequence[dict[str, Any]]) -> Outcome:
-    answered = [each for each in rows if each["cause"] is None and each["log_end_offset"] is not None]
-    # The order of the ranking (epoch, log end offset, place), only to show it: no election uses it.
-    answered.sort(key=lambda each: (-_or_none(each["last_written_epoch"]), -each["log_end_offset"], each["place"]))
-    standings = [
-        Standing(
-            each["broker_id"], each["last_written_epoch"], each["log_start_offset"] or 0, each["log_end_offset"], ()
-        )
-        for each in answered
-    ]
-    candidates = tuple(
-        Candidate(
-            each["broker_id"],
-            rank,
-            each["last_written_epoch"],
-            each["log_start_offset"] or 0,
-            each["log_end_offset"],
-            tuple(EpochEnd(end["epoch"], end["end_offset"]) for end in each["lineage"] or ()),
-            each["size_bytes"],
-            (),
-            explanation,
-        )
-        for rank, (each, explanation) in enumerate(zip(answered, explain_ranks(standings), strict=True), start=1)
-    )
-    silent = tuple(
-        SilentReplica(each["broker_id"], Cause(each["cause"] or "error"), each["error"] or "")
-        for each in rows
-        if each not in answered
-    )
-    losses = describe_losses(forecast_losses(state, candidates, [each.broker_id for each in silent]))
+def _build_undecided(state: PartitionState, replicas: RankedPartition | None) -> Outcome:
+    # A partition without replicas has no rows.
+    candidates, silent = (replicas.candidates, replicas.silent) if replicas is not None else ((), ())
     return Outcome(
         state.topic,
         state.partition,
@@ -295,15 +270,11 @@ def _build_undecided(state: PartitionState, rows: Sequence[dict[str, Any]]) -> O
         replicas=state.replicas,
         candidates=candidates,
         silent=silent,
-        losses=losses,
+        losses=describe_losses(forecast_losses(state, candidates, [each.broker_id for each in silent])),
         isr=state.isr,
         elr=state.elr,
         last_known_elr=state.last_known_elr,
     )
-
-
-def _or_none(epoch: int | None) -> int:
-    return -1 if epoch is None else epoch
 
 
 def _counted(counts: Counter[str]) -> tuple[tuple[Cell, ...], ...]:
