@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .._model.partition import OFFSETS_TOPIC
 from .facts import ENABLE, THREADS, CleanerFacts, CleanerMetrics, Suspect
 
 
@@ -216,7 +217,6 @@ def _marked(metrics: CleanerMetrics) -> str:
     return f"partitions are marked as uncleanable: {', '.join(counts)}"
 
 
-OFFSETS = "__consumer_offsets"
 _LOOKS_OF_A_TREND = 3
 
 
@@ -235,7 +235,7 @@ def find_suspects(trends: Iterable[CopyTrend], thresholds: Thresholds) -> tuple[
         for each in trends
         if (reason := _suspicion(each, thresholds))
     ]
-    found.sort(key=lambda each: (each.topic != OFFSETS, -each.size_bytes, each.topic, each.partition))
+    found.sort(key=lambda each: (each.topic != OFFSETS_TOPIC, -each.size_bytes, each.topic, each.partition))
     return tuple(found)
 
 

@@ -14,9 +14,8 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import OfPartition
+from .._model.partition import OFFSETS_TOPIC, OfPartition
 from .._model.run import Progress
-from .diagnosis import OFFSETS
 from .inspection import Cleaner, CopySize, read_copy_sizes
 
 _FAILURES_IN_A_ROW = 3
@@ -141,5 +140,9 @@ def _most_suspicious_first(copies: Sequence[CopySize]) -> list[CopySize]:
         smallest[key] = min(each.size_bytes, smallest.get(key, each.size_bytes))
     return sorted(
         copies,
-        key=lambda each: (each.topic != OFFSETS, smallest[each.topic, each.partition] - each.size_bytes, each.topic),
+        key=lambda each: (
+            each.topic != OFFSETS_TOPIC,
+            smallest[each.topic, each.partition] - each.size_bytes,
+            each.topic,
+        ),
     )

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from .._model.partition import METADATA_TOPIC
 from .._model.quorum import Endpoint, QuorumReplica, QuorumState
 from . import error_codes
 from .messages import uuid_text
@@ -27,7 +28,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from kafka.protocol.metadata import ApiVersionsRequest
 
 
-METADATA_TOPIC = "__cluster_metadata"
 _METADATA_TOPIC_ID = uuid.UUID(int=1)
 _UNKNOWN = -1
 

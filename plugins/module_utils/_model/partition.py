@@ -17,6 +17,8 @@ from .fields import BrokerId, LeaderEpoch, Meta, Offset, Port
 
 NO_LEADER = -1
 """Kafka's leader id of a partition without a leader."""
+OFFSETS_TOPIC = "__consumer_offsets"
+METADATA_TOPIC = "__cluster_metadata"
 
 
 class TopicPartition(NamedTuple):

@@ -11,14 +11,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import TopicPartition
+from .._model.partition import OFFSETS_TOPIC, TopicPartition
 from .._model.run import KafkaOpsError, garbage_collection_paused
 from .expected_loss import describe_offsets
 from .outcome import AftermathFinding, AftermathKind, Outcome
 from .plan import Status
 
 _TRANSACTION_LIMIT = "transaction.max.timeout.ms"
-_GROUPS_TOPIC = "__consumer_offsets"
 _MOST_NAMED = 3
 
 _MOST_URGENT = (
@@ -146,14 +145,14 @@ def _find_unanswered(what: str, leader: int, partitions: Sequence[TopicPartition
 def _find_groups_without_coordinator(kafka: Kafka) -> Iterator[AftermathFinding]:
     """Yield groups whose partition of __consumer_offsets has no leader: no broker lists them."""
     try:
-        description = kafka.describe_partitions([_GROUPS_TOPIC])
+        description = kafka.describe_partitions([OFFSETS_TOPIC])
     except KafkaOpsError as error:
         yield unknown_finding("whether every group has a coordinator", error)
         return
     # The topic does not exist in a cluster that never had a group.
     for refusal in description.refused:
         if not refusal.is_unknown:
-            yield unknown_finding("whether every group has a coordinator", f"topic {_GROUPS_TOPIC}: {refusal}")
+            yield unknown_finding("whether every group has a coordinator", f"topic {OFFSETS_TOPIC}: {refusal}")
     leaderless = [each.topic_partition for each in description.partitions if each.is_offline]
     if leaderless:
         yield unknown_finding(

@@ -94,7 +94,7 @@ def check_covers(
 
     Raises OtherSalvageError.
     """
-    saved = {each.topic_partition: each for each in manifest.partitions}
+    saved = manifest.by_partition
     for partition, topic_id, ranges in wanted:
         there = saved.get(partition)
         is_same = manifest.cluster_id == cluster_id and there is not None and there.topic_id == topic_id

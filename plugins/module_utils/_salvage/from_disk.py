@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.wire import Wire
-from .._model.partition import ReplicaLog, TopicPartition
+from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
 from .._model.run import Progress
 from .._spark.options import SparkOptions
 from .directory import check_covers, check_destination
@@ -32,7 +32,7 @@ from .finding import (
     find_segments_with,
     stretches_on_disk,
 )
-from .group_offsets import OFFSETS_TOPIC, NewerCommit, find_newer_commits, read_commits
+from .group_offsets import NewerCommit, find_newer_commits, read_commits
 from .leaders import read_leader_logs
 from .log_dir import LockedLogDirs, Segment, list_partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
@@ -187,7 +187,7 @@ class _DiskRun:
         origin = SavedFrom(self.disks.node_id, directory_ids, tuple(each.path for each in self.disks.dirs))
         held = {each.topic_partition: each.lost for each in findings if each.lost}
         manifest = writer.finish(written, self.disks.cluster_id, (origin,), held)
-        saved = {each.topic_partition: each for each in manifest.partitions}
+        saved = manifest.by_partition
         return [_with_status(each, saved, Status.SAVED) for each in findings], manifest.salvage_id
 
     def _accept_finished_salvage(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
@@ -198,7 +198,7 @@ class _DiskRun:
             if each.status is Status.WOULD_BE_SAVED
         ]
         check_covers(manifest, self.request.destination, self.disks.cluster_id, wanted)
-        saved = {each.topic_partition: each for each in manifest.partitions}
+        saved = manifest.by_partition
         return [_with_status(each, saved, Status.ALREADY_SAVED) for each in findings]
 
     def _choose_sources(self, one: Comparable, finding: DiskFinding) -> Iterator[WantedReplica]:
@@ -236,12 +236,12 @@ def _read_newer_commits(wire: Wire, cluster: Cluster, place: str) -> tuple[Newer
 def _require_all_saved(findings: Sequence[DiskFinding], back: ReadBack) -> None:
     """Check that the files have all records to be saved. Raises SalvageError, which names all differences."""
     problems = list(back.problems)
-    saved = {each.topic_partition: each for each in back.partitions}
+    saved = back.ranges
     for finding in findings:
         if finding.status is not Status.WOULD_BE_SAVED:
             continue
-        records = saved.get(finding.topic_partition)
-        absent = subtract_stretches(intersect_stretches(finding.held, finding.lost), records.ranges if records else ())
+        wanted = intersect_stretches(finding.held, finding.lost)
+        absent = subtract_stretches(wanted, saved.get(finding.topic_partition, ()))
         if absent:
             ranges = ", ".join(each.offsets for each in absent)
             problems.append(f"{finding.topic_partition}: offsets {ranges} are not in the files")

@@ -154,7 +154,7 @@ class TailSaver:
     def _find_failures(self, wanted: Sequence[Tail], back: ReadBack) -> dict[TopicPartition, str]:
         if back.problems:
             raise read_back_error(back.problems)
-        saved = {each.topic_partition: each.ranges for each in back.partitions}
+        saved = back.ranges
         failures: dict[TopicPartition, str] = {}
         silent: dict[int, str] = {}
         with Wire(self.settings) as wire:
@@ -284,7 +284,7 @@ def drop_compacted(
 
     Partitions in ``failures`` stay as they are: it is unknown why their offsets are not in the files.
     """
-    saved = {each.topic_partition: each.ranges for each in back.partitions}
+    saved = back.ranges
     return {
         partition: ranges if partition in failures else intersect_stretches(ranges, saved.get(partition, ()))
         for partition, ranges in held.items()

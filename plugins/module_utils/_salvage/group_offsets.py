@@ -24,7 +24,6 @@ from .._model.partition import TopicPartition
 from .batch import TransactionOutcome
 from .saved_run import SavedRun
 
-OFFSETS_TOPIC = "__consumer_offsets"
 _COMMIT_VERSIONS = (0, 1)
 _SHORT, _INT, _LONG = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
 

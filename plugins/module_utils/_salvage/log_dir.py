@@ -16,7 +16,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from pathlib import Path
 
-from .._model.partition import OfPartition
+from .._model.partition import METADATA_TOPIC, OfPartition
 from .._model.run import KafkaOpsError
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -30,7 +30,6 @@ _PARTITION = re.compile(
 )
 """Name of a replica's directory, perhaps with the suffix of a rename (Kafka's ``UnifiedLog.logDirNameWithSuffix``)."""
 _SEGMENT = re.compile(r"(\d{20})\.log")
-METADATA_TOPIC = "__cluster_metadata"
 
 
 class LogDirError(KafkaOpsError):

@@ -32,7 +32,7 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.log_contents import Stretches
-from .._model.partition import OfPartition
+from .._model.partition import OfPartition, TopicPartition
 from .._model.run import KafkaOpsError
 from .saved import SavedRecords
 
@@ -92,6 +92,10 @@ class Manifest:
     """In order of topic and number."""
     partitions: tuple[SavedRecords, ...]
     files: tuple[SavedFile, ...]
+
+    @property
+    def by_partition(self) -> dict[TopicPartition, SavedRecords]:
+        return {each.topic_partition: each for each in self.partitions}
 
 
 _CODEC = codec(Manifest, "a manifest of a salvage is an object")

@@ -17,7 +17,7 @@ from .batch import TransactionOutcome
 from .ledger import Ledger
 from .log_reading import Ask, CommittedLog
 from .replay_progress import LedgerKey
-from .replayed import Counts, LeftOut, Replayed, ReplayStatus
+from .replayed import Counts, LeftOut, Replayed, ReplayStatus, build_replayed
 from .saved import SavedRecords
 from .saved_run import SavedRun, read_origin
 from .targets import TargetTopic
@@ -125,22 +125,7 @@ class PartitionReplay:
         return found
 
     def build_result(self, status: ReplayStatus, reason: str = "") -> Replayed:
-        counts = self.counts
-        return Replayed(
-            self.saved.topic,
-            self.saved.partition,
-            self.saved.topic_id,
-            self.target.name,
-            status,
-            reason,
-            self.saved.records,
-            counts.to_give,
-            counts.given,
-            counts.given_bytes,
-            counts.given_before,
-            counts.superseded,
-            dict(counts.left_out),
-        )
+        return build_replayed(self.saved, self.target.name, status, reason, self.counts)
 
 
 def collect_key_hashes(runs: Iterable[SavedRun]) -> dict[TopicPartition, set[bytes]]:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .._model.log_contents import EpochRange
+from .._model.log_contents import EpochRange, Stretches
 from .._model.partition import TopicPartition
 from .batch import TransactionOutcome, has_valid_checksum, read_header
 from .rows import differs_from_last, read_row_batches
@@ -72,6 +72,11 @@ class ReadBack:
     """In order of topic and partition number."""
     problems: tuple[str, ...]
     """Each names a partition. Empty if the checksums of all raw batches are valid and no row is missing."""
+
+    @property
+    def ranges(self) -> dict[TopicPartition, Stretches]:
+        """Return the offsets of each partition that are in the files."""
+        return {each.topic_partition: each.ranges for each in self.partitions}
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from .manifest import Manifest, find_file_problems, read_manifest
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
 from .replay_progress import LedgerKey, ProgressTopic, create_and_wait
 from .replay_writer import ReplayWriter
-from .replayed import Counts, Replayed, ReplayStatus, name_target_topic
+from .replayed import Counts, Replayed, ReplayStatus, build_replayed, name_target_topic
 from .saved import SavedRecords
 from .saved_rows import read_saved_runs
 from .saved_run import SavedRun
@@ -247,13 +247,13 @@ class Replayer:
             partition = each.topic_partition
             if partition in targets.internal:
                 reason = "it is an internal topic"
-                rows.append(_untouched_result(each, each.topic, ReplayStatus.NEVER_REPLAYED, reason, Counts()))
+                rows.append(build_replayed(each, each.topic, ReplayStatus.NEVER_REPLAYED, reason, Counts()))
             elif partition in targets.refused:
                 name = name_target_topic(each.topic, self._request.terms.target)
                 topic_id = targets.topics[each.topic].topic_id or ""
                 ledger = ledgers.get(LedgerKey(topic_id, each.topic_id or each.topic, each.partition)) or Ledger()
                 refusal = targets.refused[partition]
-                rows.append(_untouched_result(each, name, ReplayStatus.REFUSED, refusal, _earlier_counts(ledger)))
+                rows.append(build_replayed(each, name, ReplayStatus.REFUSED, refusal, _earlier_counts(ledger)))
         return tuple(sorted(rows, key=lambda each: each.topic_partition))
 
 
@@ -261,12 +261,6 @@ def _build_final_result(part: PartitionReplay) -> Replayed:
     if part.failure:
         return part.build_result(ReplayStatus.FAILED, part.failure)
     return part.build_result(ReplayStatus.GIVEN_BACK if part.counts.given else ReplayStatus.NOTHING_LEFT)
-
-
-def _untouched_result(saved: SavedRecords, target: str, status: ReplayStatus, reason: str, before: Counts) -> Replayed:
-    given, superseded = before.given_before, before.superseded_before
-    counts = (saved.records, 0, 0, 0, given, superseded)
-    return Replayed(saved.topic, saved.partition, saved.topic_id, target, status, reason, *counts, {})
 
 
 def _earlier_counts(ledger: Ledger) -> Counts:

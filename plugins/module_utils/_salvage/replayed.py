@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 
 from .._model.fields import Meta, PartitionIndex, SizeBytes, TopicId, TopicName, counts_of_words
 from .._model.partition import OfPartition
-from .saved import Number
+from .saved import Number, SavedRecords
 
 
 class Target(StrEnum):
@@ -126,6 +126,27 @@ class Replayed(OfPartition):
     given_before: Number
     superseded: Number
     left_out: CountsLeftOut
+
+
+def build_replayed(
+    saved: SavedRecords, target_topic: str, status: ReplayStatus, reason: str, counts: Counts
+) -> Replayed:
+    """Return the result for the saved records of one partition."""
+    return Replayed(
+        saved.topic,
+        saved.partition,
+        saved.topic_id,
+        target_topic,
+        status,
+        reason,
+        saved.records,
+        counts.to_give,
+        counts.given,
+        counts.given_bytes,
+        counts.given_before,
+        counts.superseded,
+        dict(counts.left_out),
+    )
 
 
 DONE_STATUSES = frozenset(

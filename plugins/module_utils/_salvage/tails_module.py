@@ -178,7 +178,7 @@ class RunTails:
         Partitions in ``refused`` were not elected, so their losers still hold all their records.
         """
         manifest = self.done.manifest if self.done is not None else None
-        saved = {each.topic_partition: each for each in manifest.partitions} if manifest else {}
+        saved = manifest.by_partition if manifest else {}
         failures = self.done.failures if self.done is not None else dict.fromkeys(self.held, self.failure)
         return {
             "salvage_id": manifest.salvage_id if manifest else None,
