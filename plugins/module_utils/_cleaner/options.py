@@ -14,6 +14,7 @@ from .._kafka.port import Kafka
 from .._model.partition import Broker
 from .._model.run import KafkaOpsError, Progress
 from .._module.connection import Arguments
+from .._module.libraries import KAFKA
 from .._module.run import to_json_types
 from .diagnosis import Thresholds
 from .facts import SHOWN, THREADS, CleanerMetrics, number_of
@@ -42,7 +43,7 @@ SIZES = Arguments(
 )
 
 
-LIBRARIES = ("jsonschema", "javaproperties", "kafka", "crc32c", "prometheus_client")
+LIBRARIES = (*KAFKA, "crc32c", "prometheus_client")
 
 
 LIBRARIES_WITHOUT_METRICS = (*LIBRARIES, "pyarrow", "pyspark")

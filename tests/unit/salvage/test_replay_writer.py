@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import ManifestError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.partition_replay import PartitionReplay
@@ -59,12 +60,6 @@ class FakeProgressTopic:
         return [("progress", 0, None, None, [], 0) for _each in ledgers]
 
 
-class Quiet:
-    """Shows no progress."""
-
-    def step(self, text: str, done: int | None = None, total: int | None = None) -> None: ...
-
-
 def a_part(partition: int, records: int) -> PartitionReplay:
     saved, place = replace(SAVED, partition=partition), LedgerKey("id", "orders", partition)
     part = PartitionReplay(saved, _TARGET, place, Ledger(), include_unknown=False, is_compacted=False)
@@ -75,7 +70,7 @@ def a_part(partition: int, records: int) -> PartitionReplay:
 def a_writer(producer: FakeProducer, parts: Mapping[int, PartitionReplay]) -> ReplayWriter:
     named = {TopicPartition("orders", number): part for number, part in parts.items()}
     typed = cast(TransactionalProducer, producer), cast(ProgressTopic, FakeProgressTopic())
-    return ReplayWriter(*typed, named, lambda: None, Quiet(), threading.Event())
+    return ReplayWriter(*typed, named, lambda: None, NullProgress(), threading.Event())
 
 
 def reading(read: list[int], *partitions: int) -> Iterator[SavedRun]:
