@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
+
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import Result, counted, number, words
 
@@ -79,9 +81,7 @@ def _fine(checks: Sequence[Result]) -> Iterator[Entry]:
 
 
 def _about(subjects: Sequence[str]) -> str:
-    named = [each for each in subjects if each]
-    more = f" and {len(named) - _MOST_SUBJECTS} more" if len(named) > _MOST_SUBJECTS else ""
-    return ", ".join(named[:_MOST_SUBJECTS]) + more
+    return join_first(filter(None, subjects), _MOST_SUBJECTS)
 
 
 def _loss(loss: Result) -> Row:

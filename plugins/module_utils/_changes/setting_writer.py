@@ -96,7 +96,7 @@ class SettingWriter:
                 problem, may_be_changed = "the broker accepted the value, but does not show it yet", True
             if self._wait_for_value(change, value):
                 return
-        problem = f"{change.name} of {change.kind} {change.resource} could not be set to {_text_of(value)}: {problem}"
+        problem = f"{change} could not be set to {_text_of(value)}: {problem}"
         raise SettingError(problem) if may_be_changed else SettingRefusedError(problem)
 
     def write_edits(self, broker_id: int, edits: Mapping[str, str | None]) -> str:

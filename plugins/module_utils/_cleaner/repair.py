@@ -255,7 +255,7 @@ class Throttle:
         for each in reversed(self.begun):
             undoing, reason = restore_setting_unless_in_use(self.writer, self.journal, each)
             if undoing in (Undoing.FAILED, Undoing.CONFLICT):
-                stuck[each] = f"{each.name} of {each.kind} {each.resource}: {reason}"
+                stuck[each] = f"{each}: {reason}"
         return stuck
 
     def _change(self, place: Place, name: str, wanted: Callable[[Setting | None], str | None]) -> str:

@@ -128,7 +128,7 @@ def _restart_one(
     except SettingError as error:
         return result(RestartStatus.FAILED, str(error))
     if problem:
-        return result(RestartStatus.FAILED, f"{change.name} of {change.kind} {change.resource}: {problem}")
+        return result(RestartStatus.FAILED, f"{change}: {problem}")
     if cleaner.facts.metrics is None or read_metrics is None or cleaner.facts.host is None:
         reason = f"{changed}; the value and the source of {edit.name} are restored"
         return result(RestartStatus.RESTARTED, reason, verified_by="config")

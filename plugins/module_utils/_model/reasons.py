@@ -103,6 +103,13 @@ def name_topics(rows: Iterable[HasPartition]) -> NamedTopics:
     )
 
 
+def join_first(names: Iterable[object], most: int = 5) -> str:
+    """Join the first names to a text, and say how many more there are."""
+    texts = [str(each) for each in names]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
 def common_reason(reasons: Sequence[str]) -> str:
     """Return the most frequent reason, and the number of other reasons. Empty reasons are ignored."""
     shapes: dict[str, list[tuple[str, ...]]] = defaultdict(list)

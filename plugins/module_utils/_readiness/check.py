@@ -91,13 +91,6 @@ def warning(name: CheckName, found: str, remedy: str, subject: str = "") -> Chec
     return Check(name, Status.WARNING, subject, found, remedy)
 
 
-def join_first(names: Iterable[object], most: int = 5) -> str:
-    """Join the first names to a text, and say how many more there are."""
-    texts = [str(each) for each in names]
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
-
-
 @dataclass(frozen=True, slots=True)
 class BrokerLoss:
     """What would happen to partitions that have a leader now, if one broker died now."""

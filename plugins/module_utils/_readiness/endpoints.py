@@ -17,10 +17,11 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address, ConnectionSettings, parse_addresses
 from .._model.partition import Broker, BrokerState
+from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
 from .._quorum.assessment import Assessment
 from .._quorum.finding import Severity
-from .check import Check, CheckName, Status, failed, join_first, passed, unknown, warning
+from .check import Check, CheckName, Status, failed, passed, unknown, warning
 
 _DAY_S = 86_400
 _EXPIRES_SOON_DAYS = 7

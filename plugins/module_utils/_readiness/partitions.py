@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from .._model.controller_model import predict
 from .._model.partition import NO_LEADER, PartitionState
-from .._model.reasons import name_topics
-from .check import BrokerLoss, Check, CheckName, failed, join_first, passed, unknown, warning
+from .._model.reasons import join_first, name_topics
+from .check import BrokerLoss, Check, CheckName, failed, passed, unknown, warning
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .check import Check, CheckName, Status, join_first, passed
+from .._model.reasons import join_first
+from .check import Check, CheckName, Status, passed
 
 
 class Resource(StrEnum):

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import OFFSETS_TOPIC, TopicPartition
+from .._model.reasons import join_first
 from .._model.run import KafkaOpsError, garbage_collection_paused
 from .expected_loss import describe_offsets
 from .outcome import AftermathFinding, AftermathKind, Outcome
@@ -195,9 +196,8 @@ def unknown_finding(what: str, why: object) -> AftermathFinding:
 
 def count_and_name(names: Sequence[object], what: str) -> str:
     """Return the number of names and the first of them as text. ``what`` is the noun in the singular."""
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     plural = "" if len(names) == 1 else "s"
-    return f"{len(names)} {what}{plural} ({', '.join(map(str, names[:_MOST_NAMED]))}{more})"
+    return f"{len(names)} {what}{plural} ({join_first(names, _MOST_NAMED)})"
 
 
 def sort_by_urgency(findings: Iterable[AftermathFinding]) -> tuple[AftermathFinding, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._documents.dataclass_json import codec
 from .._model.partition import TopicPartition
-from .._model.reasons import ranges
+from .._model.reasons import join_first, ranges
 from .._recovery.groups import Members, group_outcomes, total_loss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
@@ -224,9 +224,7 @@ def _build_checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
     steps = []
     for (kind, explanation), about in list(said.items())[:MAX_ROWS]:
         lines = _topic_lines_of((each["topic"], each["partition"]) for each in about if each["topic"] is not None)
-        named = ", ".join(lines[:_MAX_TOPICS]) + (
-            f" and {len(lines) - _MAX_TOPICS} more" if len(lines) > _MAX_TOPICS else ""
-        )
+        named = join_first(lines, _MAX_TOPICS)
         steps.append(Step(f"{named}: {explanation}" if named else explanation, _LOOK_AT.get(kind, "")))
     return Steps(tuple(steps))
 
