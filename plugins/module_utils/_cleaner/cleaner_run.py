@@ -24,7 +24,7 @@ from .._changes.setting_writer import SettingWriter
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import Broker, BrokerState
+from .._model.partition import Broker
 from .._model.run import Progress
 from .._module.options import journal_options, progress_to
 from .inspection import select_brokers
@@ -54,8 +54,7 @@ class CleanerRun:
         cluster = kafka.describe_cluster()
         everyone = kafka.probe_brokers(cluster)
         wanted = select_brokers(everyone, params["brokers"])
-        online = {each.broker_id for each in everyone if each.state is BrokerState.ONLINE}
-        alive = {broker_id: address for broker_id, address in cluster.addresses.items() if broker_id in online}
+        alive = cluster.online(everyone)
         settings = SettingWriter(kafka, alive, params["attempts"], params["verify_timeout_ms"] / 1000)
         return cls(kafka, params, stop, cluster, wanted, alive, everyone, settings, progress)
 

@@ -68,15 +68,18 @@ class Cluster:
         ordered = sorted(self.registrations, key=lambda each: each.broker_id in broker_ids)
         return replace(self, registrations=tuple(ordered))
 
+    def online(self, brokers: Collection[Broker]) -> dict[int, Address]:
+        """Return the addresses of the brokers that are online according to ``brokers``, by id."""
+        online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
+        return {each.broker_id: each.address for each in self.registrations if each.broker_id in online}
+
     def living(self, brokers: Collection[Broker] = ()) -> dict[int, Address]:
         """Return the addresses of the brokers to send writes to: those that are online according to ``brokers``.
 
         A hung broker could execute a write late. If none is online or ``brokers`` is empty, return the unfenced
         brokers. If there are none, return all: a fenced broker still forwards requests to the controller.
         """
-        online = {each.broker_id for each in brokers if each.state is BrokerState.ONLINE}
-        found = {broker_id: address for broker_id, address in self.addresses.items() if broker_id in online}
-        return found or self.unfenced or self.addresses
+        return self.online(brokers) or self.unfenced or self.addresses
 
 
 def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:

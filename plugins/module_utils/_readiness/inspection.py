@@ -18,7 +18,7 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
 from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
@@ -86,9 +86,7 @@ def _read_cluster(kafka: Kafka) -> _ClusterView:
     states = kafka.describe_partitions().partitions
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
     brokers = kafka.probe_brokers(cluster, mentioned)
-    live = {
-        each.broker_id: Address(each.host or "", each.port or 0) for each in brokers if each.state is BrokerState.ONLINE
-    }
+    live = cluster.online(brokers)
     log_dirs = kafka.in_parallel(lambda broker_id: kafka.describe_all_log_dirs(live[broker_id]), live)
     return _ClusterView(cluster, brokers, states, live, log_dirs)
 

@@ -157,10 +157,9 @@ class _Reader:
 
     def _find_next_batch(self, header: BatchHeader | None) -> tuple[int, BatchHeader] | None:
         if header is not None and header.length > 0:
-            position = self._position + header.size
-            candidate = self._read_header_at(position)
-            if candidate is not None and self._is_batch(candidate, position):
-                return position, candidate
+            following = self._batch_at(self._position + header.size)
+            if following is not None:
+                return following
         return self._search_next_batch(self._position + 1)
 
     def _search_next_batch(self, start: int) -> tuple[int, BatchHeader] | None:
@@ -172,18 +171,19 @@ class _Reader:
                 break
             at = piece.find(_MAGIC_BYTE)
             while at >= 0:
-                position = begin + at - MAGIC_AT
-                candidate = self._read_header_at(position)
-                if candidate is not None and self._is_batch(candidate, position):
-                    return position, candidate
+                found = self._batch_at(begin + at - MAGIC_AT)
+                if found is not None:
+                    return found
                 at = piece.find(_MAGIC_BYTE, at + 1)
             begin += len(piece)
         return None
 
-    def _is_batch(self, header: BatchHeader, position: int) -> bool:
-        return self._fits_position(header, position) and has_valid_checksum(
-            header, self._read_bytes(position, header.size)
-        )
+    def _batch_at(self, position: int) -> tuple[int, BatchHeader] | None:
+        """Return the position and the header if an intact batch begins there."""
+        header = self._read_header_at(position)
+        if header is None or not self._fits_position(header, position):
+            return None
+        return (position, header) if has_valid_checksum(header, self._read_bytes(position, header.size)) else None
 
     def _read_header_at(self, position: int) -> BatchHeader | None:
         if position + HEADER_BYTES > self._size:
