@@ -127,12 +127,16 @@ class Replayer:
             ledgers = progress_topic.read()
             parts = self._build_partitions(targets, created, ledgers)
             self._count_records_to_give(parts)
-            writer = ReplayWriter(producer, progress_topic, parts, journal.require_lock, self._progress, self._stop)
-            writer.write(
-                self._read_runs(self._names, contents=True),
+            ReplayWriter(
+                producer,
+                progress_topic,
+                parts,
                 self._manifest.cluster_id,
                 self._request.throttle_bytes_per_second,
-            )
+                journal.require_lock,
+                self._progress,
+                self._stop,
+            ).write(self._read_runs(self._names, contents=True))
         finally:
             producer.close()
         # Once another producer with the same id has started, all committed records can be read.

@@ -39,6 +39,9 @@ class ReplayWriter:
     producer: TransactionalProducer
     progress_topic: ProgressTopic
     parts: Mapping[TopicPartition, PartitionReplay]
+    cluster_id: str
+    throttle_bytes_per_second: int
+    """0 for no limit."""
     require_lock: Callable[[], None]
     """Raises JournalError if this run has lost the lock and must not write any more."""
     progress: Progress
@@ -47,7 +50,7 @@ class ReplayWriter:
     _given_bytes: int = 0
     _began: float = 0.0
 
-    def write(self, runs: Iterable[SavedRun], cluster_id: str, throttle_bytes_per_second: int) -> None:
+    def write(self, runs: Iterable[SavedRun]) -> None:
         """Write all records to give back. If a partition fails, its ``failure`` says why."""
         total = sum(each.counts.to_give for each in self.parts.values() if not each.failure)
         for each in self.parts.values():
@@ -57,18 +60,18 @@ class ReplayWriter:
             self._report_progress(total)
             # Every record has several objects until its transaction ends. The garbage collector would visit them all.
             with garbage_collection_paused():
-                transactions = _ReadAhead(self._transactions(runs, throttle_bytes_per_second))
+                transactions = _ReadAhead(self._transactions(runs))
                 for transaction in transactions:
-                    self._write_transaction(transaction, cluster_id, transactions.read)
+                    self._write_transaction(transaction, transactions.read)
                     self._report_progress(total)
-                    self._wait(throttle_bytes_per_second)
+                    self._wait()
         except _StopError as error:
             for each in self.parts.values():
                 each.failure = each.failure or (str(error) if each.counts.given < each.counts.to_give else "")
 
-    def _transactions(self, runs: Iterable[SavedRun], throttle_bytes_per_second: int) -> Iterator[list[SavedRun]]:
+    def _transactions(self, runs: Iterable[SavedRun]) -> Iterator[list[SavedRun]]:
         """Yield the records of each transaction, without those of partitions that have failed."""
-        most_bytes = min(_BYTES_AT_ONCE, throttle_bytes_per_second or _BYTES_AT_ONCE)
+        most_bytes = min(_BYTES_AT_ONCE, self.throttle_bytes_per_second or _BYTES_AT_ONCE)
         transaction: list[SavedRun] = []
         size = records = 0
         for run in runs:
@@ -84,7 +87,7 @@ class ReplayWriter:
                     transaction, size, records = [], 0, 0
         yield transaction
 
-    def _write_transaction(self, runs: Sequence[SavedRun], cluster_id: str, meanwhile: Callable[[], None]) -> None:
+    def _write_transaction(self, runs: Sequence[SavedRun], meanwhile: Callable[[], None]) -> None:
         if self.stop.is_set():
             raise _StopError(_STOPPED)
         by_part: dict[TopicPartition, list[SavedRun]] = {}
@@ -92,12 +95,12 @@ class ReplayWriter:
             # The partition may have failed since these records were read.
             if not self.parts[run.topic_partition].failure:
                 by_part.setdefault(run.topic_partition, []).append(run)
-        batches = {name: self._select(self.parts[name], some, cluster_id) for name, some in by_part.items()}
+        batches = {name: self._select(self.parts[name], some) for name, some in by_part.items()}
         self._write_all_or_each(
             {name: batch for name, batch in batches.items() if not self.parts[name].failure}, meanwhile
         )
 
-    def _select(self, part: PartitionReplay, runs: Sequence[SavedRun], cluster_id: str) -> _Batch:
+    def _select(self, part: PartitionReplay, runs: Sequence[SavedRun]) -> _Batch:
         """Return the records that the partition still needs. If its log cannot be read, it fails."""
         if part.newer is not None:
             try:
@@ -105,8 +108,8 @@ class ReplayWriter:
                 part.newer.read_to_end()
             except (OpenTransactionError, BrokerCallError, RequestRefusedError) as error:
                 part.failure = str(error)
-                return _Batch(part.target.name, (), cluster_id)
-        return _Batch(part.target.name, [one for run in runs for one in part.take(run)], cluster_id)
+                return _Batch(part.target.name, (), self.cluster_id)
+        return _Batch(part.target.name, [one for run in runs for one in part.take(run)], self.cluster_id)
 
     def _write_all_or_each(self, batches: Mapping[TopicPartition, _Batch], meanwhile: Callable[[], None]) -> None:
         """Write one transaction. If it fails, write each partition in a transaction of its own.
@@ -150,9 +153,9 @@ class ReplayWriter:
             text += f", about {(total - self._given) * seconds / self._given:.0f} s left"
         self.progress.step(text, self._given, total)
 
-    def _wait(self, throttle_bytes_per_second: int) -> None:
-        if throttle_bytes_per_second:
-            due = self._began + self._given_bytes / throttle_bytes_per_second
+    def _wait(self) -> None:
+        if self.throttle_bytes_per_second:
+            due = self._began + self._given_bytes / self.throttle_bytes_per_second
             self.stop.wait(max(0.0, due - time.monotonic()))
 
 

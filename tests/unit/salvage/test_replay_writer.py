@@ -70,7 +70,7 @@ def a_part(partition: int, records: int) -> PartitionReplay:
 def a_writer(producer: FakeProducer, parts: Mapping[int, PartitionReplay]) -> ReplayWriter:
     named = {TopicPartition("orders", number): part for number, part in parts.items()}
     typed = cast(TransactionalProducer, producer), cast(ProgressTopic, FakeProgressTopic())
-    return ReplayWriter(*typed, named, lambda: None, NullProgress(), threading.Event())
+    return ReplayWriter(*typed, named, "cluster", 0, lambda: None, NullProgress(), threading.Event())
 
 
 def reading(read: list[int], *partitions: int) -> Iterator[SavedRun]:
@@ -83,7 +83,7 @@ def reading(read: list[int], *partitions: int) -> Iterator[SavedRun]:
 def test_the_next_transaction_is_read_while_one_is_committed() -> None:
     read: list[int] = []
     producer, part = FakeProducer(read), a_part(0, 6)
-    a_writer(producer, {0: part}).write(reading(read, 0, 0, 0), "cluster", 0)
+    a_writer(producer, {0: part}).write(reading(read, 0, 0, 0))
     assert producer.written == [[0, 1], [2, 3], [4, 5]]
     assert producer.read_before == [1, 2, 3]
     assert (part.counts.given, part.failure) == (6, "")
@@ -94,7 +94,7 @@ def test_a_failed_partition_is_left_out_of_a_transaction_that_was_read_ahead() -
     read: list[int] = []
     producer = FakeProducer(read, {1: ProducerError("message too large")})
     parts = {0: a_part(0, 2), 1: a_part(1, 4)}
-    a_writer(producer, parts).write(reading(read, 1, 1, 0), "cluster", 0)
+    a_writer(producer, parts).write(reading(read, 1, 1, 0))
     assert producer.written == [[4, 5]]
     assert [each.failure for each in parts.values()] == ["", "message too large"]
     assert [each.counts.given for each in parts.values()] == [2, 0]
@@ -104,7 +104,7 @@ def test_nothing_is_written_after_a_final_producer_error() -> None:
     read: list[int] = []
     producer = FakeProducer(read, {0: ProducerError("fenced", is_final=True)})
     part = a_part(0, 6)
-    a_writer(producer, {0: part}).write(reading(read, 0, 0, 0), "cluster", 0)
+    a_writer(producer, {0: part}).write(reading(read, 0, 0, 0))
     assert (producer.written, part.failure, part.counts.given) == ([], "fenced", 0)
 
 
@@ -114,4 +114,4 @@ def test_an_unreadable_file_is_an_error() -> None:
         raise ManifestError("damaged")
 
     with pytest.raises(ManifestError, match="damaged"):
-        a_writer(FakeProducer([]), {0: a_part(0, 4)}).write(broken(), "cluster", 0)
+        a_writer(FakeProducer([]), {0: a_part(0, 4)}).write(broken())
