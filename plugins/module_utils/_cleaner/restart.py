@@ -14,10 +14,10 @@ from functools import partial
 from .._changes.journal import Journal
 from .._changes.record import SettingChange
 from .._changes.setting_writer import SettingError, SettingWriter, change_and_restore
-from .._model.run import Clock, Progress
+from .._model.run import Progress
 from .._model.setting import RestartStatus
 from .diagnosis import HEALTHY_CASES, Case, Diagnosis, Thresholds, diagnose
-from .facts import Edit, EditError, lasting_edits, restart_edit
+from .facts import CleanerFacts, CleanerMetrics, Edit, EditError, lasting_edits, restart_edit
 from .inspection import Cleaner, ReadMetrics
 from .metrics import MetricsError
 
@@ -51,135 +51,122 @@ class RestartOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestartOptions:
-    """How to restart."""
+class Restarter:
+    """Restarts the cleaner threads of brokers."""
 
+    writer: SettingWriter
+    journal: Journal | None
+    """None in check mode."""
+    read_metrics: ReadMetrics | None
+    thresholds: Thresholds
     force: bool
     verify_timeout_s: float
-    thresholds: Thresholds
+    progress: Progress
+    stop: threading.Event
 
+    def restart(self, cleaners: Sequence[Cleaner]) -> tuple[RestartOutcome, ...]:
+        """Restart the cleaner threads of each broker where a restart helps, or of all brokers with ``force``.
 
-def restart(  # noqa: PLR0917
-    cleaners: Sequence[Cleaner],
-    writer: SettingWriter,
-    journal: Journal | None,
-    read_metrics: ReadMetrics | None,
-    options: RestartOptions,
-    progress: Progress,
-    stop: threading.Event,
-) -> tuple[RestartOutcome, ...]:
-    """Restart the cleaner threads of each broker where a restart helps, or of all brokers with ``force``.
+        Setting ``stop`` ends the restarts after the current broker.
 
-    The journal is None in check mode only. Setting ``stop`` ends the restarts after the current broker.
+        Raises JournalError before a broker is changed.
+        """
+        outcomes = []
+        for number, each in enumerate(cleaners):
+            outcome = _stopped(each) if self.stop.is_set() else self._refused(each)
+            if outcome is None:
+                self.progress.step(f"restarting the cleaner threads of broker {each.broker_id}", number, len(cleaners))
+                outcome = self._restart_one(each)
+            outcomes.append(outcome)
+        return tuple(outcomes)
 
-    Raises JournalError before a broker is changed.
-    """
-    outcomes = []
-    for number, each in enumerate(cleaners):
-        outcome = _refused(each, options) if not stop.is_set() else _stopped(each)
-        if outcome is None:
-            progress.step(f"restarting the cleaner threads of broker {each.broker_id}", number, len(cleaners))
-            outcome = _restart_one(each, writer, journal, read_metrics, options)
-        outcomes.append(outcome)
-    return tuple(outcomes)
+    def _refused(self, cleaner: Cleaner) -> RestartOutcome | None:
+        diagnosis = cleaner.diagnosis
+        if diagnosis.restart_helps or self.force:
+            return None
+        if diagnosis.case in HEALTHY_CASES:
+            status = RestartStatus.NOT_NEEDED
+        elif diagnosis.case is Case.UNKNOWN:
+            status = RestartStatus.UNKNOWN
+        else:
+            status = RestartStatus.NOT_HELPED
+        return RestartOutcome(cleaner.broker_id, status, diagnosis.reason, case_before=diagnosis.case)
 
+    def _restart_one(self, cleaner: Cleaner) -> RestartOutcome:
+        result = partial(RestartOutcome, cleaner.broker_id, case_before=cleaner.diagnosis.case)
+        try:
+            if not cleaner.facts.settings:
+                raise EditError(f"its settings are unknown: {cleaner.facts.settings_error}")
+            edit = restart_edit(cleaner.facts.settings)
+        except EditError as error:
+            return result(RestartStatus.FAILED, str(error))
+        result = partial(result, edits=(edit,))
+        changed = f"{_edit_text(edit)} for a moment"
+        if self.journal is None:
+            return result(RestartStatus.WOULD_RESTART, f"{_why_restart(cleaner.diagnosis)}; {changed}")
+        change = SettingChange("broker", str(cleaner.broker_id), edit.name, edit.before, str(edit.after))
+        restarted_at = self.writer.kafka.clock.monotonic()
+        try:
+            problem = change_and_restore(self.writer, self.journal, change)
+        except SettingError as error:
+            return result(RestartStatus.FAILED, str(error))
+        if problem:
+            return result(RestartStatus.FAILED, f"{change}: {problem}")
+        if cleaner.facts.metrics is None or self.read_metrics is None or cleaner.facts.host is None:
+            reason = f"{changed}; the value and the source of {edit.name} are restored"
+            return result(RestartStatus.RESTARTED, reason, verified_by="config")
+        read = partial(self.read_metrics, cleaner.broker_id, cleaner.facts.host)
+        return self._verify(cleaner.facts, read, partial(result, verified_by="metrics"), changed, restarted_at)
 
-def _refused(cleaner: Cleaner, options: RestartOptions) -> RestartOutcome | None:
-    diagnosis = cleaner.diagnosis
-    if diagnosis.restart_helps or options.force:
-        return None
-    if diagnosis.case in HEALTHY_CASES:
-        status = RestartStatus.NOT_NEEDED
-    elif diagnosis.case is Case.UNKNOWN:
-        status = RestartStatus.UNKNOWN
-    else:
-        status = RestartStatus.NOT_HELPED
-    return RestartOutcome(cleaner.broker_id, status, diagnosis.reason, case_before=diagnosis.case)
+    def _verify(
+        self,
+        facts: CleanerFacts,
+        read: Callable[[], CleanerMetrics],
+        result: Callable[..., RestartOutcome],
+        changed: str,
+        restarted_at: float,
+    ) -> RestartOutcome:
+        """Read the metrics until no thread is dead and one has run since the restart, or until the deadline."""
+        clock = self.writer.kafka.clock
+        deadline = clock.monotonic() + self.verify_timeout_s
+        found = ""
+        after: Case | None = None
+        while True:
+            try:
+                metrics = read()
+            except MetricsError as error:
+                found = str(error)
+            else:
+                after = diagnose(replace(facts, metrics=metrics, metrics_error=""), self.thresholds).case
+                if metrics.dead_threads is None:
+                    return result(
+                        RestartStatus.RESTARTED,
+                        f"{changed}; whether its threads are alive now is unknown, because the metrics source does not "
+                        "have DeadThreadCount: export it, or set metrics_names",
+                        case_after=after,
+                        verified_by="config",
+                    )
+                elapsed_ms = (clock.monotonic() - restarted_at) * 1000
+                since = metrics.time_since_last_run_ms
+                if metrics.dead_threads == 0 and since is not None and since <= elapsed_ms:
+                    reason = f"{changed}; no thread is dead, and the last run was {since} ms ago"
+                    return result(RestartStatus.RESTARTED, reason, case_after=after)
+                ago = "an unknown number of" if since is None else since
+                found = f"{metrics.dead_threads} threads are dead, and the last run was {ago} ms ago"
+            if clock.monotonic() >= deadline:
+                return result(
+                    RestartStatus.FAILED,
+                    f"the threads were restarted, but that did not help within {self.verify_timeout_s:g} s: {found}. "
+                    "Look for kafka-log-cleaner-thread in the broker's log",
+                    case_after=after,
+                )
+            clock.sleep(_LOOK_EVERY_S)
 
 
 def _stopped(cleaner: Cleaner) -> RestartOutcome:
     return RestartOutcome(
         cleaner.broker_id, RestartStatus.STOPPED, "the run was asked to stop", case_before=cleaner.diagnosis.case
     )
-
-
-def _restart_one(
-    cleaner: Cleaner,
-    writer: SettingWriter,
-    journal: Journal | None,
-    read_metrics: ReadMetrics | None,
-    options: RestartOptions,
-) -> RestartOutcome:
-    result = partial(RestartOutcome, cleaner.broker_id, case_before=cleaner.diagnosis.case)
-    try:
-        if not cleaner.facts.settings:
-            raise EditError(f"its settings are unknown: {cleaner.facts.settings_error}")
-        edit = restart_edit(cleaner.facts.settings)
-    except EditError as error:
-        return result(RestartStatus.FAILED, str(error))
-    result = partial(result, edits=(edit,))
-    changed = f"{_edit_text(edit)} for a moment"
-    if journal is None:
-        return result(RestartStatus.WOULD_RESTART, f"{_why_restart(cleaner.diagnosis)}; {changed}")
-    change = SettingChange("broker", str(cleaner.broker_id), edit.name, edit.before, str(edit.after))
-    restarted_at = writer.kafka.clock.monotonic()
-    try:
-        problem = change_and_restore(writer, journal, change)
-    except SettingError as error:
-        return result(RestartStatus.FAILED, str(error))
-    if problem:
-        return result(RestartStatus.FAILED, f"{change}: {problem}")
-    if cleaner.facts.metrics is None or read_metrics is None or cleaner.facts.host is None:
-        reason = f"{changed}; the value and the source of {edit.name} are restored"
-        return result(RestartStatus.RESTARTED, reason, verified_by="config")
-    return _verify(cleaner, result, changed, read_metrics, restarted_at, options, clock=writer.kafka.clock)
-
-
-def _verify(  # noqa: PLR0917
-    cleaner: Cleaner,
-    result: Callable[..., RestartOutcome],
-    changed: str,
-    read_metrics: ReadMetrics,
-    restarted_at: float,
-    options: RestartOptions,
-    *,
-    clock: Clock,
-) -> RestartOutcome:
-    """Read the metrics until no thread is dead and one has run since the restart, or until the deadline."""
-    deadline = clock.monotonic() + options.verify_timeout_s
-    found = ""
-    after: Case | None = None
-    while True:
-        try:
-            metrics = read_metrics(cleaner.broker_id, str(cleaner.facts.host))
-        except MetricsError as error:
-            found = str(error)
-        else:
-            after = diagnose(replace(cleaner.facts, metrics=metrics, metrics_error=""), options.thresholds).case
-            if metrics.dead_threads is None:
-                return result(
-                    RestartStatus.RESTARTED,
-                    f"{changed}; whether its threads are alive now is unknown, because the metrics source does not "
-                    "have DeadThreadCount: export it, or set metrics_names",
-                    case_after=after,
-                    verified_by="config",
-                )
-            elapsed_ms = (clock.monotonic() - restarted_at) * 1000
-            since = metrics.time_since_last_run_ms
-            if metrics.dead_threads == 0 and since is not None and since <= elapsed_ms:
-                reason = f"{changed}; no thread is dead, and the last run was {since} ms ago"
-                return result(RestartStatus.RESTARTED, reason, case_after=after, verified_by="metrics")
-            ago = "an unknown number of" if since is None else since
-            found = f"{metrics.dead_threads} threads are dead, and the last run was {ago} ms ago"
-        if clock.monotonic() >= deadline:
-            return result(
-                RestartStatus.FAILED,
-                f"the threads were restarted, but that did not help within {options.verify_timeout_s:g} s: {found}. "
-                "Look for kafka-log-cleaner-thread in the broker's log",
-                case_after=after,
-                verified_by="metrics",
-            )
-        clock.sleep(_LOOK_EVERY_S)
 
 
 def change_settings(

@@ -142,13 +142,16 @@ class _Change:
         cleaners = inspect_cleaners(
             run.kafka, run.cluster, run.wanted, self.source, self.limits, run.params, run.progress
         )
-        options = restart.RestartOptions(
+        outcomes = restart.Restarter(
+            writer=run.settings,
+            journal=self.locked.journal if self.locked is not None else None,
+            read_metrics=self.source,
+            thresholds=self.limits,
             force=run.params["force"],
             verify_timeout_s=run.params["verify_timeout_ms"] / 1000,
-            thresholds=self.limits,
-        )
-        journal = self.locked.journal if self.locked is not None else None
-        outcomes = restart.restart(cleaners, run.settings, journal, self.source, options, run.progress, run.stop)
+            progress=run.progress,
+            stop=run.stop,
+        ).restart(cleaners)
         if self.locked is not None:
             self.locked.rollback.undo_late_changes()
         return cleaners, outcomes
