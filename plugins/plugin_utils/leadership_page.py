@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
+from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, broker_ids, change, leader, listed, partition_name, printable, topics, words
 
 _STYLES = {
@@ -83,9 +83,7 @@ def _section(title: str, result: Result, table: Callable[[Sequence[Result]], Tab
     if rows and partitions:
         yield Heading(f"{title} of each partition")
         yield table(partitions)
-        rest = sum(each["partitions"] for each in groups) - len(partitions)
-        if rest > 0:
-            yield Paragraph(f"{rest:,} more are not shown; the report file has all of them", indent=2)
+        yield from not_shown(len(partitions), sum(each["partitions"] for each in groups))
 
 
 def _group(group: Result) -> Entry:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 PROSE_WIDTH = 120
@@ -80,3 +81,9 @@ class Line:
 
 
 Block = Paragraph | Heading | Entries | Table | Command | Line
+
+
+def not_shown(shown: int, total: int) -> Iterator[Block]:
+    """Say how many rows are not shown, if any."""
+    if shown < total:
+        yield Paragraph(f"{total - shown:,} more are not shown; the report file has all of them", indent=2)

@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
 
 from .next_steps import recovery_steps
-from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
+from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import (
     Result,
     broker_ids,
@@ -66,7 +66,7 @@ def blocks(
     if rows and partitions:
         yield Heading("Each partition")
         yield outcome_table(partitions)
-        yield from _not_shown(len(partitions), sum(result["summary"].values()))
+        yield from not_shown(len(partitions), sum(result["summary"].values()))
     if result.get("salvage"):
         # This import is slow, and not needed if every partition has a leader.
         from .account_page import losers_blocks  # noqa: PLC0415
@@ -107,7 +107,7 @@ def replica_blocks(result: Result) -> Iterator[Block]:
     yield Heading("What each replica holds (* would lead)")
     columns = ("Partition", "Broker", "Rank", "Epoch", "Log start", "Log end", "Size", "Loses")
     yield Table(columns, tuple(rows), "Notes", texts=("Partition",))
-    yield from _not_shown(len(partitions), sum(result["summary"].values()))
+    yield from not_shown(len(partitions), sum(result["summary"].values()))
 
 
 def outcome_table(partitions: Sequence[Result]) -> Table:
@@ -252,7 +252,7 @@ def _leftovers(leftovers: Sequence[Result]) -> Iterator[Block]:
             for each in leftovers[:_MOST_LINES]
         )
     )
-    yield from _not_shown(min(len(leftovers), _MOST_LINES), len(leftovers))
+    yield from not_shown(min(len(leftovers), _MOST_LINES), len(leftovers))
 
 
 def _aftermath(findings: Sequence[Result]) -> Iterator[Block]:
@@ -270,9 +270,4 @@ def _aftermath(findings: Sequence[Result]) -> Iterator[Block]:
                 topics_of.setdefault(each["topic"], []).append(each["partition"])
         named = [f"{topic} {ranges(partitions)}" for topic, partitions in topics_of.items()]
         yield Paragraph(f"{listed(named, 3)}: {explanation}" if named else explanation, indent=2)
-    yield from _not_shown(min(len(said), _MOST_LINES), len(said))
-
-
-def _not_shown(shown: int, total: int) -> Iterator[Block]:
-    if shown < total:
-        yield Paragraph(f"{total - shown:,} more are not shown; the report file has all of them", indent=2)
+    yield from not_shown(min(len(said), _MOST_LINES), len(said))

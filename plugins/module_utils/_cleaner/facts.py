@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from .._model.fields import Count, Meta, SizeBytes
+from .._model.fields import INT64_MAX, Count, Meta, SizeBytes
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 
@@ -38,9 +38,6 @@ SHOWN = (
     "log.cleaner.max.compaction.lag.ms",
     "log.cleaner.delete.retention.ms",
 )
-
-_LARGEST = 2**63 - 1
-"""The largest value of backoff.ms, a Java long."""
 
 
 class EditError(KafkaOpsError):
@@ -71,7 +68,7 @@ def restart_edit(settings: Mapping[str, Setting]) -> Edit:
     """
     backoff = number_of(settings.get(BACKOFF_MS))
     if backoff is not None:
-        changed = backoff + 1 if backoff < _LARGEST else backoff - 1
+        changed = backoff + 1 if backoff < INT64_MAX else backoff - 1
         return Edit(BACKOFF_MS, settings[BACKOFF_MS].own, str(changed))
     threads = number_of(settings.get(THREADS))
     if threads is not None and threads + 1 in thread_range(threads):

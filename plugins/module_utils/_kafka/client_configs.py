@@ -23,7 +23,7 @@ from .settings import ConnectionSettings
 # ruff: noqa: PLC0415
 
 CLIENT_ID = "kafkaops.recovery"
-_NOT_IN_LIBRDKAFKA = ("GSSAPI", "AWS_MSK_IAM")
+NOT_IN_LIBRDKAFKA = ("GSSAPI", "AWS_MSK_IAM")
 MAX_FRAME_BYTES = 100_000_000
 """A longer answer is an error. Kafka's own limit for requests is the same."""
 
@@ -57,7 +57,7 @@ def librdkafka_config(settings: ConnectionSettings) -> dict[str, Any]:
 
     Raises SettingsError: PyPI's confluent-kafka is built without this mechanism.
     """
-    if settings.uses_sasl and settings.sasl_mechanism in _NOT_IN_LIBRDKAFKA:
+    if settings.uses_sasl and settings.sasl_mechanism in NOT_IN_LIBRDKAFKA:
         raise SettingsError(
             [f"{settings.sasl_mechanism} cannot be used here: confluent-kafka, which this needs, is built without it"]
         )

@@ -36,7 +36,7 @@ _PRE_VOTE_VERSION = 2
 _DESCRIBE_CLUSTER = 60
 _FENCED_BROKERS_VERSION = 2
 _KRAFT_VERSION = "kraft.version"
-_METADATA_VERSION = "metadata.version"
+METADATA_VERSION = "metadata.version"
 
 _FETCH_VERSION = 13
 """The first version that identifies topics by id. Controllers accept no older one."""
@@ -161,7 +161,7 @@ def features(response: Any) -> Features:
     return Features(
         # The answer leaves out features at level 0.
         kraft_version=finalized.get(_KRAFT_VERSION, 0) if is_known else None,
-        metadata_version=finalized.get(_METADATA_VERSION),
+        metadata_version=finalized.get(METADATA_VERSION),
         supports_pre_vote=versions.get(_VOTE, _UNKNOWN) >= _PRE_VOTE_VERSION,
         lists_fenced_brokers=versions.get(_DESCRIBE_CLUSTER, _UNKNOWN) >= _FENCED_BROKERS_VERSION,
     )

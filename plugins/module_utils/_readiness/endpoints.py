@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from .._kafka import quorum
 from .._kafka.capabilities import BrokerCapabilities
 from .._kafka.certificates import Certificate, listener_certificate, own_certificates, trusted_certificates
+from .._kafka.client_configs import NOT_IN_LIBRDKAFKA
 from .._kafka.cluster import check_identity
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
@@ -26,7 +27,6 @@ from .check import Check, CheckName, Status, failed, passed, unknown, warning
 _DAY_S = 86_400
 _EXPIRES_SOON_DAYS = 7
 """Fewer days than this are a failure: the certificate may expire at the weekend."""
-_NO_CONFLUENT_KAFKA = ("GSSAPI", "AWS_MSK_IAM")
 _REQUIRED = {
     "DescribeTopicPartitions": (75, 0),
     "DescribeCluster": (60, 0),
@@ -36,7 +36,6 @@ _REQUIRED = {
     "DescribeProducers": (61, 0),
 }
 """API key and version of each request. Kafka 3.9 has all of them."""
-_METADATA_VERSION = "metadata.version"
 _MOST_SKEW_MS = 60_000
 _KERBEROS_SKEW_MS = 300_000
 """Kerberos' own limit (clockskew in krb5.conf)."""
@@ -99,7 +98,7 @@ def check_controllers(assessment: Assessment) -> Iterator[Check]:
 def check_mechanism(settings: ConnectionSettings) -> Check:
     """Check the SASL mechanism and the security protocol."""
     how = settings.security_protocol + (f" with {settings.sasl_mechanism}" if settings.uses_sasl else "")
-    if settings.uses_sasl and settings.sasl_mechanism in _NO_CONFLUENT_KAFKA:
+    if settings.uses_sasl and settings.sasl_mechanism in NOT_IN_LIBRDKAFKA:
         return warning(
             CheckName.MECHANISM,
             f"{how}: drain_leadership and restore_leadership use confluent-kafka, which does not have this mechanism",
@@ -175,10 +174,11 @@ def check_versions(kafka: Kafka, live: Mapping[int, Address]) -> Iterator[Check]
 def _judge_features(offers: Mapping[int, BrokerCapabilities]) -> Check:
     finalized = next((each.finalized for each in offers.values() if each.finalized), {})
     listed = ", ".join(f"{name} {level}" for name, level in sorted(finalized.items())) or "no feature"
-    newest = {each.supported.get(_METADATA_VERSION, 0) for each in offers.values()}
+    newest = {each.supported.get(quorum.METADATA_VERSION, 0) for each in offers.values()}
     if len(newest) > 1:
         levels = ", ".join(
-            f"broker {broker_id}: {each.supported.get(_METADATA_VERSION, 0)}" for broker_id, each in offers.items()
+            f"broker {broker_id}: {each.supported.get(quorum.METADATA_VERSION, 0)}"
+            for broker_id, each in offers.items()
         )
         return warning(
             CheckName.VERSIONS,

@@ -10,15 +10,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from .._documents.files import MIB
 from .._module.libraries import KAFKA_AND_SPARK, missing_libraries_message
 from .._spark.java import SparkUnavailableError, find_java
 from .._spark.session import has_class_archive
 from .check import Check, CheckName, failed, passed, unknown, warning
 
-_MIB = 1024 * 1024
 _BYTES_PER_ROW = 512
 """The most bytes that evidence takes for each replica of an offline partition, as Parquet."""
-_LEAST_EVIDENCE_BYTES = 100 * _MIB
+_LEAST_EVIDENCE_BYTES = 100 * MIB
 _MAKE_ARCHIVE = (
     "It is written after the first plan on this host. To have it before an incident, run the playbook "
     "kafkaops.recovery.recover_offline_partitions once against a test cluster, or use an image that has it"
@@ -83,7 +83,7 @@ def check_disk_space(directory: str, purpose: str, needed_bytes: int) -> Check:
     except OSError as error:
         return unknown(CheckName.DISK_SPACE, f"free space: {error.strerror}", "Check the file system", subject)
     free = status.f_bavail * status.f_frsize
-    found = f"{free // _MIB} MiB are free, and {-(-needed_bytes // _MIB)} MiB may be needed"
+    found = f"{free // MIB} MiB are free, and {-(-needed_bytes // MIB)} MiB may be needed"
     if free < needed_bytes:
         return failed(CheckName.DISK_SPACE, found, "Free space, or use a directory on another disk", subject)
     return passed(CheckName.DISK_SPACE, found, subject)

@@ -27,7 +27,7 @@ from .._model.partition import Broker, PartitionState
 from .._module.connection import Arguments
 from .._module.options import SPARK
 from .._module.run import call_all
-from .._spark.options import SparkOptions, SparkOptionsError, parse_spark_options
+from .._spark.options import SparkOptions, parse_spark_options, require_settings_reference
 from .._spark.workers import Deadline
 from .options import refuse_existing_output
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker
@@ -100,12 +100,8 @@ def _read_spark_options(params: Mapping[str, Any]) -> SparkOptions | None:
     if options is None:
         return None
     asks_brokers = params.get("evidence") is None
-    if asks_brokers and not options.is_local and params["spark"].get("settings_reference") is None:
-        raise SparkOptionsError(
-            f"Spark runs at {options.remote or options.master}, so its executors need a file of their own with the "
-            "connection settings: put one on each of their hosts, and name it in spark.settings_reference "
-            "(docs/spark.md)"
-        )
+    if asks_brokers and not options.is_local:
+        require_settings_reference(params["spark"], options)
     return options
 
 

@@ -22,7 +22,7 @@ from .verdict import LossTotal, count_records
 
 MAX_GROUPS = 8
 """If there are more groups, outcomes are grouped with fewer distinctions."""
-_ELECTED = frozenset({Status.RECOVERED, Status.WOULD_RECOVER})
+ELECTED = frozenset({Status.RECOVERED, Status.WOULD_RECOVER})
 _WORST_FIRST = (
     Status.FAILED,
     Status.UNKNOWN,
@@ -104,12 +104,12 @@ def group_outcomes(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
 
 def total_loss(outcomes: Iterable[Outcome]) -> LossTotal:
     """Return the total loss of all elections. Outcomes without an election do not count."""
-    elected = [each for each in outcomes if each.status in _ELECTED]
+    elected = [each for each in outcomes if each.status in ELECTED]
     return _sum_losses([each.loss_of(each.designated_leader) for each in elected])
 
 
 def _find_facts(outcome: Outcome) -> _Facts:
-    leader = outcome.designated_leader if outcome.status in _ELECTED else None
+    leader = outcome.designated_leader if outcome.status in ELECTED else None
     best = outcome.candidates[0].broker_id if outcome.candidates else None
     loss = outcome.loss_of(best if leader is None else leader)
     against = () if loss is None else loss.against

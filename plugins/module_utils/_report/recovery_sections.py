@@ -14,7 +14,7 @@ from typing import Any
 from .._documents.dataclass_json import codec
 from .._model.partition import TopicPartition
 from .._model.reasons import join_first, ranges
-from .._recovery.groups import Members, group_outcomes, total_loss
+from .._recovery.groups import ELECTED, Members, group_outcomes, total_loss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._recovery.verdict import describe_recovery
@@ -51,7 +51,6 @@ _TONES = {
     Status.FAILED: "bad",
     Status.UNRECOVERABLE: "bad",
 }
-_ELECTED = frozenset({Status.RECOVERED, Status.WOULD_RECOVER})
 _LOOK_AT = {
     "committed_beyond_end": "kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --all-groups",
     "open_transaction": "kafka-transactions.sh --bootstrap-server BROKER:9092 find-hanging",
@@ -91,7 +90,7 @@ def build_recovery_sections(
         yield build_brokers_section(brokers)
     groups = group_outcomes(outcomes)
     yield Section("Partitions by group", tuple(_build_group_blocks(groups, salvages)))
-    if any(each.status in _ELECTED for each in outcomes):
+    if any(each.status in ELECTED for each in outcomes):
         yield Section("Records that the elections lose, by forecast", tuple(_build_loss_blocks(outcomes)))
         yield Section("New leaders by broker", tuple(_build_leader_blocks(outcomes)))
     if aftermath:
@@ -142,7 +141,7 @@ def _build_group_blocks(
 
 
 def _build_loss_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
-    elected = [each for each in outcomes if each.status in _ELECTED]
+    elected = [each for each in outcomes if each.status in ELECTED]
     yield Table("By topic", ("Topic", "Partitions", "At least", "At most"), tuple(_loss_rows(elected)))
     yield Paragraph("The same partitions if other replicas were elected, in records:")
     rows = [_build_decision_row("this run: the best replica that can lead", elected, lambda one: one.designated_leader)]

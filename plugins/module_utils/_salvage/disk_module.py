@@ -18,8 +18,8 @@ from .._module.run import to_json_types
 from .._spark.options import local_spark_options, parse_spark_options
 from .account import Account, Balance, build_account_result, build_accounts
 from .finding import DiskFinding, Status
-from .from_disk import DRIVER_MEMORY, DiskRequest, DiskSalvage
-from .options import resolve_place
+from .from_disk import DiskRequest, DiskSalvage
+from .options import DRIVER_MEMORY, resolve_place
 from .report import DISK_REPORT, DiskReport, describe_failures, encode_disk_report, summarize_disks
 
 DISK_SALVAGE = Arguments(

@@ -36,7 +36,7 @@ from .group_offsets import NewerCommit, find_newer_commits, read_commits
 from .leaders import read_leader_logs
 from .log_dir import LockedLogDirs, Segment, list_partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
-from .options import is_remote
+from .options import DRIVER_MEMORY, is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, WantedReplica, read_replica_rows
 from .saved import SavedRecords
@@ -45,7 +45,6 @@ from .scan import SegmentContents, read_outlines, scan_in_process
 from .stretch import intersect_stretches, subtract_stretches
 from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark, read_back_error
 
-DRIVER_MEMORY = "1g"
 Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
 
 

@@ -19,6 +19,8 @@ from .._module.connection import Arguments
 from .._module.options import SPARK
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+DRIVER_MEMORY = "1g"
+"""Of Spark, if the operator does not choose it."""
 _READ_ONLY = frozenset({"data", "har", "http", "https", "jar"})
 
 

@@ -25,7 +25,7 @@ from .._spark.options import SparkOptions
 from .._spark.session import spark_session
 from .directory import CLAIM_FILE
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, decode_manifest, digest, encode_manifest
-from .options import SalvageDirectoryError, is_remote, resolve_place
+from .options import DRIVER_MEMORY, SalvageDirectoryError, is_remote, resolve_place
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
@@ -34,7 +34,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 _DIRECTORY_MODE, _FILE_MODE = "700", "600"
 _PARQUET = ".parquet"
-_DRIVER_MEMORY = "1g"
 _Result = TypeVar("_Result")
 
 
@@ -221,7 +220,7 @@ def _session() -> Iterator[SparkSession]:
     missing = missing_libraries_message(("pyspark",))
     if missing:
         raise SalvageDirectoryError(f"other file systems than the local one need Spark: {missing}")
-    with spark_session(SparkOptions(driver_memory=_DRIVER_MEMORY)) as spark:
+    with spark_session(SparkOptions(driver_memory=DRIVER_MEMORY)) as spark:
         yield spark
 
 

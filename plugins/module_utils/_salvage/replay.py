@@ -19,6 +19,7 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
 from .._model.background import in_background
+from .._model.fields import INT64_MAX
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .ledger import Ledger
@@ -38,8 +39,8 @@ _SIDE_CONFIG = {
     "retention.ms": "-1",
     "retention.bytes": "-1",
     "message.timestamp.type": "CreateTime",
-    "message.timestamp.before.max.ms": str(2**63 - 1),
-    "message.timestamp.after.max.ms": str(2**63 - 1),
+    "message.timestamp.before.max.ms": str(INT64_MAX),
+    "message.timestamp.after.max.ms": str(INT64_MAX),
 }
 """No retention: records keep their old timestamps, so they would expire at once."""
 

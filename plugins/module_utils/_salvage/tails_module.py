@@ -20,7 +20,7 @@ from .._model.log_contents import SaveTails, Stretches, Tail
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._module.libraries import KAFKA, RECORDS, missing_libraries_message
-from .._spark.options import SparkOptions, SparkOptionsError, local_spark_options, parse_spark_options
+from .._spark.options import SparkOptions, local_spark_options, parse_spark_options, require_settings_reference
 from .account import Account
 from .directory import OtherSalvageError, check_destination
 from .options import Salvage, is_remote, resolve_place
@@ -140,13 +140,7 @@ class RunTails:
             return options, None
         if options.remote is not None or not is_remote(self._place):
             return local_spark_options(given, SparkOptions().driver_memory), None
-        reference = (given or {}).get("settings_reference")
-        if reference is None:
-            raise SparkOptionsError(
-                f"Spark runs at {options.master}, so its executors need a file of their own with the connection "
-                "settings: put one on each of their hosts, and name it in spark.settings_reference (docs/spark.md)"
-            )
-        return options, reference
+        return options, require_settings_reference(given or {}, options)
 
     @property
     def _place(self) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
+from .._model.fields import INT64_MAX
 from .._model.partition import METADATA_TOPIC, OFFSETS_TOPIC, PartitionState, TopicPartition
 from .replayed import Target, name_target_topic
 from .saved import SavedRecords
@@ -23,7 +24,6 @@ _LONGEST_NAME = 249
 _POLICY, _MOST_BYTES, _MIN_ISR = "cleanup.policy", "max.message.bytes", "min.insync.replicas"
 _BEFORE, _AFTER, _DIFFERENCE = (f"message.timestamp.{name}.max.ms" for name in ("before", "after", "difference"))
 _NAMES = (_POLICY, _MOST_BYTES, _MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE)
-_UNLIMITED = 2**63 - 1
 _DEFAULT_MOST_BYTES = 1_048_588
 
 
@@ -175,7 +175,7 @@ def _check_timestamps(saved: SavedRecords, name: str, configs: Mapping[str, str]
     """Return which limit of the topic the saved timestamps exceed; empty if none."""
     if saved.first_timestamp_ms is None or saved.last_timestamp_ms is None:
         return ""
-    limits = {each: int(configs.get(each, _UNLIMITED)) for each in (_BEFORE, _AFTER, _DIFFERENCE)}
+    limits = {each: int(configs.get(each, INT64_MAX)) for each in (_BEFORE, _AFTER, _DIFFERENCE)}
     for config, distance in (
         (_BEFORE, now_ms - saved.first_timestamp_ms),
         (_AFTER, saved.last_timestamp_ms - now_ms),

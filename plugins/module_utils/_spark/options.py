@@ -78,6 +78,21 @@ def parse_spark_options(given: Mapping[str, Any] | None) -> SparkOptions | None:
     return SparkOptions(**values)
 
 
+def require_settings_reference(given: Mapping[str, Any], options: SparkOptions) -> str:
+    """Return the path of the connection settings on the hosts of the executors, which is a module's option.
+
+    Raises SparkOptionsError if the option is not given.
+    """
+    reference: str | None = given.get("settings_reference")
+    if reference is None:
+        raise SparkOptionsError(
+            f"Spark runs at {options.remote or options.master}, so its executors need a file of their own with the "
+            "connection settings: put one on each of their hosts, and name it in spark.settings_reference "
+            "(docs/spark.md)"
+        )
+    return reference
+
+
 def local_spark_options(given: Mapping[str, Any] | None, driver_memory: str) -> SparkOptions:
     """Return the options for Spark on this host: only ``driver_memory`` and ``conf`` of a module's option are used.
 
