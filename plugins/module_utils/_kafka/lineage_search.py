@@ -24,8 +24,8 @@ class LineageSearch:
     records have a format without epochs), the offsets before it are returned as one older epoch.
 
     Each answer decides the next question, which is usually about the epoch just below. So the epochs below are asked
-    about at the same time: two at first, and then twice as many as were useful the last time. The search skips answers
-    that it does not need, so its result is the same as if the questions were asked one by one.
+    about at the same time: two at first, and then half as many again as were useful the last time. The search skips
+    answers that it does not need, so its result is the same as if the questions were asked one by one.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class LineageSearch:
         """Return the epochs to ask about next, newest first. Empty when the search is over."""
         if self.question is None:
             return range(0)
-        width = min(max_questions, 2 * max(1, self._useful_answers))
+        width = min(max_questions, max(2, (3 * self._useful_answers + 1) // 2))
         self._useful_answers = 0
         return range(self.question, max(-1, self.question - width), -1)
 
