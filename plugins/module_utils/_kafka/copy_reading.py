@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from .._model.partition import TopicPartition
 from . import error_codes
-from .held_replicas import log_start_offsets
+from .held_replicas import HeldOffset, held_offsets
 from .messages import fetch_request
 from .wire import Connection
 
@@ -60,7 +60,7 @@ def check_copy(connection: Connection, partition: TopicPartition, max_bytes: int
 
     That may take hours. ``stop`` ends it after the current chunk. Raises BrokerCallError.
     """
-    starts = log_start_offsets(connection, [partition]).get(partition, [])
+    starts = held_offsets(connection, [partition], HeldOffset.LOG_START).get(partition, [])
     if len(starts) != 1 or starts[0].error_code:
         why = (
             error_codes.explain_error("ListOffsets", starts[0].error_code) if starts else "it is left out of the answer"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
+from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
@@ -21,23 +22,29 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 _DEBUGGING_REPLICA = -2
 """Neither a consumer nor a follower: a broker answers it for its own log even if it is not the leader."""
-_LATEST = -1
-_EARLIEST = -2
-_EARLIEST_LOCAL = -4
-"""For a tiered topic: the first offset on the broker's own disk (KIP-405, version 8)."""
-_LATEST_TIERED = -5
-"""For a tiered topic: the last offset that the broker knows to be in the tier (KIP-1005, version 9)."""
 _READ_UNCOMMITTED = 0
-_VERSION = 7
-"""Offered by Kafka 3.9 to 4.4."""
-_TIERED_VERSION = 9
-"""Offered by the same releases, with the encoding of version 7."""
 _HEAD = struct.Struct(">ib")
 _QUESTION = struct.Struct(">iiqB")
 """Partition, current leader epoch (-1: not checked), timestamp, no tags."""
 _ANSWER = struct.Struct(">ihqqiB")
 """Partition, error code, timestamp, offset, leader epoch, number of tags."""
 _THROTTLE = struct.Struct(">i")
+
+
+class HeldOffset(IntEnum):
+    """An offset of a broker's own replica. The value is the timestamp that asks for it."""
+
+    LOG_END = -1
+    LOG_START = -2
+    LOCAL_START = -4
+    """For a tiered topic: the first offset on the broker's own disk (KIP-405, version 8)."""
+    LAST_TIERED = -5
+    """For a tiered topic: the last offset in the tier, as far as the broker knows (KIP-1005, version 9)."""
+
+    @property
+    def version(self) -> int:
+        """The version of the request. Kafka 3.9 to 4.4 offer both, and their encoding is the same."""
+        return 9 if self in (HeldOffset.LOCAL_START, HeldOffset.LAST_TIERED) else 7
 
 
 class OffsetAnswer(NamedTuple):
@@ -52,57 +59,17 @@ _topic_partition, _offset_answer = tuple_maker(TopicPartition), tuple_maker(Offs
 Answers: TypeAlias = "dict[TopicPartition, list[OffsetAnswer]]"
 
 
-def log_end_offsets(
-    connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+def held_offsets(
+    connection: Connection, partitions: Sequence[TopicPartition], which: HeldOffset, *, timeout_ms: int | None = None
 ) -> Answers:
-    """Return the log end offset of each replica that this broker holds.
+    """Return this offset of each replica that this broker holds. LAST_TIERED is negative if the broker does not know.
 
-    The epoch beside it is the partition's current leader epoch, not the last written one. The lists show if a broker
-    answers a partition more than once, which is an error.
+    The epoch beside LOG_END is the partition's current leader epoch, not the last written one. The lists show if a
+    broker answers a partition more than once, which is an error.
 
     Raises BrokerCallError.
     """
-    return _list_offsets(connection, partitions, _LATEST, timeout_ms)
-
-
-def log_start_offsets(
-    connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-) -> Answers:
-    """Return the log start offset of each replica that this broker holds.
-
-    Raises BrokerCallError.
-    """
-    return _list_offsets(connection, partitions, _EARLIEST, timeout_ms)
-
-
-def local_start_offsets(
-    connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-) -> Answers:
-    """Return the first offset on this broker's own disk of each replica of a tiered topic.
-
-    Raises BrokerCallError.
-    """
-    return _list_offsets(connection, partitions, _EARLIEST_LOCAL, timeout_ms, _TIERED_VERSION)
-
-
-def last_tiered_offsets(
-    connection: Connection, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-) -> Answers:
-    """Return the last offset in the tier, as far as this broker knows; a negative one when it does not.
-
-    Raises BrokerCallError.
-    """
-    return _list_offsets(connection, partitions, _LATEST_TIERED, timeout_ms, _TIERED_VERSION)
-
-
-def _list_offsets(
-    connection: Connection,
-    partitions: Sequence[TopicPartition],
-    timestamp: int,
-    timeout_ms: int | None,
-    version: int = _VERSION,
-) -> Answers:
-    head = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED)
+    head, timestamp = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED), which.value
     topics = encode_topics(
         {
             topic: [_QUESTION.pack(number, -1, timestamp, 0) for number in numbers]
@@ -112,7 +79,7 @@ def _list_offsets(
     request: BulkRequest[Answers] = BulkRequest(
         ListOffsetsRequest,
         ListOffsetsResponse,
-        {version: RequestVersion(b"".join([head, topics, b"\0"]), _read_answer)},
+        {which.version: RequestVersion(b"".join([head, topics, b"\0"]), _read_answer)},
         _convert_answer,
     )
     answers: Answers = connection.call(request, timeout_ms=timeout_ms).value

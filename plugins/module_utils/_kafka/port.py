@@ -111,7 +111,8 @@ class Kafka(BaseKafka):
         self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
     ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
         """Return the log end offset of each of this broker's replicas (ListOffsets)."""
-        ask = partial(held_replicas.log_end_offsets, partitions=partitions, timeout_ms=timeout_ms)
+        which = held_replicas.HeldOffset.LOG_END
+        ask = partial(held_replicas.held_offsets, partitions=partitions, which=which, timeout_ms=timeout_ms)
         return self.wire.with_connection(address, ask)
 
     def describe_log_dirs(

@@ -21,20 +21,13 @@ from typing import TypeAlias
 from .._model.partition import Broker, BrokerState, Cause, EpochEnd, ReplicaLog, TopicPartition
 from .._model.run import Clock
 from .cluster import check_identity
-from .epochs import NoEpochEnd, Questions, epoch_ends
+from .epochs import Answers, Questions, epoch_ends
 from .errors import BrokerCallError
-from .held_replicas import (
-    OffsetAnswer,
-    last_tiered_offsets,
-    local_start_offsets,
-    log_end_offsets,
-    log_start_offsets,
-)
-from .lineage_search import LineageSearch
+from .held_replicas import HeldOffset, OffsetAnswer, held_offsets
 from .log_dirs import LogDirs, describe_log_dirs
 from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_broker_epoch, replica_log_ends
-from .replica_errors import epoch_error, offset_error
+from .replica_answers import ReplicaAnswers, failed_row
 from .settings import Address, ConnectionSettings
 from .wire import Connection, Wire
 
@@ -56,7 +49,7 @@ _QUESTIONS_AT_ONCE = 16_000
 def silent_rows(broker: Broker, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
     """Return the rows of a broker that is not asked. Each row has the cause and error of the broker's state."""
     cause = _STATE_CAUSES.get(broker.state, Cause.ERROR)
-    return [_failed_row(each, broker.broker_id, cause, broker.cause) for each in partitions]
+    return [failed_row(each, broker.broker_id, cause, broker.cause) for each in partitions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +107,15 @@ def probe_replicas(
                 rows = probe.rows(partitions)
                 looks += 1
             except BrokerCallError as error:
-                # No answer, or no connection, in the time that was left.
-                is_cut_short = error.cause in (Cause.HUNG, Cause.UNREACHABLE) and clock.monotonic() >= deadline
+                is_hung, is_over = error.cause is Cause.HUNG, clock.monotonic() >= deadline
+                # No answer, or no connection, in the time that was left: the error of the attempt before says more.
+                is_cut_short = is_over and (is_hung or error.cause is Cause.UNREACHABLE)
                 if failure.cause is Cause.DEADLINE or not is_cut_short:
-                    # Otherwise the error of the attempt before says more than the deadline.
                     failure = error
-                if error.cause is not Cause.HUNG and clock.monotonic() < deadline:
+                if not is_hung and not is_over:
                     # The broker may have restarted since the attempt before.
                     rows = None
-                if rows is None and error.cause is Cause.HUNG and clock.monotonic() >= deadline:
+                if rows is None and is_hung and is_over:
                     rows = probe.complete_rows(partitions, error)
                 if broker.is_fenced or not is_retried or _is_final(error):
                     break
@@ -133,7 +126,7 @@ def probe_replicas(
             clock.sleep(max(0.0, min(_PAUSE_S, deadline - clock.monotonic())))
     if rows is not None:
         return rows
-    return [_failed_row(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
+    return [failed_row(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
 
 
 def _is_final(error: BrokerCallError) -> bool:
@@ -165,7 +158,7 @@ class _Probe:
             return None
         known = {TopicPartition(row.topic, row.partition) for row in self.complete}
         rest = [each for each in partitions if each not in known]
-        return [*self.complete, *(_failed_row(each, self.broker_id, error.cause, str(error)) for each in rest)]
+        return [*self.complete, *(failed_row(each, self.broker_id, error.cause, str(error)) for each in rest)]
 
     def rows(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
         check_identity(self.connection, self.broker_id, timeout_ms=self._limit_ms())
@@ -175,11 +168,6 @@ class _Probe:
             # A proxy may keep our connection open while the broker behind it restarts. The broker epoch shows that.
             self._native_log_ends(self.native, partitions[:1])
         return self.complete
-
-    def _log_ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
-        if self.native is None:
-            return log_end_offsets(self.connection, partitions, timeout_ms=self._limit_ms())
-        return self._native_log_ends(self.native, partitions)
 
     def _native_log_ends(
         self, native: NativeQuestion, partitions: Sequence[TopicPartition]
@@ -198,173 +186,110 @@ class _Probe:
         return max(1, ceil((self.deadline - self.clock.monotonic()) * 1000))
 
     def _batch(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
-        answered = {each: _Answer() for each in partitions}
-        ends = self._log_ends(partitions)
-        name = "ListOffsets (log end)" if self.native is None else "GetReplicaLogInfo"
-        for each, answer in answered.items():
-            answer.take_end(ends.get(each, ()), name)
-        self._confirm_newest({each: answer for each, answer in answered.items() if answer.error is None})
-        usable = [each for each, answer in answered.items() if answer.error is None and not answer.lineage]
-        if usable:
-            starts = log_start_offsets(self.connection, usable, timeout_ms=self._limit_ms())
-            for each in usable:
-                answered[each].take_start(starts.get(each, ()))
-            self._ask_tiered({each: answered[each] for each in usable if self.tiered.get(each.topic)})
-            self._ask_lineages({each: answered[each] for each in usable if answered[each].error is None})
-        if all(each in self.only_newest for each in partitions):
-            disk = LogDirs({}, {}, "")
-        else:
-            disk = describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
+        """Ask about one batch. Each question goes only to the replicas whose answers so far leave it open."""
+        all_answers = {each: ReplicaAnswers() for each in partitions}
+        self._ask_ends(all_answers)
+        self._confirm_newest({each: answers for each, answers in all_answers.items() if answers.error is None})
+        unconfirmed = {
+            each: answers for each, answers in all_answers.items() if answers.error is None and not answers.lineage
+        }
+        if unconfirmed:
+            self._ask_starts(unconfirmed)
+            self._ask_tiered({each: answers for each, answers in unconfirmed.items() if self.tiered.get(each.topic)})
+            self._ask_lineages({each: answers for each, answers in unconfirmed.items() if answers.error is None})
+        disk = self._describe_disk(partitions)
         return [
-            _make_row(each, self.broker_id, answer, disk, self.tiered.get(each.topic))
-            for each, answer in answered.items()
+            answers.to_row(each, self.broker_id, disk, is_tiered=self.tiered.get(each.topic))
+            for each, answers in all_answers.items()
         ]
 
-    def _confirm_newest(self, answered: Mapping[TopicPartition, _Answer]) -> None:
+    def _ask_ends(self, asked: _Asked) -> None:
+        if self.native is None:
+            ends, request = self._offsets(HeldOffset.LOG_END, asked), "ListOffsets (log end)"
+        else:
+            ends, request = self._native_log_ends(self.native, [*asked]), "GetReplicaLogInfo"
+        for each, answers in asked.items():
+            answers.take_end(ends.get(each, ()), request)
+
+    def _confirm_newest(self, asked: _Asked) -> None:
         """Ask for the end of the expected newest epoch, in the logs that still end where it ends.
 
         If the epoch ends at the log end offset, it is the newest one with records. Any other answer confirms nothing.
         """
         expected = {
             each: newest
-            for each, answer in answered.items()
-            if (newest := self.only_newest.get(each)) is not None and newest.end_offset == answer.end
+            for each, answers in asked.items()
+            if (newest := self.only_newest.get(each)) is not None and newest.end_offset == answers.end
         }
         if not expected:
             return
         questions: Questions = {}
         for each, newest in expected.items():
             questions.setdefault(each.topic, {})[each.partition] = newest.epoch
-        (found,) = epoch_ends(self.connection, [questions], limit_ms=self._limit_ms(), total_limit_ms=self._left_ms())
+        (found,) = self._epoch_ends([questions])
         for each, newest in expected.items():
             if found.get(each.topic, {}).get(each.partition) == newest:
-                answered[each].lineage = (newest,)
+                asked[each].lineage = (newest,)
 
-    def _ask_tiered(self, answered: Mapping[TopicPartition, _Answer]) -> None:
-        """Ask for the offsets that only tiered topics have. They stay None if the broker does not return them."""
-        if not answered:
+    def _ask_starts(self, asked: _Asked) -> None:
+        starts = self._offsets(HeldOffset.LOG_START, asked)
+        for each, answers in asked.items():
+            answers.take_start(starts.get(each, ()))
+
+    def _ask_tiered(self, asked: _Asked) -> None:
+        if not asked:
             return
-        starts = local_start_offsets(self.connection, [*answered], timeout_ms=self._limit_ms())
-        ends = last_tiered_offsets(self.connection, [*answered], timeout_ms=self._limit_ms())
-        for each, answer in answered.items():
-            answer.local_start = _known_offset(starts.get(each, ()))
-            answer.last_tiered = _known_offset(ends.get(each, ()))
+        local_starts, last_tiered = (
+            self._offsets(which, asked) for which in (HeldOffset.LOCAL_START, HeldOffset.LAST_TIERED)
+        )
+        for each, answers in asked.items():
+            answers.take_tiered(local_starts.get(each, ()), last_tiered.get(each, ()))
 
-    def _ask_lineages(self, answered: Mapping[TopicPartition, _Answer]) -> None:
-        searches: _Searches = defaultdict(dict)
-        for each, answer in answered.items():
-            searches[each.topic][each.partition] = answer.start_search(only_newest=each in self.only_newest)
-        while requests := _next_requests(searches):
-            found = epoch_ends(self.connection, requests, limit_ms=self._limit_ms(), total_limit_ms=self._left_ms())
-            for request, answers in zip(requests, found, strict=True):
+    def _ask_lineages(self, asked: _Asked) -> None:
+        """Search all lineages together, in rounds: each round has the next questions of all logs."""
+        searching: _Searching = defaultdict(dict)
+        for each, answers in asked.items():
+            answers.begin_search(only_newest=each in self.only_newest)
+            searching[each.topic][each.partition] = answers
+        while requests := _next_requests(searching):
+            for request, found in zip(requests, self._epoch_ends(requests), strict=True):
                 for topic, epochs in request.items():
-                    by_number, searching = answers.get(topic, {}), searches[topic]
+                    ends, of_topic = found.get(topic, {}), searching[topic]
                     for number, epoch in epochs.items():
-                        search = searching.get(number)
-                        if search is None:
-                            continue
-                        epoch_end = by_number.get(number)
-                        error = epoch_error(epoch_end, epoch)
-                        if error:
-                            failed = answered[TopicPartition(topic, number)]
-                            failed.error, failed.search = error, None
-                            del searching[number]
-                        else:
-                            search.take_answer(epoch, None if isinstance(epoch_end, NoEpochEnd) else epoch_end)
+                        of_topic[number].take_epoch(epoch, ends.get(number))
+
+    def _offsets(self, which: HeldOffset, asked: _Asked) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
+        return held_offsets(self.connection, [*asked], which, timeout_ms=self._limit_ms())
+
+    def _epoch_ends(self, requests: Sequence[Questions]) -> list[Answers]:
+        return epoch_ends(self.connection, requests, limit_ms=self._limit_ms(), total_limit_ms=self._left_ms())
+
+    def _describe_disk(self, partitions: Sequence[TopicPartition]) -> LogDirs:
+        if all(each in self.only_newest for each in partitions):
+            return LogDirs({}, {}, "")
+        return describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
 
 
-_Searches: TypeAlias = "dict[str, dict[int, LineageSearch]]"
+_Asked: TypeAlias = Mapping[TopicPartition, ReplicaAnswers]
+_Searching: TypeAlias = dict[str, dict[int, ReplicaAnswers]]
 """By topic and partition number."""
 
 
-def _next_requests(searches: _Searches) -> list[Questions]:
+def _next_requests(searching: _Searching) -> list[Questions]:
     """Drop the searches that are over. Return the first questions of all the others, then the second questions, ..."""
-    for topic, searching in [*searches.items()]:
-        searches[topic] = {number: each for number, each in searching.items() if each.question is not None}
-        if not searches[topic]:
-            del searches[topic]
-    max_questions = max(1, _QUESTIONS_AT_ONCE // max(1, sum(map(len, searches.values()))))
+    for topic, of_topic in [*searching.items()]:
+        searching[topic] = {
+            number: each for number, each in of_topic.items() if each.search and each.search.question is not None
+        }
+        if not searching[topic]:
+            del searching[topic]
+    max_questions = max(1, _QUESTIONS_AT_ONCE // max(1, sum(map(len, searching.values()))))
     requests: list[Questions] = []
-    for topic, searching in searches.items():
-        for number, search in searching.items():
-            for index, epoch in enumerate(search.next_questions(max_questions)):
+    for topic, of_topic in searching.items():
+        for number, answers in of_topic.items():
+            questions = answers.search.next_questions(max_questions) if answers.search else ()
+            for index, epoch in enumerate(questions):
                 if index == len(requests):
                     requests.append({})
                 requests[index].setdefault(topic, {})[number] = epoch
     return requests
-
-
-class _Answer:
-    """The answers about one replica so far. Mutable and without a dataclass, because a gather has a million of them."""
-
-    __slots__ = ("end", "epoch", "error", "last_tiered", "lineage", "local_start", "search", "start")
-
-    def __init__(self) -> None:
-        self.end: int | None = None
-        self.epoch: int | None = None
-        self.start: int | None = None
-        self.local_start: int | None = None
-        self.last_tiered: int | None = None
-        self.search: LineageSearch | None = None
-        self.lineage: tuple[EpochEnd, ...] = ()
-        """The newest epoch, if it was confirmed without a search."""
-        self.error: tuple[Cause, str] | None = None
-
-    def take_end(self, answers: Sequence[OffsetAnswer], request: str) -> None:
-        self.error = offset_error(answers, request)
-        if self.error is None:
-            self.end, self.epoch = answers[0].offset, answers[0].current_leader_epoch
-
-    def take_start(self, answers: Sequence[OffsetAnswer]) -> None:
-        self.error = offset_error(answers, "ListOffsets (log start)")
-        if self.error is not None:
-            return
-        start, end = answers[0].offset, self.end or 0
-        if start > end:
-            self.error = (Cause.BAD_ANSWER, f"log start offset {start} lies beyond log end offset {end}")
-        else:
-            self.start = start
-
-    def start_search(self, *, only_newest: bool) -> LineageSearch:
-        self.search = LineageSearch(
-            self.start or 0, self.end or 0, self.epoch or 0, is_leaderless=True, only_newest=only_newest
-        )
-        return self.search
-
-
-def _make_row(
-    partition: TopicPartition, broker_id: int, answered: _Answer, disk: LogDirs, is_tiered: bool | None
-) -> ReplicaLog:
-    replicas = disk.replicas.get(partition, ())
-    current = next((each for each in replicas if not each.is_future), None)
-    error = answered.error
-    if error is None and current is not None and current.log_dir in disk.offline:
-        error = (Cause.LOG_DIR_OFFLINE, f"{current.log_dir}: {disk.offline[current.log_dir]}")
-    lineage = answered.search.lineage if answered.search else answered.lineage
-    return ReplicaLog(
-        partition.topic,
-        partition.partition,
-        broker_id,
-        answered.start,
-        answered.search.log_end_offset if answered.search else answered.end,
-        answered.epoch,
-        lineage[-1].epoch if lineage else None,
-        lineage,
-        current.size_bytes if current else None,
-        current.log_dir if current else None,
-        any(each.is_future for each in replicas) if len(replicas) > 1 or current is None else False,
-        error[0] if error else None,
-        error[1] if error else "",
-        is_tiered,
-        answered.local_start,
-        answered.last_tiered,
-    )
-
-
-def _known_offset(answers: Sequence[OffsetAnswer]) -> int | None:
-    known = len(answers) == 1 and not answers[0].error_code and answers[0].offset >= 0
-    return answers[0].offset if known else None
-
-
-def _failed_row(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
-    return ReplicaLog(partition.topic, partition.partition, broker_id, cause=cause, error=error)

@@ -67,7 +67,7 @@ def test_an_epoch_probe_is_the_fetch_that_the_schema_writes(epochs: dict[TopicPa
 
 @given(PARTITIONS)
 def test_a_question_for_offsets_is_what_the_schema_writes(partitions: dict[TopicPartition, int]) -> None:
-    request = asked(held_replicas.log_start_offsets, list(partitions))
+    request = asked(held_replicas.held_offsets, list(partitions), held_replicas.HeldOffset.LOG_START)
     typed = to_kafka_python(request)
     assert typed.encode(version=7) == request.body
     assert {TopicPartition(t.name, p.partition_index) for t in typed.topics for p in t.partitions} == set(partitions)
@@ -247,7 +247,7 @@ def test_invalid_sizes_are_unusual(topics: bytes) -> None:
     with pytest.raises(UnusualAnswerError):
         held_replicas._read_answer(memoryview(bytes(4) + topics))
     with pytest.raises(DAMAGED):
-        asked(held_replicas.log_end_offsets, []).decode(bytes(4) + topics)
+        asked(held_replicas.held_offsets, [], held_replicas.HeldOffset.LOG_END).decode(bytes(4) + topics)
 
 
 def test_reading_ends_if_the_topic_count_exceeds_the_data() -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -34,7 +35,13 @@ PARTITIONS = [TopicPartition(topic, number) for topic in ("a", "b" * 200, "unkno
 
 @pytest.mark.parametrize("epoch", [0, 3, 4, 7, 8])
 @pytest.mark.parametrize(
-    "function", [held_replicas.log_end_offsets, held_replicas.log_start_offsets, log_dirs.describe_log_dirs, None]
+    "function",
+    [
+        partial(held_replicas.held_offsets, which=held_replicas.HeldOffset.LOG_END),
+        partial(held_replicas.held_offsets, which=held_replicas.HeldOffset.LOG_START),
+        log_dirs.describe_log_dirs,
+        None,
+    ],
 )
 def test_both_say_the_same(function: Any, epoch: int) -> None:
     connection: Any = RecordingConnection()
