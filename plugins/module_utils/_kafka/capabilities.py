@@ -69,8 +69,7 @@ def cluster_operations(wire: Wire) -> frozenset[str]:
     answer, _source = wire.call_any(
         lambda: DescribeClusterRequest(include_cluster_authorized_operations=True), "DescribeCluster"
     )
-    if answer.error_code:
-        raise error_codes.request_refused_error("DescribeCluster", answer.error_code, answer.error_message)
+    error_codes.raise_if_refused("DescribeCluster", answer)
     return _name_operations(answer.authorized_operations)
 
 

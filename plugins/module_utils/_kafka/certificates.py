@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,11 +85,6 @@ def own_certificates(settings: ConnectionSettings) -> list[Certificate]:
 
 
 def _from_ssl(found: Any) -> Certificate:
-    names = dict(_pairs(found.get("subject", ())))
+    names = dict(pair for relative_name in found.get("subject", ()) for pair in relative_name)
     subject = names.get("commonName") or ", ".join(f"{name}={value}" for name, value in names.items())
     return Certificate(subject or "no subject", float(ssl.cert_time_to_seconds(found["notAfter"])))
-
-
-def _pairs(subject: Any) -> Iterator[tuple[str, str]]:
-    for relative_name in subject:
-        yield from relative_name

@@ -24,8 +24,6 @@ _STATES = {
     Cause.HUNG: BrokerState.HUNG,
     Cause.NOT_AUTHORISED: BrokerState.NOT_AUTHORISED,
 }
-
-
 _LISTS_FENCED = 2
 """The version of DescribeCluster, since Kafka 4.0 (KIP-1073)."""
 
@@ -91,8 +89,7 @@ def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:
     """
     ask = wire.call_any if any_view else wire.call_current
     answer, _source = ask(_describe_cluster_request, "DescribeCluster")
-    if answer.error_code:
-        raise error_codes.request_refused_error("DescribeCluster", answer.error_code, answer.error_message)
+    error_codes.raise_if_refused("DescribeCluster", answer)
     registrations = tuple(
         Registration(
             broker.broker_id,
@@ -133,29 +130,18 @@ def probe_brokers(wire: Wire, cluster: Cluster, mentioned: frozenset[int] = froz
 
 def probe_broker(wire: Wire, registration: Registration) -> Broker:
     """Connect to one registered broker and return its state. Takes at most one request_timeout_ms."""
-    answer: object
     try:
-        answer = wire.call(registration.address, _describe_cluster_request())
+        wire.call(registration.address, _describe_cluster_request())
     except BrokerCallError as error:
-        answer = error
-    return _make_broker(registration, answer)
+        return registration.as_broker(_STATES.get(error.cause, BrokerState.UNREACHABLE), str(error))
+    if registration.is_fenced:
+        cause = "it answers, but the controller fences it: look at its log and its metadata lag"
+        return registration.as_broker(BrokerState.FENCED, cause)
+    return registration.as_broker()
 
 
 def _describe_cluster_request() -> DescribeClusterRequest:
     return DescribeClusterRequest(include_fenced_brokers=True)
-
-
-def _make_broker(registration: Registration, answer: object) -> Broker:
-    state, cause = BrokerState.ONLINE, ""
-    if isinstance(answer, BrokerCallError):
-        state = _STATES.get(answer.cause, BrokerState.UNREACHABLE)
-        cause = str(answer)
-    elif registration.is_fenced:
-        state, cause = (
-            BrokerState.FENCED,
-            "it answers, but the controller fences it: look at its log and its metadata lag",
-        )
-    return registration.as_broker(state, cause)
 
 
 _BROKER_RESOURCE = 4

@@ -141,8 +141,7 @@ def write_configs(wire: Wire, address: Address, kind: int, resource: str, edits:
         ],
     )
     for result in wire.call(address, request).responses:
-        if result.error_code:
-            raise error_codes.request_refused_error("IncrementalAlterConfigs", result.error_code, result.error_message)
+        error_codes.raise_if_refused("IncrementalAlterConfigs", result)
 
 
 def write_cluster_default(wire: Wire, address: Address, name: str, value: str | None) -> None:
@@ -168,6 +167,5 @@ def _find_entry(response: Any, name: str) -> ConfigEntry | None:
 def _list_configs(response: Any) -> list[Any]:
     """Return the configs of all resources of an answer. Raises RequestRefusedError if one was refused."""
     for result in response.results:
-        if result.error_code:
-            raise error_codes.request_refused_error("DescribeConfigs", result.error_code, result.error_message)
+        error_codes.raise_if_refused("DescribeConfigs", result)
     return [config for result in response.results for config in result.configs]

@@ -11,6 +11,7 @@ import os
 import re
 from contextlib import suppress
 from enum import Enum
+from typing import Any
 
 from .._model.partition import Cause
 from .errors import BrokerCallError, RequestRefusedError
@@ -146,6 +147,12 @@ def request_refused_error(request: str, code: int, message: str | None = None) -
         is_outcome_unknown=code == REQUEST_TIMED_OUT,
         hint=_HINTS.get((request, code), ""),
     )
+
+
+def raise_if_refused(request: str, answer: Any) -> None:
+    """Raise RequestRefusedError if the answer, or the part of one, has an error code."""
+    if answer.error_code:
+        raise request_refused_error(request, answer.error_code, getattr(answer, "error_message", None))
 
 
 def broker_call_error(

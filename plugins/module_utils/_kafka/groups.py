@@ -71,8 +71,7 @@ def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> 
         if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS or clock.monotonic() >= deadline:
             break
         clock.sleep(_POLL_INTERVAL_S)
-    if response.error_code:
-        raise error_codes.request_refused_error("ListGroups", response.error_code)
+    error_codes.raise_if_refused("ListGroups", response)
     return sorted(each.group_id for each in response.groups)
 
 

@@ -57,6 +57,7 @@ without a leader may be too low, and after a crash a broker starts with the last
 _BY_NAME_VERSION = 12
 """The last version that identifies topics by name."""
 _BY_ID_VERSION = 13
+"""The first version that identifies topics by id. Controllers accept no older one."""
 _NO_SESSION_EPOCH = -1
 
 Item = TypeVar("Item")
@@ -98,20 +99,24 @@ def fetch_request(  # noqa: PLR0917  # the protocol's own fields
     replica_id: int = CONSUMER,
     isolation_level: int = 0,
     topic_id: str | None = None,
+    *,
+    current_leader_epoch: int = -1,
+    last_fetched_epoch: int = -1,
 ) -> Any:
     """Return a Fetch request (API key 1) without a fetch session.
 
     The broker answers at once, with batches from ``offset`` on, at most ``max_bytes`` of them. With ``topic_id``
-    (Kafka's text form) the request identifies the topic by its id, so that a re-created topic is not read.
+    (Kafka's text form) the request identifies the topic by its id, so that a re-created topic is not read. The broker
+    checks neither epoch if it is -1.
     """
     message = FetchRequest
     version = _BY_NAME_VERSION if topic_id is None else _BY_ID_VERSION
     name = {"topic": partition.topic} if topic_id is None else {"topic_id": parse_uuid(topic_id)}
     wanted = message.FetchTopic.FetchPartition(
         partition=partition.partition,
-        current_leader_epoch=-1,
+        current_leader_epoch=current_leader_epoch,
         fetch_offset=offset,
-        last_fetched_epoch=-1,
+        last_fetched_epoch=last_fetched_epoch,
         log_start_offset=-1,
         partition_max_bytes=max_bytes,
     )

@@ -16,19 +16,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.partition import METADATA_TOPIC
+from .._model.partition import METADATA_TOPIC, TopicPartition
 from .._model.quorum import Endpoint, QuorumReplica, QuorumState
 from . import error_codes
-from .messages import uuid_text
+from .messages import fetch_request, uuid_text
 from .settings import Address, parse_addresses
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest, DescribeQuorumRequest
-    from kafka.protocol.consumer import FetchRequest
     from kafka.protocol.metadata import ApiVersionsRequest
 
 
-_METADATA_TOPIC_ID = uuid.UUID(int=1)
+_METADATA_TOPIC_ID = uuid_text(uuid.UUID(int=1))
 _UNKNOWN = -1
 
 _VOTE = 52
@@ -38,9 +37,6 @@ _FENCED_BROKERS_VERSION = 2
 _KRAFT_VERSION = "kraft.version"
 METADATA_VERSION = "metadata.version"
 
-_FETCH_VERSION = 13
-"""The first version that identifies topics by id. Controllers accept no older one."""
-_CONSUMER = -1
 _LONG_PAST_EPOCH = 1
 
 _CONTROLLERS = 2
@@ -114,13 +110,11 @@ def quorum_state(response: Any) -> QuorumState | None:
 
     Raises RequestRefusedError.
     """
-    if response.error_code:
-        raise error_codes.request_refused_error("DescribeQuorum", response.error_code, response.error_message)
+    error_codes.raise_if_refused("DescribeQuorum", response)
     partition = response.topics[0].partitions[0]
     if partition.error_code == error_codes.NOT_LEADER_OR_FOLLOWER:
         return None
-    if partition.error_code:
-        raise error_codes.request_refused_error("DescribeQuorum", partition.error_code, partition.error_message)
+    error_codes.raise_if_refused("DescribeQuorum", partition)
     endpoints = {
         node.node_id: tuple(Endpoint(each.name, each.host, each.port) for each in node.listeners)
         for node in response.nodes or ()
@@ -177,8 +171,7 @@ def controllers(response: Any) -> Controllers:
 
     Raises RequestRefusedError.
     """
-    if response.error_code:
-        raise error_codes.request_refused_error("DescribeCluster", response.error_code, response.error_message)
+    error_codes.raise_if_refused("DescribeCluster", response)
     return Controllers(
         response.cluster_id, {each.broker_id: Address(each.host, each.port) for each in response.brokers}
     )
@@ -189,29 +182,13 @@ def known_leader_request() -> Any:
 
     No RPC returns a controller's epoch. But the answer to a Fetch with a wrong epoch has the current one (KIP-595).
     """
-    message = FetchRequest
-    topic = message.FetchTopic
-    partition = topic.FetchPartition(
-        partition=0,
-        current_leader_epoch=_LONG_PAST_EPOCH,
-        fetch_offset=0,
-        last_fetched_epoch=0,
-        log_start_offset=-1,
-        partition_max_bytes=1,
-    )
-    return message(
-        replica_id=_CONSUMER,
-        max_wait_ms=0,
-        min_bytes=0,
+    return fetch_request(
+        TopicPartition(METADATA_TOPIC, 0),
+        offset=0,
         max_bytes=1,
-        isolation_level=0,
-        session_id=0,
-        session_epoch=-1,
-        topics=[topic(topic_id=_METADATA_TOPIC_ID, partitions=[partition])],
-        forgotten_topics_data=[],
-        rack_id="",
-        min_version=_FETCH_VERSION,
-        max_version=_FETCH_VERSION,
+        topic_id=_METADATA_TOPIC_ID,
+        current_leader_epoch=_LONG_PAST_EPOCH,
+        last_fetched_epoch=0,
     )
 
 

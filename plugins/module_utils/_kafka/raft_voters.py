@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import uuid
 from contextlib import suppress
-from typing import Any
 
 from .._model.quorum import Voter
 from . import error_codes
@@ -96,7 +95,7 @@ def add_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) -> No
         listeners=[message.Listener(name=each.name, host=each.host, port=each.port) for each in voter.endpoints],
         ack_when_committed=True,
     )
-    _raise_if_refused("AddRaftVoter", wire.call(address, request))
+    error_codes.raise_if_refused("AddRaftVoter", wire.call(address, request))
 
 
 def remove_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) -> None:
@@ -110,15 +109,10 @@ def remove_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) ->
         voter_id=voter.voter_id,
         voter_directory_id=_directory(voter),
     )
-    _raise_if_refused("RemoveRaftVoter", wire.call(address, request))
+    error_codes.raise_if_refused("RemoveRaftVoter", wire.call(address, request))
 
 
 def _directory(voter: Voter) -> uuid.UUID:
     if voter.directory_id is None:
         raise ValueError("a voter without a directory id cannot be added or removed")
     return parse_uuid(voter.directory_id)
-
-
-def _raise_if_refused(name: str, response: Any) -> None:
-    if response.error_code:
-        raise error_codes.request_refused_error(name, response.error_code, response.error_message)

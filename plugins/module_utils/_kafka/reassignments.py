@@ -102,10 +102,7 @@ def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) ->
     if not partitions:
         return {}
     response, _source = wire.call_any(request, "ListPartitionReassignments")
-    if response.error_code:
-        raise error_codes.request_refused_error(
-            "ListPartitionReassignments", response.error_code, response.error_message
-        )
+    error_codes.raise_if_refused("ListPartitionReassignments", response)
     return {
         TopicPartition(topic.name, each.partition_index): Reassignment(
             tuple(each.adding_replicas), tuple(each.removing_replicas)

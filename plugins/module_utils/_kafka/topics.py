@@ -121,9 +121,8 @@ def _create(
         min_version=_CREATE_VERSION,
         max_version=_CREATE_VERSION,
     )
-    (answer,) = _exactly_one(wire.call(address, request).topics, address, "CreateTopics")
-    if answer.error_code:
-        raise error_codes.request_refused_error("CreateTopics", answer.error_code, answer.error_message)
+    answer = _only(wire.call(address, request).topics, address, "CreateTopics")
+    error_codes.raise_if_refused("CreateTopics", answer)
     return answer
 
 
@@ -142,12 +141,9 @@ def set_replicas(wire: Wire, address: Address, name: str, replicas: Sequence[int
     )
     response = wire.call(address, request)
     refused = "AlterPartitionReassignments"
-    if response.error_code:
-        raise error_codes.request_refused_error(refused, response.error_code, response.error_message)
-    (answered,) = _exactly_one(response.responses, address, refused)
-    (answer,) = _exactly_one(answered.partitions, address, refused)
-    if answer.error_code:
-        raise error_codes.request_refused_error(refused, answer.error_code, answer.error_message)
+    error_codes.raise_if_refused(refused, response)
+    answered = _only(response.responses, address, refused)
+    error_codes.raise_if_refused(refused, _only(answered.partitions, address, refused))
 
 
 def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:
@@ -163,9 +159,8 @@ def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:
         min_version=_DELETE_BY_ID_VERSION,
         max_version=_DELETE_BY_ID_VERSION,
     )
-    (answer,) = _exactly_one(wire.call(address, request).responses, address, "DeleteTopics")
-    if answer.error_code:
-        raise error_codes.request_refused_error("DeleteTopics", answer.error_code, answer.error_message)
+    answer = _only(wire.call(address, request).responses, address, "DeleteTopics")
+    error_codes.raise_if_refused("DeleteTopics", answer)
 
 
 def append_records(wire: Wire, leader: Address, partition: TopicPartition, records: Sequence[Record]) -> int:
@@ -193,10 +188,9 @@ def append_records(wire: Wire, leader: Address, partition: TopicPartition, recor
         min_version=lowest,
         max_version=highest,
     )
-    (answered,) = _exactly_one(wire.call(leader, request).responses, leader, "Produce")
-    (answer,) = _exactly_one(answered.partition_responses, leader, "Produce")
-    if answer.error_code:
-        raise error_codes.request_refused_error("Produce", answer.error_code, answer.error_message)
+    answered = _only(wire.call(leader, request).responses, leader, "Produce")
+    answer = _only(answered.partition_responses, leader, "Produce")
+    error_codes.raise_if_refused("Produce", answer)
     return int(answer.base_offset)
 
 
@@ -220,12 +214,10 @@ def read_records(wire: Wire, leader: Address, topic_id: str, offset: int) -> Top
 def _fetch(wire: Wire, leader: Address, topic_id: str, offset: int) -> Any:
     request = fetch_request(TopicPartition("", 0), offset, _MAX_FETCH_BYTES, topic_id=topic_id)
     response = wire.call(leader, request)
-    if response.error_code:
-        raise error_codes.request_refused_error("Fetch", response.error_code)
-    (topic_answer,) = _exactly_one(response.responses, leader, "Fetch")
-    (answer,) = _exactly_one(topic_answer.partitions, leader, "Fetch")
-    if answer.error_code:
-        raise error_codes.request_refused_error("Fetch", answer.error_code)
+    error_codes.raise_if_refused("Fetch", response)
+    topic_answer = _only(response.responses, leader, "Fetch")
+    answer = _only(topic_answer.partitions, leader, "Fetch")
+    error_codes.raise_if_refused("Fetch", answer)
     return answer
 
 
@@ -245,7 +237,7 @@ def _decode(leader: Address, content: Any) -> tuple[list[tuple[int, Record]], in
     return found, next_offset
 
 
-def _exactly_one(answers: Sequence[Any], address: Address, request: str) -> Sequence[Any]:
+def _only(answers: Sequence[Any], address: Address, request: str) -> Any:
     if len(answers) != 1:
         raise BrokerCallError(str(address), Cause.BAD_ANSWER, f"{len(answers)} answers, not 1", request=request)
-    return answers
+    return answers[0]
