@@ -36,7 +36,6 @@ from .._model.run import RunMode, count_by_status
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLoss, ExpectedLosses
 from .plan import (
-    DONE,
     Dropped,
     Elr,
     Isr,
@@ -211,11 +210,6 @@ class Report:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "summary", count_by_status((outcome.status for outcome in self.outcomes), Status))
-
-    @property
-    def is_success(self) -> bool:
-        """True if every requested partition is recovered or was already online."""
-        return all(outcome.status in DONE for outcome in self.outcomes)
 
 
 _CODEC = codec(Report, "a report file is an object")

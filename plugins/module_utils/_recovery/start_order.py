@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
+from .._model.controller_model import Prediction, acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, TopicPartition
 from .forecast import find_last_leader
 from .strategy import Policy, Step, apply_strategy
@@ -154,19 +154,6 @@ def describe_advice(advice: StartAdvice) -> str:
     )
 
 
-def describe_return(partition: PartitionReturn) -> str:
-    """Return the controller's election as text, such as "orders-3: elects broker 1, the last known leader"."""
-    clean, unclean = partition.after_clean_stop, partition.after_unclean_stop
-    if unclean == clean:
-        will = _describe_election(clean.leader_id, clean.rule)
-    else:
-        will = (
-            f"after a clean stop {_describe_election(clean.leader_id, clean.rule)}; "
-            f"after an unclean one {_describe_election(unclean.leader_id, unclean.rule)}"
-        )
-    return f"{partition.topic_partition}: {will}"
-
-
 def _describe_replicas(advice: StartAdvice) -> str:
     only = f", alone for {advice.only_eligible_for}" if advice.only_eligible_for else ""
     eligible = f"in the ISR or ELR of {advice.eligible_for}{only}"
@@ -190,13 +177,6 @@ def _describe_caution(advice: StartAdvice) -> Iterator[str]:
         yield "it is not fenced, but a log dir of it is offline: repair the log dir, then restart the broker"
     if advice.always_back or advice.back_after_clean_stop:
         yield "start it with its old disk only: it may lead with an empty one, and then the others delete all records"
-
-
-def _describe_election(leader_id: int, rule: Rule) -> str:
-    if leader_id == NO_LEADER:
-        return "elects nobody"
-    why = {Rule.IN_SYNC: "of the ISR or ELR", Rule.LAST_KNOWN_LEADER: "the last known leader"}.get(rule, rule.value)
-    return f"elects broker {leader_id}, {why}"
 
 
 def _count_partitions(count: int) -> str:
