@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._changes.home import JournalHome
@@ -130,55 +129,58 @@ def run_elections(  # noqa: PLR0917
             f"{', '.join(map(str, kafka.settings.bootstrap_servers))} say: nothing was done"
         )
     living = cluster.living(brokers)
-    writer = Writer(
-        kafka,
-        [*living.values()],
-        options.attempts,
-        options.verify_timeout_ms / 1000,
-    )
+    writer = Writer(kafka, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
     planned = [each.topic_partition for each in plan.elections]
     metadata = kafka.read_partition_states(planned + [each.topic_partition for each in plan.left_alone])
-    alone = {
+    ended_before = {
         each.topic_partition: _update_left_alone(outcome_of_left_alone(each), metadata) for each in plan.left_alone
     }
     home = JournalHome(kafka, cluster, options.journal, brokers)
     pending = home.read()
-    orders = [each for each in pending.changes if isinstance(each, OrderChange)]
-    notes: Sequence[str] = pending.notes
-    # An order that an earlier run left may be on a partition that has a leader.
-    ended_before = {} if pending.changes else _end_without_election(plan.elections, metadata)
+    if not pending.changes:  # An order that an earlier run left may be on a partition that has a leader.
+        ended_before |= _end_without_election(plan.elections, metadata)
     elections = [each for each in plan.elections if each.topic_partition not in ended_before]
+
     # A run that has nothing to do must not create the journal's topic.
-    writes = not options.check_mode and bool(pending.changes or pending.notes or elections)
-    with ExitStack() as stack:
-        others: tuple[AnyLeftover, ...] = ()
-        rollback, kept = None, KeptOrders()
-        journal, leftovers = None, preview_order_undo(kafka, orders) if options.check_mode else ()
-        if writes:
-            journal = stack.enter_context(home.open(progress))
-            notes = journal.notes
-            writer = writer.with_journal(journal)
-            rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
-            kept = find_kept_orders(kafka, journal, elections)
-            ended = rollback.undo_now(kept.changes)
-            leftovers = tuple(each for each in ended if isinstance(each.change, OrderChange))
-            others = tuple(each for each in ended if not isinstance(each.change, OrderChange))
-        timeout_s = options.timeout_ms / 1000
-        limits = Limits(stop, timeout_s, kafka.clock.monotonic() + timeout_s, kafka.clock)
-        run = _Run(writer, journal, progress, limits, kept, options.save_tails, options.batch_size)
-        with garbage_collection_paused():
-            outcomes = {**alone, **ended_before, **run.elect(adopt_restored_orders(elections, leftovers), leftovers)}
-        if journal is not None and rollback is not None:
-            # After the elections, so that they do not wait for late requests of an earlier run.
-            late = kept.settle(rollback, journal, run.begun)
-            leftovers += tuple(each for each in late if isinstance(each.change, OrderChange))
-            others += tuple(each for each in late if not isinstance(each.change, OrderChange))
-            outcomes |= LostJournal(home, journal, writer, living, progress, stop).restore(outcomes)
+    if options.check_mode or not (pending.changes or pending.notes or elections):
+        orders = [each for each in pending.changes if isinstance(each, OrderChange)]
+        leftovers = preview_order_undo(kafka, orders) if options.check_mode else ()
+        run = _Run(writer, None, progress, Limits.from_now(stop, options.timeout_ms, kafka.clock), options)
+        return _make_report(ended_before | run.elect(elections, leftovers), leftovers, pending.notes, run.written)
+
+    with home.open(progress) as journal:
+        writer = writer.with_journal(journal)
+        rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
+        kept = find_kept_orders(kafka, journal, elections)
+        undone = rollback.undo_now(kept.changes)
+        limits = Limits.from_now(stop, options.timeout_ms, kafka.clock)
+        run = _Run(writer, journal, progress, limits, options, kept)
+        outcomes = ended_before | run.elect(elections, _select_orders(undone))
+        # After the elections, so that they do not wait for late requests of an earlier run.
+        undone += kept.settle(rollback, journal, run.begun)
+        outcomes |= LostJournal(home, journal, writer, living, progress, stop).restore(outcomes)
         for partition, change in kept.changes.items():
             outcomes[partition] = replace(outcomes[partition], replicas=change.original)
+    return _make_report(outcomes, undone, journal.notes, run.written)
+
+
+def _make_report(
+    outcomes: Mapping[TopicPartition, Outcome],
+    leftovers: Sequence[AnyLeftover],
+    notes: Iterable[str],
+    written: Iterable[TopicPartition],
+) -> ElectionReport:
     return ElectionReport(
-        tuple(outcomes[each] for each in sorted(outcomes)), leftovers, tuple(notes), others, frozenset(run.written)
+        tuple(outcomes[each] for each in sorted(outcomes)),
+        _select_orders(leftovers),
+        tuple(notes),
+        tuple(each for each in leftovers if not isinstance(each.change, OrderChange)),
+        frozenset(written),
     )
+
+
+def _select_orders(leftovers: Iterable[AnyLeftover]) -> tuple[OrderLeftover, ...]:
+    return tuple(each for each in leftovers if isinstance(each.change, OrderChange))
 
 
 def _end_without_election(
@@ -205,17 +207,19 @@ class _Run:
     """None in check mode."""
     progress: Progress
     limits: Limits
-    kept: KeptOrders
-    save_tails: SaveTails | None
-    batch_size: int
+    options: ElectionOptions
+    kept: KeptOrders = field(default_factory=KeptOrders)
     begun: set[TopicPartition] = field(default_factory=set)
     """Partitions whose elections this run has begun: it restores their orders."""
     written: set[TopicPartition] = field(default_factory=set)
     """Partitions for which an election was requested, or whose order stays changed."""
 
+    @garbage_collection_paused()
     def elect(
-        self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]
+        self, planned: Iterable[PlannedElection], leftovers: Sequence[OrderLeftover]
     ) -> dict[TopicPartition, Outcome]:
+        """Elect in batches. ``leftovers`` are the orders that earlier runs had left."""
+        elections = adopt_restored_orders(planned, leftovers)
         unrestored = {each.change.topic_partition for each in leftovers if each.undoing is Undoing.FAILED}
         if self.journal is not None:
             # Partitions of which an earlier run dropped a replica that is not in sync again.
@@ -255,12 +259,13 @@ class _Run:
 
         Partitions whose records cannot be saved are refused in ``outcomes``.
         """
-        tails = {each.topic_partition: find_tails(each) for each in elections} if self.save_tails else {}
+        save_tails = self.options.save_tails
+        tails = {each.topic_partition: find_tails(each) for each in elections} if save_tails else {}
         at_once = [each for each in elections if not tails.get(each.topic_partition)]
         yield from self._divide(at_once)
         waiting = [each for each in elections if tails.get(each.topic_partition)]
-        if self.save_tails and waiting and self.journal is not None and not self.limits.why_ended():
-            refused = self.save_tails([one for each in waiting for one in tails[each.topic_partition]])
+        if save_tails and waiting and self.journal is not None and not self.limits.why_ended():
+            refused = save_tails([one for each in waiting for one in tails[each.topic_partition]])
             outcomes |= {
                 each.topic_partition: outcome_of_election(each, Status.REFUSED, refused[each.topic_partition])
                 for each in waiting
@@ -271,7 +276,7 @@ class _Run:
 
     def _divide(self, elections: Sequence[PlannedElection]) -> Iterator[Sequence[PlannedElection]]:
         for kind in ElectionType:
-            yield from in_batches(_select_type(elections, kind), self.batch_size)
+            yield from in_batches(_select_type(elections, kind), self.options.batch_size)
 
     def _carry_out_batch(
         self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]

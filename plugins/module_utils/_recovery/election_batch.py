@@ -46,6 +46,11 @@ class Limits:
     """In seconds of ``clock.monotonic()``."""
     clock: Clock
 
+    @classmethod
+    def from_now(cls, stop: threading.Event, timeout_ms: int, clock: Clock) -> Limits:
+        """Return the limits of elections that begin now."""
+        return cls(stop, timeout_ms / 1000, clock.monotonic() + timeout_ms / 1000, clock)
+
     @property
     def left_s(self) -> float:
         """Seconds until the deadline; 0 if the run was asked to stop."""
