@@ -275,8 +275,9 @@ class _Run:
         yield from self._divide(waiting)
 
     def _divide(self, elections: Sequence[PlannedElection]) -> Iterator[Sequence[PlannedElection]]:
+        """Yield the elections in batches of one type, because a request has only one."""
         for kind in ElectionType:
-            yield from in_batches(_select_type(elections, kind), self.options.batch_size)
+            yield from in_batches([each for each in elections if each.election_type is kind], self.options.batch_size)
 
     def _carry_out_batch(
         self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]
@@ -311,11 +312,6 @@ class _Run:
         else:
             batch.carry_out(self.writer, self.journal, self.progress, self.limits)
         return batch
-
-
-def _select_type(elections: Iterable[PlannedElection], election_type: ElectionType) -> list[PlannedElection]:
-    """Return the elections of one type. A request has only one type."""
-    return [each for each in elections if each.election_type is election_type]
 
 
 def _update_left_alone(outcome: Outcome, metadata: PartitionStates) -> Outcome:

@@ -13,7 +13,8 @@ One batch of elections is small, so this needs no Spark.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -187,23 +188,36 @@ def observe_partitions(
     }
 
 
-def _read_logs(
-    kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection]
-) -> dict[TopicPartition, dict[int, ReplicaLog]]:
-    held: dict[int, list[TopicPartition]] = {}
-    known: dict[int, dict[TopicPartition, EpochEnd | None]] = {}
+@dataclass(frozen=True, slots=True)
+class _Questions:
+    """What one broker is asked."""
+
+    partitions: list[TopicPartition] = field(default_factory=list)
+    only_newest: dict[TopicPartition, EpochEnd | None] = field(default_factory=dict)
+    """Of these partitions, only the newest epoch is asked, with the value that the plan expects, if there is one."""
+
+
+def _collect_questions(elections: Iterable[PlannedElection]) -> dict[int, _Questions]:
+    """Return the questions for each broker, by id."""
+    questions: dict[int, _Questions] = defaultdict(_Questions)
     for election in elections:
         partition = election.topic_partition
         compared = {each.broker_id: each.lineage[-1] if each.lineage else None for each in election.candidates}
         compared.setdefault(election.designated_leader, None)
         silent = {each.broker_id for each in election.silent}
         for broker_id in election.replicas:
-            if broker_id in silent:
-                held.setdefault(broker_id, []).append(partition)
-            elif broker_id in compared:
-                held.setdefault(broker_id, []).append(partition)
-                known.setdefault(broker_id, {})[partition] = compared[broker_id]
-    brokers = [each.as_broker() for each in cluster.registrations if each.broker_id in held]
+            if broker_id in silent or broker_id in compared:
+                questions[broker_id].partitions.append(partition)
+            if broker_id in compared and broker_id not in silent:
+                questions[broker_id].only_newest[partition] = compared[broker_id]
+    return questions
+
+
+def _read_logs(
+    kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection]
+) -> dict[TopicPartition, dict[int, ReplicaLog]]:
+    questions = _collect_questions(elections)
+    brokers = [each.as_broker() for each in cluster.registrations if each.broker_id in questions]
     limit_s = kafka.settings.request_timeout_ms / 1000 * (1 + len(elections) / _PARTITIONS_PER_LIMIT)
     deadline = kafka.clock.monotonic() + limit_s
     logs: dict[TopicPartition, dict[int, ReplicaLog]] = {}
@@ -211,8 +225,8 @@ def _read_logs(
         return logs
 
     def ask(broker: Broker) -> list[ReplicaLog]:
-        only_newest = known.get(broker.broker_id, {})
-        return kafka.probe_replicas(broker, held[broker.broker_id], deadline, only_newest=only_newest)
+        asked = questions[broker.broker_id]
+        return kafka.probe_replicas(broker, asked.partitions, deadline, only_newest=asked.only_newest)
 
     with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_THREADS)) as executor:
         for rows in executor.map(ask, brokers):
