@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module of the same name."""
+"""Run quorum_info, or a module that meta/runtime.yml sends here."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run the module of the same name, and print its progress."""
+"""Run unclean_recovery, or a module that meta/runtime.yml sends here, and print its progress."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The base classes of actions that run the module of the same name.
+"""The base classes of actions that run a module.
 
 Ansible packs a module with all files that it imports, and Python compiles all of them in each run. So on this host a
 module runs from the files that are installed: they are the same, and Python keeps what it has compiled.

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.progress_action import installed_module, program
 
@@ -89,5 +90,11 @@ def test_neither_the_working_directory_nor_another_package_hides_a_library(tmp_p
 
 
 def test_each_module_has_an_action_so_that_all_run_in_the_same_way() -> None:
-    modules = {each.stem for each in installed_module(_MODULE).parent.glob("*.py")}
-    assert modules == {each.stem for each in (_ROOT / "plugins" / "action").glob("*.py")}
+    routed = yaml.safe_load((_ROOT / "meta" / "runtime.yml").read_text("utf-8"))["plugin_routing"]["modules"]
+    of_module = {each: str(routed[each]["action_plugin"]).removeprefix("kafkaops.recovery.") for each in routed}
+    of_module |= {each.stem: each.stem for each in (_ROOT / "plugins" / "action").glob("*.py")}
+    modules = {each.stem: each.read_text("utf-8") for each in installed_module(_MODULE).parent.glob("*.py")}
+    assert of_module.keys() == modules.keys()
+    prints_progress = {each for each, action in of_module.items() if action == "unclean_recovery"}
+    assert prints_progress == {each for each, text in modules.items() if "kafkaops.recovery.progress" in text}
+    assert {of_module[each] for each in routed} == {"unclean_recovery", "quorum_info"}
