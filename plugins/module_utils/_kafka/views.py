@@ -146,32 +146,37 @@ class Views:
         if broker_id is None and state is not None:
             broker_id = self._find_broker_id(wire, source, state)
         valid_s = _VALID_S
-        reason = ""
         if refused_by == source:
             # The controller refused our principal, so the broker that forwarded the request is in touch with it.
-            self.unconfirmed = ""
+            reason, self.unconfirmed = "", ""
         elif state is not None and broker_id is not None:
-            reason = _explain_age(state, broker_id)
-            if reason:
-                self._clock.sleep(_RECHECK_AFTER_S)
-                state = self._describe_quorum(wire)[0] or state
-                reason = _explain_age(state, broker_id)
-            self.unconfirmed = ""
+            reason, self.unconfirmed = self._check_age(wire, state, broker_id), ""
         else:
             reason, self.unconfirmed = self._compare_offsets(wire, source, error)
             valid_s = _VALID_S if state is not None else _NO_QUORUM_VALID_S
+        if reason:
+            name = f"broker {broker_id} ({source})" if broker_id is not None else f"the broker at {source}"
+            reason = f"{name} has lost touch with the controllers, so its metadata is not used: {reason}"
+        self._remember(source, reason, valid_s)
+        return bool(reason)
+
+    def _remember(self, source: Address, reason: str, valid_s: float) -> None:
+        """Exclude a broker whose metadata is old, for this reason. Without one, do not check it again for a while."""
         now = self._clock.monotonic()
         with self._lock:
             if reason:
-                name = f"broker {broker_id} ({source})" if broker_id is not None else f"the broker at {source}"
-                self.stale[source] = (
-                    f"{name} has lost touch with the controllers, so its metadata is not used: {reason}"
-                )
-                self._excluded[source] = _Exclusion(self.stale[source], now + _EXCLUDED_S)
+                self.stale[source] = reason
+                self._excluded[source] = _Exclusion(reason, now + _EXCLUDED_S)
             else:
                 self._valid_until[source] = now + valid_s
                 self.stale.pop(source, None)
-        return bool(reason)
+
+    def _check_age(self, wire: Asker, state: QuorumState, broker_id: int) -> str:
+        """Return why the broker's metadata is old. Empty if it is current, now or after a second look."""
+        if not _explain_age(state, broker_id):
+            return ""
+        self._clock.sleep(_RECHECK_AFTER_S)
+        return _explain_age(self._describe_quorum(wire)[0] or state, broker_id)
 
     def _describe_quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None, str]:
         """Return the leader's answer. Without one, return the broker that passed a refusal on, and the error."""

@@ -114,22 +114,11 @@ def spark_session(
                 _await_executor(spark, options.master)
             yield spark
             leave_jvm = archive.is_recorded and rehearse is not None and _is_rehearsed(spark, rehearse)
-        except _LOST as error:
-            if _is_dying(_jvm()):
-                raise SparkUnavailableError(
-                    "Spark's JVM ended: it was killed, perhaps because memory ran out. Its output: "
-                    f"{_jvm_output(directory)}"
-                ) from error
-            aborted = _ABORTED.search(str(error)) if isinstance(error, Py4JJavaError) else None
-            cause = explain_failure(str(error)) or (aborted[0] if aborted else None)
-            if cause is None:
+        except (PySparkException, *_LOST) as error:
+            reason = _explain_error(error, directory)
+            if reason is None:
                 raise
-            raise SparkUnavailableError(f"Spark aborted the work: {cause}") from error
-        except PySparkException as error:
-            cause = explain_failure(str(error))
-            if cause is None:
-                raise
-            raise SparkUnavailableError(f"Spark aborted the work: {cause}") from error
+            raise SparkUnavailableError(reason) from error
         finally:
             jvm = _stop(context)
             # addPyFile has added the workers' code to our own sys.path. Its directory is deleted now.
@@ -140,6 +129,16 @@ def spark_session(
                 jvm.kill()
             if wait_for_class_archive or not leave_jvm:
                 jvm.wait()
+
+
+def _explain_error(error: Exception, directory: Path) -> str | None:
+    """Return the text for the operator about an error during a session. None for an error of our own code."""
+    if isinstance(error, _LOST) and _is_dying(_jvm()):
+        output = _jvm_output(directory)
+        return f"Spark's JVM ended: it was killed, perhaps because memory ran out. Its output: {output}"
+    aborted = _ABORTED.search(str(error)) if isinstance(error, Py4JJavaError) else None
+    cause = explain_failure(str(error)) or (aborted[0] if aborted else None)
+    return None if cause is None else f"Spark aborted the work: {cause}"
 
 
 def has_class_archive(java: Java) -> bool:
