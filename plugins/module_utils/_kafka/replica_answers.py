@@ -110,11 +110,6 @@ class ReplicaAnswers:
         )
 
 
-def failed_row(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
-    """Return the row of a replica that did not answer."""
-    return ReplicaLog(partition.topic, partition.partition, broker_id, cause=cause, error=error)
-
-
 def _offset_error(answers: Sequence[OffsetAnswer], request: str) -> tuple[Cause, str] | None:
     """Check the answers about one replica to a ListOffsets request. Return the error, or None."""
     if len(answers) != 1:

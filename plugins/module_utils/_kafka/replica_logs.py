@@ -27,7 +27,7 @@ from .held_replicas import HeldOffset, OffsetAnswer, held_offsets
 from .log_dirs import LogDirs, describe_log_dirs
 from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_broker_epoch, replica_log_ends
-from .replica_answers import ReplicaAnswers, failed_row
+from .replica_answers import ReplicaAnswers
 from .settings import Address, ConnectionSettings
 from .wire import Connection, Wire
 
@@ -49,7 +49,7 @@ _QUESTIONS_AT_ONCE = 16_000
 def silent_rows(broker: Broker, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
     """Return the rows of a broker that is not asked. Each row has the cause and error of the broker's state."""
     cause = _STATE_CAUSES.get(broker.state, Cause.ERROR)
-    return [failed_row(each, broker.broker_id, cause, broker.cause) for each in partitions]
+    return [ReplicaLog.failed(each, broker.broker_id, cause, broker.cause) for each in partitions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def probe_replicas(
             clock.sleep(max(0.0, min(_PAUSE_S, deadline - clock.monotonic())))
     if rows is not None:
         return rows
-    return [failed_row(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
+    return [ReplicaLog.failed(each, broker.broker_id, failure.cause, str(failure)) for each in partitions]
 
 
 def _is_final(error: BrokerCallError) -> bool:
@@ -158,7 +158,7 @@ class _Probe:
             return None
         known = {TopicPartition(row.topic, row.partition) for row in self.complete}
         rest = [each for each in partitions if each not in known]
-        return [*self.complete, *(failed_row(each, self.broker_id, error.cause, str(error)) for each in rest)]
+        return [*self.complete, *(ReplicaLog.failed(each, self.broker_id, error.cause, str(error)) for each in rest)]
 
     def rows(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
         check_identity(self.connection, self.broker_id, timeout_ms=self._limit_ms())

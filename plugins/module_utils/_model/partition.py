@@ -177,6 +177,11 @@ class ReplicaLog:
     last_tiered_offset: int | None = None
     """For a tiered topic: the last offset that this broker knows to be in the tier."""
 
+    @classmethod
+    def failed(cls, partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
+        """Return the log of a replica that did not answer."""
+        return cls(partition.topic, partition.partition, broker_id, cause=cause, error=error)
+
     @property
     def answered(self) -> bool:
         """Return whether the replica answered everything that the ranking needs."""

@@ -140,11 +140,7 @@ def _await_logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: fl
 
 
 def _silence_all(item: BrokerWork, cause: Cause, error: str) -> list[ReplicaLog]:
-    return [_silent_log(partition, item.broker.broker_id, cause, error) for partition, _place in item.replicas()]
-
-
-def _silent_log(partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:
-    return ReplicaLog(partition.topic, partition.partition, broker_id, cause=cause, error=error)
+    return [ReplicaLog.failed(partition, item.broker.broker_id, cause, error) for partition, _place in item.replicas()]
 
 
 def _to_rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:
@@ -154,7 +150,7 @@ def _to_rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:
     replicas = [*item.replicas()]
     rows = [
         answered.get(partition)
-        or _silent_log(partition, broker_id, Cause.BAD_ANSWER, "the broker's answers left it out")
+        or ReplicaLog.failed(partition, broker_id, Cause.BAD_ANSWER, "the broker's answers left it out")
         for partition, _place in replicas
     ]
     return to_record_batch(rows, [place for _partition, place in replicas], item.broker.is_fenced)
