@@ -61,16 +61,14 @@ def _screen_of_many(schema: Mapping[str, Any]) -> _ScreenOfMany:
             return lambda values: _all_are(str, values) and set(values) <= set(words)
         case {"type": "array", "items": items, "minItems": least, **rest} if items and not rest:
             return _list(_screen_of_many(items), least)
-        case {"type": "array", "items": False, "minItems": least, "prefixItems": prefix, **rest} if not rest:
-            return _tuple([_screen_of_many(item) for item in prefix], least)
+        case {"type": "array", "items": False, "minItems": least, "prefixItems": prefix, **rest} if (
+            least == len(prefix) and not rest
+        ):
+            return _tuple([_screen_of_many(item) for item in prefix])
         case {"type": "object", "additionalProperties": False, "properties": properties, "required": keys, **rest} if (
             properties.keys() == set(keys) and not rest
         ):
             return _record({key: _screen_of_many(value) for key, value in properties.items()})
-        case {"type": "object", "additionalProperties": False, "properties": properties, "required": [], **rest} if (
-            not rest
-        ):
-            return _some_of({key: _screen_of_many(value) for key, value in properties.items()})
         case {"type": "object", "if": {"required": [key]}, "then": with_key, "else": without, **rest} if not rest:
             return _either(key, _screen_of_many(with_key), _screen_of_many(without))
         case _:
@@ -100,17 +98,11 @@ def _list(items_meet: _ScreenOfMany, least: int) -> _ScreenOfMany:
     return meet
 
 
-def _tuple(items: list[_ScreenOfMany], least: int) -> _ScreenOfMany:
+def _tuple(items: list[_ScreenOfMany]) -> _ScreenOfMany:
     def meet(values: Sequence[Any]) -> bool:
-        if not _all_are(list, values):
+        if not _all_are(list, values) or not {*map(len, values)} <= {len(items)}:
             return False
-        lengths = {*map(len, values)}
-        if not lengths <= {*range(least, len(items) + 1)}:
-            return False
-        return all(
-            item_meets([value[index] for value in values if len(value) > index])
-            for index, item_meets in enumerate(items)
-        )
+        return all(meets([*map(itemgetter(index), values)]) for index, meets in enumerate(items))
 
     return meet
 
@@ -124,15 +116,6 @@ def _record(properties: dict[str, _ScreenOfMany]) -> _ScreenOfMany:
             return all(meets([*map(itemgetter(key), values)]) for key, meets in properties.items())
         except KeyError:
             return False
-
-    return meet
-
-
-def _some_of(properties: dict[str, _ScreenOfMany]) -> _ScreenOfMany:
-    def meet(values: Sequence[Any]) -> bool:
-        if not _all_are(dict, values) or not {*chain.from_iterable(values)} <= properties.keys():
-            return False
-        return all(meets([value[key] for value in values if key in value]) for key, meets in properties.items())
 
     return meet
 
