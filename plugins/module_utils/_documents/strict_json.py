@@ -30,12 +30,12 @@ Check = Callable[[Any], Iterable[Problem]]
 """Finds the problems of a value that is valid JSON."""
 
 
-def read_json(path: str, check: Check, *, max_bytes: int = MAX_BYTES, must_be_protected: bool = False) -> Any:
-    """Read a JSON file of at most ``max_bytes`` bytes and ``MAX_DEPTH`` levels, in UTF-8 with or without a BOM.
+def read_json(path: str, check: Check, *, must_be_protected: bool = False) -> Any:
+    """Read a JSON file of at most ``MAX_BYTES`` bytes and ``MAX_DEPTH`` levels, in UTF-8 with or without a BOM.
 
     Raises DocumentError with all problems at once: those of the text, and those that ``check`` finds in its value.
     """
-    return parse_json(read_file(path, max_bytes, must_be_protected=must_be_protected), path, check)
+    return parse_json(read_file(path, MAX_BYTES, must_be_protected=must_be_protected), path, check)
 
 
 def parse_json(data: bytes, path: str, check: Check) -> Any:

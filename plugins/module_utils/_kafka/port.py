@@ -28,7 +28,7 @@ from . import (
     reassignments,
 )
 from .base_port import BaseKafka
-from .replica_logs import NativeQuestion, probe_replicas
+from .replica_logs import probe_replicas
 from .settings import Address
 
 
@@ -100,27 +100,22 @@ class Kafka(BaseKafka):
         broker: Broker,
         partitions: Sequence[TopicPartition],
         deadline: float,
-        native: NativeQuestion | None = None,
         *,
         only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
     ) -> list[ReplicaLog]:
         """Ask one broker what its replicas of these partitions hold."""
-        return probe_replicas(self.settings, broker, partitions, deadline, native, only_newest=only_newest)
+        return probe_replicas(self.settings, broker, partitions, deadline, only_newest=only_newest)
 
     def log_end_offsets(
-        self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
+        self, address: Address, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
         """Return the log end offset of each of this broker's replicas (ListOffsets)."""
-        which = held_replicas.HeldOffset.LOG_END
-        ask = partial(held_replicas.held_offsets, partitions=partitions, which=which, timeout_ms=timeout_ms)
+        ask = partial(held_replicas.held_offsets, partitions=partitions, which=held_replicas.HeldOffset.LOG_END)
         return self.wire.with_connection(address, ask)
 
-    def describe_log_dirs(
-        self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-    ) -> log_dirs.LogDirs:
+    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> log_dirs.LogDirs:
         """Return the log directory and the size of each of these replicas of one broker (DescribeLogDirs)."""
-        ask = partial(log_dirs.describe_log_dirs, partitions=partitions, timeout_ms=timeout_ms)
-        return self.wire.with_connection(address, ask)
+        return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=partitions))
 
     def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
         """Return all replicas of this broker, also of topics that are hidden from us (DescribeLogDirs)."""

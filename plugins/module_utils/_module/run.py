@@ -144,18 +144,10 @@ def to_json_types(value: Any) -> Any:
     return value
 
 
-class SeveralRefusalsError(KafkaOpsError):
-    """Several arguments are refused."""
-
-    def __init__(self, refusals: list[KafkaOpsError]) -> None:
-        self.refusals = tuple(refusals)
-        super().__init__("\n".join(str(each) for each in refusals))
-
-
 def call_all(*checks: Callable[[], Any]) -> list[Any]:
     """Call all checks and return their results.
 
-    All are called before an error is raised: the KafkaOpsError of one check, or SeveralRefusalsError for more.
+    All are called before an error is raised: the KafkaOpsError of one check, or one with the texts of several.
     """
     values, refusals = [], []
     for check in checks:
@@ -163,8 +155,6 @@ def call_all(*checks: Callable[[], Any]) -> list[Any]:
             values.append(check())
         except KafkaOpsError as error:
             refusals.append(error)
-    if len(refusals) > 1:
-        raise SeveralRefusalsError(refusals)
     if refusals:
-        raise refusals[0]
+        raise refusals[0] if len(refusals) == 1 else KafkaOpsError("\n".join(map(str, refusals)))
     return values

@@ -131,7 +131,7 @@ def _against_removing(observation: Observation, voter: Voter) -> Iterator[str]:
         yield f"{voter.voter_id} is the only voter"
         return
     yield from why_no_majority(state, caught_up_voters(observation), remaining, f"with voter {voter.voter_id} removed")
-    yield from _why_would_return(observation, state, voter)
+    yield from _why_would_return(observation, voter)
 
 
 def _against_change(observation: Observation) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _why_broker(observation: Observation, voter: Voter) -> Iterator[str]:
         )
 
 
-def _why_would_return(observation: Observation, state: QuorumState, voter: Voter) -> Iterator[str]:
+def _why_would_return(observation: Observation, voter: Voter) -> Iterator[str]:
     controller = observation.controller(voter.voter_id)
     if controller is not None and controller.cause is None and controller.auto_join:
         yield (

@@ -53,7 +53,7 @@ _FORMAT = 1
 
 
 class EvidenceError(KafkaOpsError):
-    """Evidence cannot be written or read, or belongs to another cluster."""
+    """Evidence cannot be written or read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +87,14 @@ def write_evidence(evidence: Evidence, path: str | Path) -> None:
         raise EvidenceError(f"{directory} cannot be written: {error}") from error
 
 
-def read_evidence(path: str | Path, cluster_id: str | None = None) -> Evidence:
-    """Read evidence. Raises EvidenceError if it is missing, damaged, or of another format or cluster."""
+def read_evidence(path: str | Path) -> Evidence:
+    """Read evidence. Raises EvidenceError if it is missing, damaged, or of another format."""
     directory = Path(path)
     replica_logs = _read(directory / REPLICA_LOGS_FILE, REPLICA_LOG_SCHEMA)
     partitions = _read(directory / PARTITIONS_FILE, _PARTITION_SCHEMA)
     stamp = _read_stamp(replica_logs, directory / REPLICA_LOGS_FILE)
     if stamp != _read_stamp(partitions, directory / PARTITIONS_FILE):
         raise EvidenceError(f"{directory}: its two files come from different gathers")
-    if cluster_id is not None and stamp["cluster_id"] != cluster_id:
-        raise EvidenceError(f"{directory} is of cluster {stamp['cluster_id']}, and this one is {cluster_id}")
     return Evidence(
         cluster_id=stamp["cluster_id"],
         gathered_at=stamp["gathered_at"],

@@ -45,10 +45,10 @@ class Registry:
     """Brokers of which this could not be found out, with the reason."""
 
 
-def find_unregistered(kafka: Kafka, cluster: Cluster, mentioned: Collection[int], topic: str = RUN_TOPIC) -> Registry:
+def find_unregistered(kafka: Kafka, cluster: Cluster, mentioned: Collection[int]) -> Registry:
     """Find out which of the mentioned brokers are not registered. Sends no request if the cluster lists all brokers.
 
-    ``topic`` is the name in the validated CreateTopics request. Our principal needs CREATE on it.
+    The validated CreateTopics request names ``RUN_TOPIC``. Our principal needs CREATE on it.
     """
     missing = {*mentioned} - {each.broker_id for each in cluster.registrations}
     if cluster.lists_fenced or not missing:
@@ -61,7 +61,7 @@ def find_unregistered(kafka: Kafka, cluster: Cluster, mentioned: Collection[int]
             unknown[broker_id] = "no broker is registered that could be asked"
             continue
         try:
-            kafka.check_topic_creation(living[1], topic, [broker_id, living[0]], {})
+            kafka.check_topic_creation(living[1], RUN_TOPIC, [broker_id, living[0]], {})
         except RequestRefusedError as error:
             if parse_unregistered_broker(str(error)) == broker_id:
                 found.add(broker_id)

@@ -248,7 +248,7 @@ def pack(document: dict[str, Any]) -> dict[str, Any]:
     return {"encoding": COMPRESSED, "digest": document["digest"], "data": packed}
 
 
-def unpack(value: Any, place: str = "plan", *, max_bytes: int = MAX_BYTES) -> Any:
+def unpack(value: Any, *, max_bytes: int = MAX_BYTES) -> Any:
     """Return the document of a plan that may be packed. Its content is not checked.
 
     Raises DocumentError if a packed plan cannot be read, or has more than ``max_bytes`` bytes, the most of a plan file.
@@ -257,15 +257,15 @@ def unpack(value: Any, place: str = "plan", *, max_bytes: int = MAX_BYTES) -> An
         return value
     if value["encoding"] not in (PLAIN, COMPRESSED) or not isinstance(value.get("data"), str):
         message = f"a published plan has the encoding {PLAIN} or {COMPRESSED}, and its data as a string"
-        raise DocumentError(place, [Problem("/encoding", message, "Pass the published plan on unchanged")])
+        raise DocumentError("plan", [Problem("/encoding", message, "Pass the published plan on unchanged")])
     if value["encoding"] == PLAIN:
-        return parse_json(value["data"].encode(), place, lambda _value: ())
+        return parse_json(value["data"].encode(), "plan", lambda _value: ())
     decompressor = zlib.decompressobj()
     try:
         data = decompressor.decompress(base64.b64decode(value["data"], validate=True), max_bytes)
     except (binascii.Error, ValueError, zlib.error) as error:
-        raise DocumentError(place, [Problem("/data", f"cannot be read: {error}", _AGAIN)]) from error
+        raise DocumentError("plan", [Problem("/data", f"cannot be read: {error}", _AGAIN)]) from error
     if decompressor.unconsumed_tail or not decompressor.eof:
         message = f"is cut, or holds more than {max_bytes:,} bytes"
-        raise DocumentError(place, [Problem("/data", message, _AGAIN)])
-    return parse_json(data, place, lambda _value: ())
+        raise DocumentError("plan", [Problem("/data", message, _AGAIN)])
+    return parse_json(data, "plan", lambda _value: ())

@@ -72,9 +72,7 @@ class FakeCopies(FakeSettings):
     def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
         return dict.fromkeys(names, TopicConfig("compact", True))
 
-    def describe_log_dirs(
-        self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-    ) -> LogDirs:
+    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
         return LogDirs(dict.fromkeys(partitions, (ReplicaOnDisk("/d", 10, is_future=False),)), {}, "")
 
     def check_copy(

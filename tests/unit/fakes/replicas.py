@@ -119,9 +119,7 @@ class FakeReplicas(Kafka):
     def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
         return {each: TopicConfig(self.min_isr, False) for each in names}
 
-    def describe_log_dirs(
-        self, address: Address, partitions: Sequence[TopicPartition], *, timeout_ms: int | None = None
-    ) -> LogDirs:
+    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
         broker_id = _broker_of(address)
         held = [ReplicaOnDisk("/d", 10, is_future=False)] if broker_id in self.state.replicas else []
         return LogDirs(dict.fromkeys(partitions, tuple(held)), {}, "")

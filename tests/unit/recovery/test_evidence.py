@@ -40,7 +40,7 @@ def evidence() -> Evidence:
 
 def test_read_evidence_equals_written_evidence(evidence: Evidence, tmp_path: Path) -> None:
     write_evidence(evidence, tmp_path / "evidence")
-    assert read_evidence(tmp_path / "evidence", evidence.cluster_id) == evidence
+    assert read_evidence(tmp_path / "evidence") == evidence
 
 
 def test_empty_evidence_is_read_back(evidence: Evidence, tmp_path: Path) -> None:
@@ -61,12 +61,6 @@ def test_an_existing_path_is_never_overwritten(evidence: Evidence, tmp_path: Pat
 def test_the_error_names_a_directory_that_cannot_be_created(evidence: Evidence, tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="missing/evidence cannot be created: No such file or directory"):
         write_evidence(evidence, tmp_path / "missing" / "evidence")
-
-
-def test_evidence_of_another_cluster_is_refused(evidence: Evidence, tmp_path: Path) -> None:
-    write_evidence(evidence, tmp_path / "evidence")
-    with pytest.raises(EvidenceError, match="is of cluster M3DsSJ5pQ1uA0gmkc3rkqg, and this one is another"):
-        read_evidence(tmp_path / "evidence", "another")
 
 
 @pytest.mark.parametrize("file", [REPLICA_LOGS_FILE, PARTITIONS_FILE])

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pytest
 
@@ -36,7 +35,6 @@ def asked(wreck: Wreck, plan: Plan) -> list[Question]:
         broker: Broker,
         replicas: Sequence[TopicPartition],
         _deadline: float,
-        _native: Any = None,
         *,
         only_newest: Mapping[TopicPartition, EpochEnd | None],
     ) -> list[ReplicaLog]:
