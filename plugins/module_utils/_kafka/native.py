@@ -101,11 +101,16 @@ def replica_log_ends(
             hint="check replica_log_api_key, or set replica_log_source to public",
         )
     names = {topic_ids[each.topic]: each.topic for each in partitions}
-    first = answer = _ask(connection, request_class, topic_ids, partitions, names, limit_ms())
-    logs = dict(first.logs)
-    requested = partitions
-    while answer.has_more_data:
-        left = [each for each in requested if each not in answer.logs]
+    logs: dict[TopicPartition, list[OffsetAnswer]] = {}
+    broker_epoch, left = None, partitions
+    while True:
+        answer = _ask(connection, request_class, topic_ids, left, names, limit_ms())
+        check_same_broker_epoch(connection, broker_epoch, answer.broker_epoch)
+        broker_epoch = answer.broker_epoch
+        logs |= answer.logs
+        if not answer.has_more_data:
+            return NativeAnswer(broker_epoch, False, logs)
+        requested, left = left, [each for each in left if each not in answer.logs]
         if len(left) in (0, len(requested)):
             raise BrokerCallError(
                 str(connection.address),
@@ -113,16 +118,11 @@ def replica_log_ends(
                 f"it announces more partitions, and {len(left)} are left",
                 request=_NAME,
             )
-        answer = _ask(connection, request_class, topic_ids, left, names, limit_ms())
-        requested = left
-        check_same_broker_epoch(connection, first.broker_epoch, answer.broker_epoch)
-        logs |= answer.logs
-    return NativeAnswer(first.broker_epoch, False, logs)
 
 
-def check_same_broker_epoch(connection: Connection, before: int, now: int) -> None:
-    """Raise BrokerCallError with Cause.RESTARTED unless both broker epochs are the same."""
-    if before != now:
+def check_same_broker_epoch(connection: Connection, before: int | None, now: int) -> None:
+    """Raise BrokerCallError with Cause.RESTARTED if the broker epoch changed. ``before`` is None for the first one."""
+    if before not in (None, now):
         raise BrokerCallError(
             str(connection.address),
             Cause.RESTARTED,

@@ -173,8 +173,7 @@ class _Probe:
         self, native: NativeQuestion, partitions: Sequence[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
         answer = replica_log_ends(self.connection, native.source, native.topic_ids, partitions, limit_ms=self._limit_ms)
-        if self.broker_epoch is not None:
-            check_same_broker_epoch(self.connection, self.broker_epoch, answer.broker_epoch)
+        check_same_broker_epoch(self.connection, self.broker_epoch, answer.broker_epoch)
         self.broker_epoch = answer.broker_epoch
         return answer.logs
 
