@@ -76,7 +76,8 @@ class Forecast:
     against: tuple[LossAgainst, ...]
     """One comparison for every other replica: replicas that answered by rank, then silent ones by broker id."""
     lost: Stretches
-    """Each lost record once, even if several replicas hold it. A lower bound, unless ``is_exact``."""
+    """Each lost record once, even if several replicas hold it. A lower bound, unless all of ``against`` are exact and
+    ``tier`` misses nothing."""
     more_than_first: int | None
     """How many more records are lost than by electing rank 1; negative for fewer. None if unknown."""
     tier: TierCover | None = None
@@ -100,11 +101,6 @@ class Forecast:
             return None
         undetermined = [each.undetermined for each in self.against if each.undetermined]
         return self.at_least + (records_in(union(undetermined)) if undetermined else 0)
-
-    @property
-    def is_exact(self) -> bool:
-        """True if ``lost`` is known to be complete."""
-        return all(each.is_exact for each in self.against) and (self.tier is None or not self.tier.missing)
 
 
 def forecast_losses(

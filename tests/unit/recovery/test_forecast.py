@@ -136,7 +136,7 @@ def test_records_that_retention_deleted_are_reported_but_not_lost() -> None:
 def test_logs_with_a_gap_between_them() -> None:
     later, earlier = forecasts(a_candidate(3, (4, 120), log_start_offset=100), a_candidate(2, (3, 80)))
     assert (later.lost, later.against[0].undetermined) == ((), (EpochRange(3, 0, 80),))
-    assert (later.at_least, later.at_most, later.is_exact) == (0, 80, False)
+    assert (later.at_least, later.at_most) == (0, 80)
     assert earlier.lost == (EpochRange(4, 100, 120),)
     assert later.against[0].divergence_offset is None
     assert describe_forecast(later) == (

@@ -39,7 +39,7 @@ def of_first(*candidates: Candidate) -> Forecast:
 
 def test_a_replica_that_was_rebuilt_from_the_tier_lacks_nothing_that_the_tier_holds() -> None:
     found = of_first(tiered(3, local=100, last=None), tiered(2, local=0, last=119))
-    assert (found.at_least, found.at_most, found.is_exact) == (0, 0, True)
+    assert (found.at_least, found.at_most) == (0, 0)
     assert describe_forecast(found) == (
         f"{NOTHING_ELSE}; the tier holds offsets 0..119, as broker 2 knows; the own disk of broker 3 has offsets from "
         "100 on only"
@@ -58,7 +58,7 @@ def test_a_replica_that_was_rebuilt_from_the_tier_lacks_nothing_that_the_tier_ho
 )
 def test_the_loss_of_records_missing_in_the_tier_is_unknown(local: int | None, last: int | None, said: str) -> None:
     found = of_first(tiered(3, local=local, last=last), tiered(2, local=0, last=None))
-    assert (found.at_least, found.at_most, found.is_exact) == (0, None, False)
+    assert (found.at_least, found.at_most) == (0, None)
     assert said in describe_forecast(found)
     refused = explain_limit_refusal(1000, found)
     assert refused is not None
