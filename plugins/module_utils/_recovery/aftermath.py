@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from .._kafka.cluster import Registration
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import OFFSETS_TOPIC, TopicPartition
@@ -46,21 +47,12 @@ def find_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Aftermath
         return sort_by_urgency([*findings, unknown_finding("committed offsets and transactions", error)])
     ends: dict[TopicPartition, int] = {}
     for leader, partitions in led.items():
-        if leader is None or leader not in brokers:
+        if leader in brokers:
+            findings += _ask_leader(kafka, brokers[leader], partitions, ends)
+        else:
             why = "no leader was seen" if leader is None else f"broker {leader}, which leads them, is not registered"
-            findings.append(
-                unknown_finding(f"transactions and log ends of {count_and_name(partitions, 'partition')}", why)
-            )
-            continue
-        address = brokers[leader].address
-        try:
-            findings += _find_open_transactions(kafka, address, leader, partitions)
-            found = _read_log_ends(kafka, address, partitions)
-        except KafkaOpsError as error:
-            findings.append(unknown_finding(f"transactions and log ends on broker {leader}", error))
-            continue
-        findings += _find_unanswered("the log end", leader, [each for each in partitions if each not in found])
-        ends |= found
+            what = f"transactions and log ends of {count_and_name(partitions, 'partition')}"
+            findings.append(unknown_finding(what, why))
     findings += _find_groups_without_coordinator(kafka)
     for broker in brokers.values():
         if broker.is_fenced:
@@ -102,6 +94,21 @@ def find_truncations(outcome: Outcome) -> Iterator[AftermathFinding]:
             else:
                 continue
             yield _partition_finding(AftermathKind.WILL_TRUNCATE, text, outcome.topic_partition)
+
+
+def _ask_leader(
+    kafka: Kafka, broker: Registration, partitions: Sequence[TopicPartition], ends: dict[TopicPartition, int]
+) -> Iterator[AftermathFinding]:
+    """Yield the findings on partitions that this broker leads, and add their log ends to ``ends``."""
+    leader = broker.broker_id
+    try:
+        yield from _find_open_transactions(kafka, broker.address, leader, partitions)
+        found = _read_log_ends(kafka, broker.address, partitions)
+    except KafkaOpsError as error:
+        yield unknown_finding(f"transactions and log ends on broker {leader}", error)
+        return
+    yield from _find_unanswered("the log end", leader, [each for each in partitions if each not in found])
+    ends.update(found)
 
 
 def _find_open_transactions(
