@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from math import ceil
 from types import MappingProxyType
@@ -99,30 +100,28 @@ def probe_replicas(
     looks = 0
     with open_wire(settings) as wire:
         while clock.monotonic() < deadline:
-            connection = wire.fresh_connection(address)
-            probe = _Probe(
-                settings, connection, broker.broker_id, deadline, clock, native, only_newest=only_newest, tiered=tiered
-            )
-            try:
-                rows = probe.rows(partitions)
-                looks += 1
-            except BrokerCallError as error:
-                is_hung, is_over = error.cause is Cause.HUNG, clock.monotonic() >= deadline
-                # No answer, or no connection, in the time that was left: the error of the attempt before says more.
-                is_cut_short = is_over and (is_hung or error.cause is Cause.UNREACHABLE)
-                if failure.cause is Cause.DEADLINE or not is_cut_short:
-                    failure = error
-                if not is_hung and not is_over:
-                    # The broker may have restarted since the attempt before.
-                    rows = None
-                if rows is None and is_hung and is_over:
-                    rows = probe.complete_rows(partitions, error)
-                if broker.is_fenced or not is_retried or _is_final(error):
-                    break
-            finally:
-                connection.close()
-            if rows is not None and (looks >= _MAX_LOOKS or not any(row.cause in _TRANSIENT for row in rows)):
-                break
+            with closing(wire.fresh_connection(address)) as connection:
+                probe = _Probe(settings, connection, broker.broker_id, deadline, clock, native, only_newest, tiered)
+                try:
+                    rows = probe.rows(partitions)
+                except BrokerCallError as error:
+                    is_hung, is_over = error.cause is Cause.HUNG, clock.monotonic() >= deadline
+                    if is_over and (is_hung or error.cause is Cause.UNREACHABLE):
+                        # Cut short by the deadline. If there was an attempt before, its error says more.
+                        failure = error if failure.cause is Cause.DEADLINE else failure
+                        if is_hung and rows is None:
+                            rows = probe.complete_rows(partitions, error)
+                    else:
+                        failure = error
+                        if not is_hung and not is_over:
+                            # The broker may have restarted since the attempt before.
+                            rows = None
+                    if broker.is_fenced or not is_retried or _is_final(error):
+                        break
+                else:
+                    looks += 1
+                    if looks >= _MAX_LOOKS or not any(row.cause in _TRANSIENT for row in rows):
+                        break
             clock.sleep(max(0.0, min(_PAUSE_S, deadline - clock.monotonic())))
     if rows is not None:
         return rows
@@ -142,10 +141,10 @@ class _Probe:
     broker_id: int
     deadline: float
     clock: Clock
-    native: NativeQuestion | None = None
+    native: NativeQuestion | None
+    only_newest: Mapping[TopicPartition, EpochEnd | None]
+    tiered: Mapping[str, bool]
     broker_epoch: int | None = None
-    only_newest: Mapping[TopicPartition, EpochEnd | None] = field(default_factory=dict)
-    tiered: Mapping[str, bool] = field(default_factory=dict)
     complete: list[ReplicaLog] = field(default_factory=list)
     """The rows of the batches that the broker has answered completely."""
 
