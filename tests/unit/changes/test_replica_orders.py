@@ -16,13 +16,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.fakes.clock import FakeClock
-from unit.fakes.fates import Fate
+from unit.fakes.fates import NOT_CONTROLLER, Fate
 from unit.fakes.journals import open_journal
 from unit.fakes.wreck import CHANGED, ORIGINAL, MakeWreck, Wreck, an_order_change, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
 ABSENT = TopicPartition("orders", 99)
-NOT_CONTROLLER, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 41, 31, -1
+CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 31, -1
 
 
 def set_all(wreck: Wreck, *, attempts: int = 3) -> dict[TopicPartition, str]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
-    CLUSTER_AUTHORIZATION_FAILED,
-    NOT_CONTROLLER,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import CLUSTER_AUTHORIZATION_FAILED
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+
+NOT_CONTROLLER = 41
 
 
 def nothing() -> None:

@@ -49,7 +49,7 @@ def test_a_refusal_names_the_missing_acl() -> None:
 @pytest.mark.parametrize(
     ("code", "is_transient"),
     [
-        (error_codes.NOT_CONTROLLER, True),
+        (41, True),
         (error_codes.REQUEST_TIMED_OUT, True),
         (error_codes.CLUSTER_AUTHORIZATION_FAILED, False),
         (9999, False),

@@ -17,15 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
-    NOT_CONTROLLER,
-    UNKNOWN_SERVER_ERROR,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import UNKNOWN_SERVER_ERROR
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.disk import full_disk
-from unit.fakes.fates import FAILED_OVER, FORBIDDEN, LOST_ANSWER, LOST_REQUEST, TIMED_OUT, WELL, Fate
+from unit.fakes.fates import FAILED_OVER, FORBIDDEN, LOST_ANSWER, LOST_REQUEST, NOT_CONTROLLER, TIMED_OUT, WELL, Fate
 from unit.fakes.wreck import (
     BEST,
     ORIGINAL,
