@@ -33,8 +33,8 @@ from .moves import LEADERLESS, Move, MoveStatus, move_away, move_to
 from .orders import Order, find_base, with_last
 from .view import REASSIGNING
 
-_PAUSE_S = 0.5
-"""The pause before the leaders are read again. Brokers usually lag behind the controller by less."""
+_ROUND_S = 0.5
+"""The shortest round. Brokers usually lag behind the controller by less."""
 _OPEN = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
 _NOTHING = Memory()
 STOPPED = "the run was asked to stop before this election; run it again"
@@ -137,13 +137,15 @@ class _Rounds:
     def move(self, moves: dict[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         """Move leaders in rounds, and return the results. After each round, all leaders are read again.
 
-        An earlier read may have come from a broker that lags behind the controller.
+        An earlier read may have come from a broker that lags behind the controller, so the next one is some time later.
         """
+        clock = self.batch.writer.kafka.clock
         for _round in range(self.batch.writer.attempts):
+            began = clock.monotonic()
             moves = moves | self._in_batches({each: moves[each] for each in _to_move(moves)})
             if self.batch.stop.is_set():
                 return moves
-            self.batch.writer.kafka.clock.sleep(_PAUSE_S)
+            clock.sleep(max(0.0, began + _ROUND_S - clock.monotonic()))
             moves |= self._read_again(moves)
             if not _open_moves(moves):
                 return moves
