@@ -45,8 +45,8 @@ def _find_no_leader(observation: Observation) -> Iterator[Finding]:
         {
             "controllers_asked": len(observation.controllers),
             "controllers_answering": len(views),
-            "epochs": {each.node_id or each.address: each.epoch for each in views},
-            "leaders_known": {each.node_id or each.address: each.leader_id for each in views},
+            "epochs": {each.id_or_address: each.epoch for each in views},
+            "leaders_known": {each.id_or_address: each.leader_id for each in views},
             "silence": observation.silence,
         },
         "No controller leads, or the leader could not be asked. Nothing can be elected, created or changed, and "
@@ -66,7 +66,7 @@ def _find_two_leaders(observation: Observation) -> Iterator[Finding]:
                 Kind.TWO_LEADERS,
                 Severity.CRITICAL,
                 tuple(sorted(leaders)),
-                {"at_ms": look.at_ms, "epochs": {each.node_id or each.address: each.epoch for each in claims}},
+                {"at_ms": look.at_ms, "epochs": {each.id_or_address: each.epoch for each in claims}},
                 "Two controllers claim to lead. The one in the lower epoch is cut off: it can commit nothing, and its "
                 "answers are out of date.",
                 "Check the network between them. The controller in the lower epoch steps down when it learns of the "
@@ -198,8 +198,8 @@ def _find_low_timeouts(observation: Observation) -> Iterator[Finding]:
             Severity.WARNING,
             _sorted_ids(low),
             {
-                "fetch_timeout_ms": {each.node_id or each.address: each.fetch_timeout_ms for each in low},
-                "election_timeout_ms": {each.node_id or each.address: each.election_timeout_ms for each in low},
+                "fetch_timeout_ms": {each.id_or_address: each.fetch_timeout_ms for each in low},
+                "election_timeout_ms": {each.id_or_address: each.election_timeout_ms for each in low},
                 "least_fetch_timeout_ms": LEAST_FETCH_TIMEOUT_MS,
                 "least_election_timeout_ms": LEAST_ELECTION_TIMEOUT_MS,
             },
@@ -220,7 +220,7 @@ _COMPARED = {
 def _find_different_timeouts(observation: Observation) -> Iterator[Finding]:
     values = {
         name: {
-            each.node_id if each.node_id is not None else each.address: getattr(each, field)
+            each.id_or_address: getattr(each, field)
             for each in observation.controllers
             if getattr(each, field) is not None
         }

@@ -41,6 +41,11 @@ class Controller:
     error: str = ""
 
     @property
+    def id_or_address(self) -> int | str:
+        """The node id, which can be 0; the address if the id is unknown."""
+        return self.address if self.node_id is None else self.node_id
+
+    @property
     def name(self) -> str:
         """The name in messages."""
         return self.address if self.node_id is None else f"{self.node_id} ({self.address})"
@@ -58,6 +63,11 @@ class View:
     epoch: int | None
     """The controller's own epoch; None if our principal may not ask for it."""
     claims_leadership: bool
+
+    @property
+    def id_or_address(self) -> int | str:
+        """The node id, which can be 0; the address if the id is unknown."""
+        return self.address if self.node_id is None else self.node_id
 
 
 @dataclass(frozen=True, slots=True)

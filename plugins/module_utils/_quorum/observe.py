@@ -212,7 +212,7 @@ class _Observer:
     def _describe_silence(self, look: Look) -> str:
         if look.state is not None:
             return ""
-        reasons = [f"controller {view.node_id or view.address} says it does not lead" for view in look.views]
+        reasons = [f"controller {view.id_or_address} says it does not lead" for view in look.views]
         reasons += [str(watch.error) for watch in self._controllers if watch.error is not None]
         if self._brokers.silence is not None:
             reasons.append(str(self._brokers.silence))

@@ -234,3 +234,9 @@ def test_auto_join_is_reported() -> None:
     removed = collect_findings(observed(state(follower(102), observers=[follower(103)]), controllers=asked))[0]
     assert removed.evidence["auto_join"] is True
     assert "KAFKA-19850" in removed.meaning
+
+
+def test_a_controller_with_the_node_id_0_is_named_by_it() -> None:
+    views = [view(0, epoch=7, leads=True), view(103, epoch=8, leads=True)]
+    (two,) = [each for each in collect_findings(observed(healthy(), views=views)) if each.kind is Kind.TWO_LEADERS]
+    assert two.evidence["epochs"] == {0: 7, 103: 8}
