@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -26,8 +27,6 @@ from .record import JournalError
 
 BYTES_PER_REQUEST = 1_000_000
 """The size of a request before compression. The default of max.message.bytes is 1,048,588."""
-_FOLLOWER_TIMEOUT_S = 5.0
-"""A follower that has to wait for replica.fetch.backoff.ms is in sync before that. One that hangs is not."""
 _DELETED_AFTER_S = 1.0
 """A topic counts as deleted if it is missing for this time: brokers learn of a new topic late."""
 _MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
@@ -118,6 +117,7 @@ class OwnTopic:
         self._partition = TopicPartition(topics.topic, 0)
         self.topic_id = topic_id
         self._leader_id = leader_id
+        self._awaits_follower = False
 
     @property
     def name(self) -> str:
@@ -138,8 +138,7 @@ class OwnTopic:
             self._ask(lambda leader, some=batch: self._topics.kafka.append_records(leader, self._partition, some))  # type: ignore[misc]
 
     def add_followers(self, replicas: Sequence[int]) -> bool:
-        """Set the topic's replicas, leader first, and wait until a follower is in sync. Return False if that fails."""
-        deadline = time.monotonic() + min(_FOLLOWER_TIMEOUT_S, self._topics.timeout_s)
+        """Request the topic's replicas, leader first, and return at once. Return False if the request is refused."""
         for address in self._topics.living.values():
             try:
                 self._topics.kafka.set_replicas(address, self._partition.topic, replicas)
@@ -150,18 +149,28 @@ class OwnTopic:
                 continue
             else:
                 break
+        self._awaits_follower = True
+        return True
+
+    def wait_for_follower(self) -> None:
+        """Wait until a follower that was added is in sync: then each acknowledged record is on two brokers.
+
+        Raises JournalError.
+        """
+        deadline = time.monotonic() + self._topics.timeout_s
         pauses = growing_pauses()
-        while time.monotonic() < deadline:
-            try:
+        while self._awaits_follower:
+            with suppress(NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
                 found = self._topics.locate()
-            except TopicUnavailableError:
-                return False
-            except (NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
-                found = None
-            if found is not None and found.topic_id == self.topic_id and len(found.isr) > 1:
-                return True
+                if found is not None and found.topic_id == self.topic_id and len(found.isr) > 1:
+                    self._awaits_follower = False
+                    return
+            if time.monotonic() >= deadline:
+                raise JournalError(
+                    f"no follower of {self.name} is in sync after {self._topics.timeout_s:g} s, so its records would "
+                    "be on one broker only: look at the logs of the other brokers"
+                )
             time.sleep(next(pauses))
-        return False
 
     def delete(self) -> str:
         """Delete the topic, and return why it is not deleted; empty if it is."""

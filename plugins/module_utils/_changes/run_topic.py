@@ -133,7 +133,8 @@ class RunTopics:
 
         Its leader is created first, and its followers are added. Followers of a new topic often fetch before the leader
         knows the topic, and then wait for a second (replica.fetch.backoff.ms). Followers that are added later do not.
-        If they cannot be added (no ALTER on the cluster, or a policy that requires replicas), all are created at once.
+        They join while this run reads. If they cannot be added (no ALTER on the cluster, or a policy of the cluster
+        that requires replicas), all are created at once.
 
         Raises TopicUnavailableError or JournalError.
         """
@@ -231,6 +232,7 @@ class TopicLog:
         """Append entries, and wait until all in-sync replicas have them. Raises LockLostError or JournalError."""
         with self._lock:
             self._refuse_if_lost()
+            self._own.wait_for_follower()
             self._produce(entries)
 
     def require_lock(self) -> None:

@@ -87,6 +87,19 @@ def test_followers_are_added_to_a_leader_that_knows_the_topic(kafka: FakeTopics)
     assert kafka.topics[TOPIC].replicas == (1, 2)
 
 
+def test_a_change_is_recorded_once_a_follower_is_in_sync(kafka: FakeTopics) -> None:
+    """The lock is taken before that: this run reads meanwhile."""
+    kafka.follower_is_in_sync = False
+    journal = journal_of(acquire(kafka))
+    with pytest.raises(JournalError, match="no follower of topic _kafkaops_run is in sync"):
+        journal.begin([CHANGE])
+    kafka.follower_is_in_sync = True
+    journal.begin([CHANGE])
+    found = topics(kafka).read()
+    assert found is not None
+    assert [*found.pending.values()] == [CHANGE]
+
+
 @pytest.mark.parametrize(
     "refuse",
     [
@@ -129,7 +142,7 @@ def test_a_topic_that_brokers_show_late_is_waited_for(kafka: FakeTopics) -> None
 def test_a_topic_that_no_broker_shows_is_named(kafka: FakeTopics) -> None:
     kafka.are_shown = False
     with pytest.raises(JournalError, match="no broker has shown it"):
-        acquire(kafka, pace=replace(QUICK, timeout_s=1.5, silence_s=2.0))
+        acquire(kafka, pace=replace(QUICK, timeout_s=1.5))
 
 
 def test_a_record_that_arrives_late_has_no_effect(kafka: FakeTopics) -> None:

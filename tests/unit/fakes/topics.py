@@ -49,6 +49,7 @@ class FakeTopics(Kafka):
         """Whether brokers know the topics yet. With False, their metadata is old."""
         self.policy_min_replicas = 1
         """What the controller's policy for new topics requires (create.topic.policy.class.name)."""
+        self.follower_is_in_sync = True
         self.sent: list[str] = []
         self._number = 0
         self._lock = threading.RLock()
@@ -109,9 +110,8 @@ class FakeTopics(Kafka):
                 if name in self.topics and self.are_shown:
                     topic = self.topics[name]
                     replicas = topic.replicas
-                    states.append(
-                        PartitionState(name, 0, topic.topic_id, replicas[0], 0, replicas, replicas, (), (), ())
-                    )
+                    isr = replicas if self.follower_is_in_sync else replicas[:1]
+                    states.append(PartitionState(name, 0, topic.topic_id, replicas[0], 0, replicas, isr, (), (), ()))
                 else:
                     code = self.errors.get("Describe", error_codes.UNKNOWN_TOPIC_OR_PARTITION)
                     refused.append(TopicError(name, code))
