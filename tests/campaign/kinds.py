@@ -188,16 +188,16 @@ def _shut_down_at_election(scene: Scene) -> None:
 
 
 def _kill_controller(scene: Scene) -> None:
-    scene.at(Before, _ELECT, lambda: scene.active_controller().kill())
+    scene.at(Before, _ELECT, lambda: scene.cluster.active_controller().kill())
 
 
 def _freeze_controller(scene: Scene) -> None:
-    scene.at(Before, _REORDER, lambda: scene.freeze_for(scene.active_controller(), _LATE_S))
+    scene.at(Before, _REORDER, lambda: scene.freeze_for(scene.cluster.active_controller(), _LATE_S))
 
 
 def _freeze_majority(scene: Scene) -> None:
     def freeze() -> None:
-        active = scene.active_controller()
+        active = scene.cluster.active_controller()
         follower = next(each for each in scene.cluster.controllers.values() if each is not active)
         for node in (follower, active):
             scene.freeze_for(node, _LATE_S)

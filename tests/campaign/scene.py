@@ -12,13 +12,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
 from kafka.protocol.api_key import ApiKey
 
 from campaign.incident import Incident
-from lab import Cluster, settings, wire
+from lab import Cluster
 from lab.faults import After, Before, Fault
-from lab.node import Controller, Node
+from lab.node import Node
 from lab.proxy import Proxy
 
 
@@ -124,16 +123,6 @@ class Scene:
         """Freeze a node, and thaw it after a delay."""
         node.freeze()
         self.later(seconds, lambda: self._thaw(node))
-
-    def active_controller(self) -> Controller:
-        """Return the controller that leads the quorum, as a live broker says."""
-        broker = self.cluster.live_brokers[0]
-        topic = DescribeQuorumRequest.TopicData
-        request = DescribeQuorumRequest[0](
-            topics=[topic(topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)])]
-        )
-        response = wire.ask(broker.host, broker.ports[settings.INTERNAL], request, DescribeQuorumResponse)
-        return self.cluster.controllers[response.topics[0].partitions[0].leader_id]
 
     def end(self) -> None:
         """End the faults. Everything except dead nodes is as before."""

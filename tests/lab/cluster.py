@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from lab import jars, process, settings, shared_classes, storage, versions
+from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
+
+from lab import jars, process, settings, shared_classes, storage, versions, wire
 from lab.client import Client
 from lab.node import Broker, Controller, Node, each
 from lab.ports import HeldPorts
@@ -143,6 +145,16 @@ class Cluster:
     def live_brokers(self) -> list[Broker]:
         """The brokers that run and are not frozen."""
         return [broker for broker in self.brokers.values() if broker.running and not broker.frozen]
+
+    def active_controller(self) -> Controller:
+        """Return the controller that leads the quorum, as a live broker says."""
+        broker = self.live_brokers[0]
+        topic = DescribeQuorumRequest.TopicData
+        request = DescribeQuorumRequest[0](
+            topics=[topic(topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)])]
+        )
+        response = wire.ask(broker.host, broker.ports[settings.INTERNAL], request, DescribeQuorumResponse)
+        return self.controllers[response.topics[0].partitions[0].leader_id]
 
     @property
     def has_static_voters(self) -> bool:
