@@ -9,11 +9,12 @@ from __future__ import annotations
 import struct
 
 import pytest
-from kafka.protocol.admin import CreateTopicsRequest, DescribeConfigsRequest
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest, CreateTopicsRequest, DescribeConfigsRequest
 from kafka.protocol.api_key import ApiKey
 from kafka.protocol.metadata import MetadataRequest
 
-from lab.request import READ_KEYS, Request
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes import journal_reader
+from lab.request import READ_KEYS, RUN_TOPIC, Request
 
 
 def parse(payload: bytes) -> Request:
@@ -63,3 +64,13 @@ def test_an_unknown_key_is_a_write() -> None:
 @pytest.mark.parametrize("key", ["Produce", "ElectLeaders", "AlterPartitionReassignments", "IncrementalAlterConfigs"])
 def test_writes_are_not_among_the_reads(key: str) -> None:
     assert ApiKey[key] not in READ_KEYS
+
+
+@pytest.mark.parametrize(("topic", "is_reassignment"), [("orders", True), (journal_reader.RUN_TOPIC, False)])
+def test_followers_of_the_run_topic_are_no_reassignment(topic: str, is_reassignment: bool) -> None:
+    message = AlterPartitionReassignmentsRequest
+    wanted = message.ReassignableTopic
+    partition = wanted.ReassignablePartition(partition_index=0, replicas=[1, 2])
+    body = message[0](timeout_ms=1, topics=[wanted(name=topic, partitions=[partition])])
+    assert sent(body).is_reassignment is is_reassignment
+    assert journal_reader.RUN_TOPIC == RUN_TOPIC
