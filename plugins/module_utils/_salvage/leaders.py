@@ -34,7 +34,7 @@ _MAY_PASS = frozenset({Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.
 
 Look: TypeAlias = Callable[[], "tuple[Cluster, Description]"]
 """Describes the cluster's brokers and partitions. Raises KafkaOpsError."""
-Probe: TypeAlias = "Callable[[Broker, Sequence[TopicPartition], float], list[ReplicaLog]]"
+Probe: TypeAlias = Callable[[Broker, Sequence[TopicPartition], float], list[ReplicaLog]]
 """Asks a broker once what it holds of some partitions, until a deadline."""
 
 
