@@ -25,7 +25,7 @@ from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefuse
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
-from .._model.run import NullProgress, Progress, growing_pauses
+from .._model.run import NullProgress, Progress, looks
 from .file_log import FileLog, file_lock
 from .journal import Journal, pending_changes
 from .journal_reader import Home, JournalOptions, JournalReader, holder_notes
@@ -201,16 +201,12 @@ def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[
 
 def _has_leader(kafka: Kafka, partition: TopicPartition) -> bool:
     """Wait until the partition has a leader, and return whether it has one."""
-    deadline = time.monotonic() + _LEADER_S
-    pauses = growing_pauses()
-    while True:
+    for _look in looks(time, _LEADER_S):
         with suppress(NoBrokerAnswersError, BrokerCallError):
             seen = kafka.read_partition_states([partition]).states.get(partition)
             if seen is not None and not seen.is_offline:
                 return True
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(next(pauses))
+    return False
 
 
 def require_durable_directory(options: JournalOptions, why: str) -> None:

@@ -12,6 +12,7 @@ was seen. The writer notes the subject of each such request in the journal.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeVar
@@ -22,7 +23,7 @@ from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.settings import Address
 from .._model.partition import Cause, PartitionState, TopicPartition
-from .._model.run import growing_pauses
+from .._model.run import looks
 from .journal import Journal
 from .record import JournalError, partition_subject
 
@@ -127,21 +128,13 @@ def wait_for_states(
 
     A failed read is tried again. The result is empty if no read succeeded.
     """
-    clock = writer.kafka.clock
-    deadline = clock.monotonic() + writer.verify_timeout_s
     seen: dict[TopicPartition, PartitionState] = {}
-    pauses = growing_pauses()
-    while True:
-        try:
+    for _look in looks(writer.kafka.clock, writer.verify_timeout_s):
+        with suppress(NoBrokerAnswersError, BrokerCallError):
             seen = read_states(writer.kafka, partitions)
-        except (NoBrokerAnswersError, BrokerCallError):
-            pass
-        else:
             if all(each in seen and is_done(seen[each]) for each in partitions):
-                return seen
-        if clock.monotonic() >= deadline:
-            return seen
-        clock.sleep(next(pauses))
+                break
+    return seen
 
 
 def read_with_retries(writer: Writer, partitions: Collection[TopicPartition]) -> dict[TopicPartition, PartitionState]:

@@ -21,7 +21,7 @@ from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefuse
 from .._kafka.settings import Address
 from .._kafka.topics import Record, TopicRecords
 from .._model.partition import PartitionState, TopicPartition
-from .._model.run import growing_pauses
+from .._model.run import looks
 from .journal import LockLostError
 from .record import JournalError
 
@@ -157,20 +157,18 @@ class OwnTopic:
 
         Raises JournalError.
         """
-        deadline = time.monotonic() + self._topics.timeout_s
-        pauses = growing_pauses()
-        while self._awaits_follower:
+        if not self._awaits_follower:
+            return
+        for _look in looks(time, self._topics.timeout_s):
             with suppress(NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
                 found = self._topics.locate()
                 if found is not None and found.topic_id == self.topic_id and len(found.isr) > 1:
                     self._awaits_follower = False
                     return
-            if time.monotonic() >= deadline:
-                raise JournalError(
-                    f"no follower of {self.name} is in sync after {self._topics.timeout_s:g} s, so its records would "
-                    "be on one broker only: look at the logs of the other brokers"
-                )
-            time.sleep(next(pauses))
+        raise JournalError(
+            f"no follower of {self.name} is in sync after {self._topics.timeout_s:g} s, so its records would be on one "
+            "broker only: look at the logs of the other brokers"
+        )
 
     def delete(self) -> str:
         """Delete the topic, and return why it is not deleted; empty if it is."""
@@ -192,10 +190,9 @@ class OwnTopic:
 
     def _ask(self, request: Callable[[Address], Value]) -> Value:
         """Send a request to the leader, and again to the new leader if the leader has moved."""
-        started = time.monotonic()
         missing_since: float | None = None
-        pauses = growing_pauses()
-        while True:
+        problem = ""
+        for _look in looks(time, self._topics.timeout_s):
             try:
                 if self._leader_id in self._topics.addresses:
                     return request(self._topics.addresses[self._leader_id])
@@ -215,9 +212,7 @@ class OwnTopic:
                 missing_since = missing_since or now
                 if now - missing_since >= _DELETED_AFTER_S:
                     raise LockLostError(f"{self.name} (id {self.topic_id}) was deleted")
-            if now - started >= self._topics.timeout_s:
-                raise JournalError(f"{self.name} does not answer: {problem}")
-            time.sleep(next(pauses))
+        raise JournalError(f"{self.name} does not answer: {problem}")
 
     def _update_leader(self) -> bool:
         """Look up the leader. Return False if there is no topic of this id."""

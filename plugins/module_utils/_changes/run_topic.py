@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import NoBrokerAnswersError
 from .._kafka.settings import Address
-from .._model.run import Progress, growing_pauses
+from .._model.run import Progress, looks
 from .journal import LockLostError
 from .own_topic import OwnTopic, OwnTopics, TopicUnavailableError
 from .record import Entry, JournalError
@@ -107,9 +107,8 @@ class RunTopics:
         Raises LockHeldError, TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
         """
         limit_s = self.pace.timeout_s + self.pace.silence_s
-        deadline = time.monotonic() + limit_s
-        pauses = growing_pauses()
-        while True:
+        log: TopicLog | None = None
+        for _look in looks(time, limit_s):
             created = self.create(holder)
             log = created or self._existing(holder)
             try:
@@ -119,14 +118,12 @@ class RunTopics:
                 if created is not None:
                     created.delete()
                 raise
-            if time.monotonic() >= deadline:
-                raise JournalError(
-                    f"the controller says that topic {self.topic} exists, but no broker has shown it within "
-                    f"{limit_s:g} s: brokers lag behind the controller. Run again once they have caught up"
-                    if log is None
-                    else f"topic {self.topic} was deleted again and again by other runs: run again"
-                )
-            time.sleep(next(pauses))
+        raise JournalError(
+            f"the controller says that topic {self.topic} exists, but no broker has shown it within {limit_s:g} s: "
+            "brokers lag behind the controller. Run again once they have caught up"
+            if log is None
+            else f"topic {self.topic} was deleted again and again by other runs: run again"
+        )
 
     def create(self, holder: Holder) -> TopicLog | None:
         """Create the topic and return its log; None if it exists already.

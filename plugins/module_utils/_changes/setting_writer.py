@@ -17,7 +17,7 @@ from .._kafka.configs import BROKER, TOPIC
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.run import KafkaOpsError, growing_pauses
+from .._model.run import KafkaOpsError, looks
 from .._model.setting import Setting, same_value
 from .journal import Journal
 from .orders import NoteLateRequests, note_lost_response
@@ -131,9 +131,8 @@ class SettingWriter:
 
     def _wait_for_edits(self, address: Address, broker_id: int, edits: Mapping[str, str | None]) -> str:
         """Wait until the settings have these values. At the timeout, return those that differ; empty if none does."""
-        deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
-        pauses = growing_pauses()
-        while True:
+        difference = ""
+        for _look in looks(self.kafka.clock, self.verify_timeout_s):
             try:
                 found = self.kafka.read_configs(address, BROKER, str(broker_id), [*edits])
             except (BrokerCallError, RequestRefusedError) as error:
@@ -143,9 +142,7 @@ class SettingWriter:
                 if not wrong:
                     return ""
                 difference = "found: " + ", ".join(f"{name} is {_text_of(own_value(found, name))}" for name in wrong)
-            if self.kafka.clock.monotonic() >= deadline:
-                return difference
-            self.kafka.clock.sleep(next(pauses))
+        return difference
 
     def _check_lock(self) -> None:
         try:
@@ -170,17 +167,13 @@ class SettingWriter:
         return address
 
     def _wait_for_value(self, change: SettingChange, value: str | None) -> bool:
-        deadline = self.kafka.clock.monotonic() + self.verify_timeout_s
-        pauses = growing_pauses()
-        while True:
+        for _look in looks(self.kafka.clock, self.verify_timeout_s):
             try:
                 if same_value(self.read_configs(change), value):
                     return True
             except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError, SettingError):
                 pass
-            if self.kafka.clock.monotonic() >= deadline:
-                return False
-            self.kafka.clock.sleep(next(pauses))
+        return False
 
 
 def own_value(settings: Mapping[str, Setting], name: str) -> str | None:

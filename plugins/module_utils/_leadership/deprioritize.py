@@ -25,7 +25,7 @@ from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
 from .._model.partition import Broker, TopicPartition
-from .._model.run import KafkaOpsError, Progress, growing_pauses
+from .._model.run import KafkaOpsError, Progress, looks
 from .blacklist import Blacklist, require_registered
 from .blacklist import Change as ListChange
 from .decide import CHANGED, DONE_STATUS, Decision, OrderOutcome, OrderStatus
@@ -186,19 +186,15 @@ class _Run:
 
     def _wait_for_config(self, value: str | None, timeout_s: float) -> None:
         """Wait until the new value is seen. Brokers that do not know the config only show whether it is set."""
-        clock = self.kafka.clock
-        deadline = clock.monotonic() + timeout_s
-        pauses = growing_pauses()
-        while True:
+        entry = None
+        for _look in looks(self.kafka.clock, timeout_s):
             entry = self.kafka.cluster_default(CONFIG_NAME)
             if _is_seen(entry, value):
                 return
-            if clock.monotonic() >= deadline:
-                raise ConfigNotWrittenError(
-                    f"{CONFIG_NAME}={value!r} was accepted, but was not seen within {timeout_s:g} s (found: {entry}). "
-                    "No replica order was changed"
-                )
-            clock.sleep(next(pauses))
+        raise ConfigNotWrittenError(
+            f"{CONFIG_NAME}={value!r} was accepted, but was not seen within {timeout_s:g} s (found: {entry}). "
+            "No replica order was changed"
+        )
 
 
 def _is_seen(entry: ConfigEntry | None, value: str | None) -> bool:

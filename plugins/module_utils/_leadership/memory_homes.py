@@ -31,7 +31,7 @@ from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.run import growing_pauses
+from .._model.run import looks
 from .._module.connection import Arguments
 from .._module.options import journal_options
 from .memory import (
@@ -269,30 +269,25 @@ class MemoryTopic:
         return OwnTopics(self.kafka, self.addresses, self.addresses, self.topic, rights, _TIMEOUT_S)
 
     def _locate(self) -> OwnTopic | None:
-        deadline = self.kafka.clock.monotonic() + _TIMEOUT_S
-        pauses = growing_pauses()
-        while True:
+        problem = ""
+        for _look in looks(self.kafka.clock, _TIMEOUT_S):
             try:
                 found = self._own.locate()
             except TopicOfflineError as error:
-                if self.kafka.clock.monotonic() >= deadline:
-                    raise JournalError(f"{error}. It has the original orders, so nothing was changed") from None
+                problem = str(error)
             else:
                 return OwnTopic(self._own, found.topic_id, found.leader_id) if found is not None else None
-            self.kafka.clock.sleep(next(pauses))
+        raise JournalError(f"{problem}. It has the original orders, so nothing was changed")
 
     def _create(self) -> OwnTopic:
         replicas = [*self.addresses][:_COPIES]
         # Then records are on two brokers also while one of three is down.
         config = {**_CONFIG, "min.insync.replicas": str(max(1, len(replicas) - 1))}
         created = self._own.create(replicas, config)
-        deadline = self.kafka.clock.monotonic() + _TIMEOUT_S
-        pauses = growing_pauses()
-        while self.kafka.clock.monotonic() < deadline:
+        for _look in looks(self.kafka.clock, _TIMEOUT_S):
             # Brokers learn of a new topic late.
             if found := self._locate():
                 return found
-            self.kafka.clock.sleep(next(pauses))
         raise JournalError(f"topic {self.topic} {'was created' if created else 'exists'}, but no broker shows it")
 
     def _read_memory(self, own: OwnTopic) -> Memory:

@@ -53,11 +53,18 @@ class Clock(Protocol):
     def sleep(self, seconds: float, /) -> None: ...
 
 
-def growing_pauses() -> Iterator[float]:
-    """Yield the seconds to wait between looks at a change. Short at first: most changes are visible at once."""
+def looks(clock: Clock, seconds: float) -> Iterator[None]:
+    """Yield for each look at a change that is waited for: at once, then after pauses, and last when the time is over.
+
+    The pauses grow from 10 to 100 ms, because most changes are visible at once.
+    """
+    deadline = clock.monotonic() + seconds
     pause_s = 0.01
     while True:
-        yield pause_s
+        yield
+        if clock.monotonic() >= deadline:
+            return
+        clock.sleep(pause_s)
         pause_s = min(2 * pause_s, 0.1)
 
 
