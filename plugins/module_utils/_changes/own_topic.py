@@ -141,13 +141,15 @@ class OwnTopic:
         """Request the topic's replicas, leader first, and return at once. Return False if the request is refused."""
         for address in self._topics.living.values():
             try:
-                self._topics.kafka.set_replicas(address, self._partition.topic, replicas)
+                refused = self._topics.kafka.assign(address, self._partition, replicas)
             except RequestRefusedError as error:
                 if not error.is_transient and not error.is_outcome_unknown:
                     return False
             except BrokerCallError:
                 continue
             else:
+                if refused:
+                    return False
                 break
         self._awaits_follower = True
         return True

@@ -136,26 +136,25 @@ class RunTopics:
         Raises TopicUnavailableError or JournalError.
         """
         replicas = [*self.living][:MOST_REPLICAS]
-        created = self._create_leader_first(replicas, holder) if len(replicas) > 1 else None
-        if created is not None:
-            return created
-        own = self._own.create(replicas, CONFIG)
-        return TopicLog(self, own, holder) if own is not None else None
-
-    def _create_leader_first(self, replicas: Sequence[int], holder: Holder) -> TopicLog | None:
-        """Create the topic on the first replica and add the others. Return None if there is no new topic."""
         try:
             own = self._own.create(replicas[:1], CONFIG)
         except TopicUnavailableError:
-            return None
-        if own is None or own.add_followers(replicas):
-            return TopicLog(self, own, holder) if own is not None else None
+            if len(replicas) == 1:
+                raise
+            own = self._own.create(replicas, CONFIG)
+        else:
+            if own is not None and len(replicas) > 1 and not own.add_followers(replicas):
+                own = self._create_again(own, replicas)
+        return TopicLog(self, own, holder) if own is not None else None
+
+    def _create_again(self, own: OwnTopic, replicas: Sequence[int]) -> OwnTopic | None:
+        """Replace a topic of one replica, which cannot get more."""
         if problem := own.delete():
             raise TopicUnavailableError(
                 f"{own.name} was created with one replica, more could not be added, and it could not be deleted: "
                 f"{problem}. Delete it"
             )
-        return None
+        return self._own.create(replicas, CONFIG)
 
     def _existing(self, holder: Holder | None) -> TopicLog | None:
         found = self._own.locate()

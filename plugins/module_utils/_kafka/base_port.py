@@ -16,7 +16,7 @@ from typing import TypeVar
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.quorum import SeenLeader
 from .._model.run import Clock
-from . import topics
+from . import reassignments, topics
 from .cluster import Cluster, Registration, describe_cluster, probe_broker, probe_brokers
 from .errors import BrokerCallError
 from .partitions import Description, PartitionStates, describe_partitions, select_states
@@ -102,9 +102,9 @@ class BaseKafka:
         """Create a topic whose replicas the controller places, and return its id (CreateTopics)."""
         return topics.create_spread_topic(self.wire, address, topic)
 
-    def set_replicas(self, address: Address, name: str, replicas: Sequence[int]) -> None:
-        """Request these replicas for partition 0 of a topic (AlterPartitionReassignments)."""
-        topics.set_replicas(self.wire, address, name, replicas)
+    def assign(self, address: Address, partition: TopicPartition, replicas: Sequence[int]) -> str | None:
+        """Request another replica set (AlterPartitionReassignments). Return the error text or None."""
+        return reassignments.assign(self.wire, address, partition, replicas)
 
     def delete_topic(self, address: Address, topic_id: str) -> None:
         """Delete the topic of this id (DeleteTopics)."""

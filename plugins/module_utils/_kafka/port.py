@@ -69,10 +69,6 @@ class Kafka(BaseKafka):
         """Request new orders without unregistered brokers. Return each partition's error text or None."""
         return reassignments.reorder(self.wire, address, orders, leave_out=True)
 
-    def assign(self, address: Address, partition: TopicPartition, replicas: Sequence[int]) -> str | None:
-        """Request another replica set. Return the error text or None."""
-        return reassignments.assign(self.wire, address, partition, replicas)
-
     def cancel(self, address: Address, partition: TopicPartition) -> str | None:
         """Cancel a running reassignment. Return the error text or None."""
         return reassignments.cancel(self.wire, address, partition)

@@ -11,7 +11,8 @@ request that changes the replication factor. ``leave_out`` is the exception: the
 unregistered broker (ReplicationControlManager.validateManualPartitionAssignment, 3.9 to 4.4), so the order must leave
 it out.
 
-Only the repair of uncleanable replicas changes replica sets: it drops one replica and adds the same one again.
+Replica sets change only where followers are added to the run topic, and in the repair of uncleanable replicas, which
+drops one replica and adds the same one again.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 """Create, delete, write and read our own topics (CreateTopics 19, DeleteTopics 20, Produce 0, Fetch 1).
 
-Replicas are added by AlterPartitionReassignments 45.
-
 Deletes and reads use the topic id, so that they never affect a later topic of the same name.
 """
 
@@ -25,7 +23,7 @@ from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.errors import CorruptRecordError
-    from kafka.protocol.admin import AlterPartitionReassignmentsRequest, CreateTopicsRequest, DeleteTopicsRequest
+    from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
     from kafka.protocol.producer import ProduceRequest
     from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 
@@ -124,26 +122,6 @@ def _create(
     answer = _only(wire.call(address, request).topics, address, "CreateTopics")
     error_codes.raise_if_refused("CreateTopics", answer)
     return answer
-
-
-def set_replicas(wire: Wire, address: Address, name: str, replicas: Sequence[int]) -> None:
-    """Request these replicas for partition 0 of a topic. The leader stays the leader.
-
-    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
-    """
-    message = AlterPartitionReassignmentsRequest
-    topic = message.ReassignableTopic
-    request = message(
-        timeout_ms=wire.settings.request_timeout_ms,
-        topics=[
-            topic(name=name, partitions=[topic.ReassignablePartition(partition_index=0, replicas=[*replicas])]),
-        ],
-    )
-    response = wire.call(address, request)
-    refused = "AlterPartitionReassignments"
-    error_codes.raise_if_refused(refused, response)
-    answered = _only(response.responses, address, refused)
-    error_codes.raise_if_refused(refused, _only(answered.partitions, address, refused))
 
 
 def delete_topic(wire: Wire, address: Address, topic_id: str) -> None:

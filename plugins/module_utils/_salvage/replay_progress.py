@@ -25,7 +25,7 @@ from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
-from .._model.run import KafkaOpsError
+from .._model.run import KafkaOpsError, looks
 from .ledger import MOST_STRETCHES, Ledger
 from .log_reading import CommittedLog, OpenTransactionError
 from .transactional import Outgoing
@@ -172,12 +172,10 @@ def create_and_wait(kafka: Kafka, addresses: Mapping[int, Address], topic: NewTo
             failure = error
     else:
         raise failure
-    deadline = time.monotonic() + _APPEAR_S
-    while time.monotonic() < deadline:
+    for _look in looks(time, _APPEAR_S):
         with suppress(BrokerCallError):
             if _has_all_leaders(kafka.describe_partitions([topic.name]).partitions, topic.partitions):
                 return
-        time.sleep(_LOOK_EVERY_S)
     raise ReplayProgressError(f"topic {topic.name} was created, but not all of its partitions have a leader")
 
 

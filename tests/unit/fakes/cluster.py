@@ -93,7 +93,7 @@ class FakeCluster(FakeAnswers):
     run_topic: FakeTopics = field(default_factory=FakeTopics)
 
     def __post_init__(self) -> None:
-        for name in ("create_topic", "set_replicas", "delete_topic", "append_records", "read_records"):
+        for name in ("create_topic", "assign", "delete_topic", "append_records", "read_records"):
             setattr(self, name, getattr(self.run_topic, name))
         # Unused: every request of the tests is answered here.
         self.wire = cast(Wire, self)

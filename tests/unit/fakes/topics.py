@@ -67,10 +67,10 @@ class FakeTopics(Kafka):
             self._end("CreateTopics")
             return topic_id
 
-    def set_replicas(self, _address: Address, name: str, replicas: Sequence[int]) -> None:
+    def assign(self, _address: Address, partition: TopicPartition, replicas: Sequence[int]) -> None:
         with self._lock:
             self._begin("AlterPartitionReassignments")
-            self.topics[name].replicas = tuple(replicas)
+            self.topics[partition.topic].replicas = tuple(replicas)
             self._end("AlterPartitionReassignments")
 
     def delete_topic(self, _address: Address, topic_id: str) -> None:
