@@ -59,7 +59,8 @@ class OrderChange(OfPartition):
     @property
     def without_dropped(self) -> tuple[int, ...]:
         """The original order without the dropped brokers."""
-        return tuple(each for each in self.original if each not in self.dropped)
+        # Usually none, and each partition is asked several times.
+        return self.original if not self.dropped else tuple(each for each in self.original if each not in self.dropped)
 
     @property
     def restored_order(self) -> tuple[int, ...]:

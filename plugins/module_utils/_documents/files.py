@@ -14,13 +14,16 @@ import pwd
 import shlex
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
 from .errors import DocumentError, Problem
 
 MIB = 1024 * 1024
+
+_Format = Callable[[Any, str], str]
+"""Makes the text of a value. The second argument is the indent of its line."""
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -171,29 +174,37 @@ def sync_to_disk(path: str | os.PathLike[str]) -> None:
 
 
 def format_document(document: dict[str, Any]) -> bytes:
-    """Return the document as UTF-8 text, always the same bytes. Each key and each object in a list has its own line."""
-    return b"".join(format_document_parts(document))
+    """Return the document as UTF-8 text, always the same bytes. Each key and each object in a list has its own line.
+
+    For documents that people compare and edit.
+    """
+    return "".join(_lines(document, _format_value)).encode()
 
 
-def format_document_parts(document: dict[str, Any]) -> Iterator[bytes]:
-    """Yield the bytes of ``format_document`` in pieces, because 100,000 partitions take 300 MB."""
-    yield b"{\n"
+def format_report(report: dict[str, Any]) -> Iterator[bytes]:
+    """Yield the pieces of a report as UTF-8 text. Each of its keys and each object in its own lists has a line.
+
+    So ``grep`` shows a partition as a whole, and 100,000 partitions, which are 300 MB, take a third of the time.
+    """
+    return (line.encode() for line in _lines(report, lambda value, _indent: _text(value)))
+
+
+def _lines(document: dict[str, Any], text: _Format) -> Iterator[str]:
+    yield "{"
     for index, (key, value) in enumerate(document.items()):
-        separator = ",\n" if index else ""
-        yield f"{separator}  {_text(key)}: ".encode()
-        for piece in _pieces(value, "  "):
-            yield piece.encode()
-    yield b"\n}\n"
+        yield f"{',' if index else ''}\n  {_text(key)}: "
+        yield from _pieces(value, "  ", text)
+    yield "\n}\n"
 
 
-def _pieces(value: Any, indent: str) -> Iterator[str]:
+def _pieces(value: Any, indent: str, text: _Format) -> Iterator[str]:
     """Yield each object of a list separately, and any other value as a whole."""
     if not _is_list_of_objects(value):
-        yield _format_value(value, indent)
+        yield text(value, indent)
         return
     deeper = f"{indent}  "
     for index, item in enumerate(value):
-        yield f"{',' if index else '['}\n{deeper}{_format_value(item, deeper)}"
+        yield f"{',' if index else '['}\n{deeper}{text(item, deeper)}"
     yield f"\n{indent}]"
 
 
@@ -205,7 +216,7 @@ def _format_value(value: Any, indent: str) -> str:
     for has_lines, items in groupby(value.items(), key=lambda item: _has_lines(item[1])):
         # All keys between two lists are encoded at once.
         if has_lines:
-            parts += [f"{_text(key)}: {''.join(_pieces(each, indent))}" for key, each in items]
+            parts += [f"{_text(key)}: {''.join(_pieces(each, indent, _format_value))}" for key, each in items]
         else:
             parts.append(_text(dict(items))[1:-1])
     return f"{{{', '.join(parts)}}}"

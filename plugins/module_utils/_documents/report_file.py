@@ -12,7 +12,7 @@ from typing import Any
 from .._model.run import garbage_collection_paused, utc_now
 from .dataclass_json import Schema
 from .errors import DocumentError, raise_if_problems
-from .files import format_document_parts, refuse_existing, write_new_file
+from .files import format_report, refuse_existing, write_new_file
 from .validation import schema_problems
 
 
@@ -38,7 +38,7 @@ class ReportFile:
             return
         document = document_at(self._started_at, utc_now())
         if schema is None:
-            write_new_file(self._path, format_document_parts(document))
+            write_new_file(self._path, format_report(document))
         else:
             write_document(self._path, document, schema)
 
@@ -61,4 +61,4 @@ def write_document(path: str, document: dict[str, Any], schema: Schema) -> None:
     written, or if the document does not meet its schema.
     """
     raise_if_problems(path, schema_problems(document, schema))
-    write_new_file(path, format_document_parts(document))
+    write_new_file(path, format_report(document))
