@@ -190,7 +190,7 @@ class FileStore:
     def write(self, changes: Changes) -> None:
         self._file.append([{"key": key, "value": value} for key, value in changes.items()])
         for key, value in changes.items():
-            _apply(self._records, key, value)
+            apply_record(self._records, key, value)
 
     def clear(self) -> None:
         """Remove all records, after the topic has them. Raises JournalError."""
@@ -201,13 +201,14 @@ def _records(path: Path, entries: Sequence[Entry]) -> dict[str, Value]:
     records: dict[str, Value] = {}
     for number, entry in enumerate(entries, start=1):
         try:
-            _apply(records, entry["key"], entry["value"])
+            apply_record(records, entry["key"], entry["value"])
         except (KeyError, TypeError):
             raise damage_error(str(path), number) from None
     return records
 
 
-def _apply(records: dict[str, Value], key: str, value: Value | None) -> None:
+def apply_record(records: dict[str, Value], key: str, value: Value | None) -> None:
+    """Apply one record to the records before it."""
     if value is None:
         records.pop(key, None)
     else:

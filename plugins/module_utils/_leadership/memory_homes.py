@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from .memory import (
     FileStore,
     Memory,
     MemoryStore,
+    apply_record,
     difference,
     list_changes,
     memory_path,
@@ -202,14 +203,19 @@ class UnwritableTopicError(JournalError):
     """The topic cannot be written. Nothing was changed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemoryTopic:
-    """The memory topic of one cluster."""
+    """The memory topic of one cluster. What was read once is not read again."""
 
     kafka: Kafka
     addresses: Mapping[int, Address]
     """Addresses of the living brokers, by id."""
     topic: str
+    _topic_id: str = field(default="", init=False)
+    """The topic that was read. A re-created topic has another id."""
+    _next_offset: int = field(default=0, init=False)
+    _records: dict[str, Any] = field(default_factory=dict, init=False)
+    _memory: Memory = field(default_factory=Memory, init=False)
 
     @property
     def name(self) -> str:
@@ -291,14 +297,19 @@ class MemoryTopic:
         raise JournalError(f"topic {self.topic} {'was created' if created else 'exists'}, but no broker shows it")
 
     def _read_memory(self, own: OwnTopic) -> Memory:
-        newest: dict[str, Any] = {}
-        for _offset, (key, value) in own.read(0).records:
-            newest[(key or b"").decode(errors="replace")] = value
+        if own.topic_id != self._topic_id:
+            self._topic_id, self._next_offset, self._records, self._memory = own.topic_id, 0, {}, Memory()
+        read = own.read(self._next_offset)
+        if not read.records:
+            return self._memory
+        newest = {(key or b"").decode(errors="replace"): value for _offset, (key, value) in read.records}
         try:
-            records = {key: json.loads(value) for key, value in newest.items() if value is not None}
+            for key, value in newest.items():
+                apply_record(self._records, key, None if value is None else json.loads(value))
         except ValueError:
             raise JournalError(f"{self.name} holds a record that is not JSON, so nothing was changed") from None
-        return parse_memory(records, self.name)
+        self._memory, self._next_offset = parse_memory(self._records, self.name), read.next_offset
+        return self._memory
 
 
 class TopicStore:

@@ -165,7 +165,10 @@ def _config_warnings(config: Config, memory: Memory, request: ListRequest, after
             f"set it. It is {'replaced' if after.config_value else 'deleted'} now"
         )
     elif config.entry is None and memory.written_value is not None:
-        yield f"{CONFIG_NAME} was {memory.written_value}, and another party has deleted it. It is written again"
+        yield (
+            f"{CONFIG_NAME} was {memory.written_value}, and is not set: a killed run of this collection or another "
+            f"party has deleted it{'. It is written again' if after.config_value else ''}"
+        )
 
 
 def _decide_all(view: View, states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, Decision]:

@@ -16,8 +16,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deci
     OrderStatus,
     decide,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deprioritize import OrderRun
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import order_changes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
+    Changes,
+    Memory,
+    list_changes,
+    order_changes,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.order_run import OrderRun
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, View
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -55,14 +60,14 @@ def _restore(bastion: Bastion, *, unanswered: bool = False) -> OrderOutcome:
         return run.carry_out(view)[FIRST]
 
 
-def _drain(bastion: Bastion) -> dict[TopicPartition, OrderOutcome]:
+def _drain(bastion: Bastion, unwritten: Changes | None = None) -> dict[TopicPartition, OrderOutcome]:
     """Put broker 1 last in the order of every partition."""
     with bastion.opened() as (journal, held):
         journal.begin([LastingOrders()])
         decisions = {each.topic_partition: decide(each, None, (1,)) for each in bastion.cluster.states.values()}
         view = View(held.memory, Config(None, False, ()), Blacklist(), Blacklist((1,)), decisions, ())
         return OrderRun(
-            bastion.writer().with_journal(journal), journal, held.store, NullProgress(), bastion.stop
+            bastion.writer().with_journal(journal), journal, held.store, NullProgress(), bastion.stop, unwritten or {}
         ).carry_out(view)
 
 
@@ -81,6 +86,20 @@ def test_all_orders_are_remembered_before_the_first_is_changed(many: Bastion) ->
     outcomes = _drain(many)
     assert {each.status for each in outcomes.values()} == {OrderStatus.REORDERED}
     assert remembered == [len(outcomes)] * 2
+
+
+def test_the_value_of_the_config_is_remembered_with_the_first_orders(many: Bastion) -> None:
+    remembered: list[str | None] = []
+    look = Fate(before=lambda: remembered.append(many.cluster.memory().written_value))
+    many.cluster.fates["reorder"] = [look]
+    _drain(many, list_changes(Memory(Blacklist((1,)), "1", 1)))
+    assert remembered == ["1"]
+
+
+def test_the_value_of_the_config_is_remembered_although_no_order_is(many: Bastion) -> None:
+    many.stop.set()
+    _drain(many, list_changes(Memory(Blacklist((1,)), "1", 1)))
+    assert many.cluster.memory().written_value == "1"
 
 
 def test_a_stopped_run_does_not_remember_unchanged_orders(many: Bastion) -> None:

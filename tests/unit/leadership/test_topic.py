@@ -75,6 +75,19 @@ def test_records_are_read_back_and_the_newest_one_counts(topics: FakeTopics, jou
     assert topics.topics["t"].replicas == (1, 2, 3)
 
 
+def test_what_was_read_is_not_read_again_unless_the_topic_was_re_created(topics: FakeTopics, journal: Journal) -> None:
+    memory, other = MemoryTopic(topics, ADDRESSES, "t"), MemoryTopic(topics, ADDRESSES, "t").open(journal)
+    other.write(order_changes([_an_order(0), _an_order(1)]))
+    assert memory.read().orders.keys() == {_an_order(0).topic_partition, _an_order(1).topic_partition}
+    assert memory.read() is memory.read()
+    other.write(order_changes([_an_order(2)], [_an_order(0).topic_partition]))
+    assert memory.read().orders.keys() == {_an_order(1).topic_partition, _an_order(2).topic_partition}
+    del topics.topics["t"]
+    assert memory.read() == Memory()
+    MemoryTopic(topics, ADDRESSES, "t").open(journal).write(order_changes([_an_order(3)]))
+    assert memory.read().orders.keys() == {_an_order(3).topic_partition}
+
+
 def test_in_a_container_the_file_is_used_only_if_the_operator_named_its_directory(
     topics: FakeTopics, journal: Journal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
