@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from .._kafka import error_codes
@@ -127,15 +128,19 @@ class OwnTopic:
         """Return the records from an offset on. Raises LockLostError if the topic was deleted, or JournalError."""
         return self._ask(lambda leader: self._topics.kafka.read_records(leader, self.topic_id, offset))
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[Record]) -> list[tuple[int, int]]:
         """Append records in requests of a limited size, and wait until all in-sync replicas have them.
 
-        A request with an unknown outcome is repeated, so the topic may have a record twice.
+        Return the offset of the first record and the number of records, for each request. A request with an unknown
+        outcome is repeated, so the topic may have a record twice.
 
         Raises LockLostError if the topic was deleted, or JournalError.
         """
-        for batch in _split(records):
-            self._ask(lambda leader, some=batch: self._topics.kafka.append_records(leader, self._partition, some))  # type: ignore[misc]
+
+        def append_to(leader: Address, batch: Sequence[Record]) -> tuple[int, int]:
+            return self._topics.kafka.append_records(leader, self._partition, batch), len(batch)
+
+        return [self._ask(partial(append_to, batch=batch)) for batch in _split(records)]
 
     def add_followers(self, replicas: Sequence[int]) -> bool:
         """Request the topic's replicas, leader first, and return at once. Return False if the request is refused."""

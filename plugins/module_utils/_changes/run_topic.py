@@ -229,7 +229,8 @@ class TopicLog:
         with self._lock:
             self._refuse_if_lost()
             self._own.wait_for_follower()
-            self._produce(entries)
+            for offset, number in self._produce(entries):
+                self._state.pass_over(self._own_holder, offset, number)
 
     def require_lock(self) -> None:
         """Raise LockLostError unless this run holds the lock, or JournalError if this cannot be checked."""
@@ -326,14 +327,15 @@ class TopicLog:
         if self._lost:
             raise LockLostError(f"{self._lost}. This run writes nothing more")
 
-    def _produce(self, entries: Sequence[Entry]) -> None:
+    def _produce(self, entries: Sequence[Entry]) -> list[tuple[int, int]]:
         key = self._own_holder.run.encode()
         records = []
         for entry in entries:
             self._count += 1
             records.append((key, json.dumps({**entry, "n": self._count}, separators=(",", ":")).encode()))
-        self._own.append(records)
+        appended = self._own.append(records)
         self._acknowledged_at = time.monotonic()
+        return appended
 
     def delete(self) -> bool:
         """Delete the topic. If that fails, add a note and return False."""

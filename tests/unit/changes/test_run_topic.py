@@ -208,6 +208,23 @@ def test_of_two_claims_on_a_dead_holder_the_first_wins(kafka: FakeTopics) -> Non
         assert not state.is_held_by(a_run("two"))
 
 
+def test_own_records_are_not_read_again_and_those_of_others_are(kafka: FakeTopics) -> None:
+    log = acquire(kafka, "one")
+    journal = journal_of(log)
+    journal.begin([CHANGE])
+    log.require_lock()
+    assert (log.state.next_offset, log.state.pending) == (2, {})
+    # The response was lost, so the record is there twice, and the second one is not where it was expected.
+    kafka.lost["Produce"] = 1
+    journal.end([CHANGE], "restored")
+    other = topics(kafka).log_of(log.state.topic_id, 1, a_run("two"))
+    other.append([other.refresh().claim(a_run("two"))])
+    with pytest.raises(LockLostError, match="was taken for dead"):
+        log.require_lock()
+    assert other.refresh().pending == {}
+    assert other.refresh().is_held_by(a_run("two"))
+
+
 def test_a_living_holder_refuses_others(kafka: FakeTopics) -> None:
     log = acquire(kafka, "alive", LIVELY)
     with pytest.raises(LockHeldError, match="host elsewhere"):
