@@ -43,9 +43,11 @@ _ANSWER_HEAD = struct.Struct(">ihi")
 _ANSWER = struct.Struct(">ih24xB4xBB")
 """Partition, error code, aborted transactions, records, number of tags. The high watermark, last stable offset,
 log start offset and preferred read replica are skipped."""
-_ANSWER_WITH_EPOCH = struct.Struct(">ih24xB4xBBBBiqB")
-"""The same, followed by one tag: its number, its size, epoch, end offset, and the number of its own tags."""
-_ONE_TAG_OF_DIVERGING_EPOCH = [1, 0, 13]
+_ANSWER_WITH_EPOCH = struct.Struct(">ih24xB4xIiqB")
+"""The same with one tag. Records, number of tags, the tag's number and its size are one integer, to compare them at
+once. After them: epoch, end offset, and the number of the tag's own tags."""
+_ONE_TAG_OF_DIVERGING_EPOCH = frozenset({0x00_01_00_0D, 0x01_01_00_0D})
+"""No records or an empty list, and one tag with the number 0 and 13 bytes."""
 _TAGS_AT = _ANSWER.size - 1
 _epoch_end = tuple_maker(EpochEnd)
 
@@ -96,24 +98,22 @@ def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
     answers: Answers = {}
 
     def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
+        """Read answers without records and aborted transactions, and with no tag besides the diverging epoch."""
         by_number = answers.setdefault(topic, {})
         answer: EpochAnswer
         for _partition in range(count):
             if view[position + _TAGS_AT]:
-                number, code, aborted, records, *tags, epoch, end_offset, more = _ANSWER_WITH_EPOCH.unpack_from(
-                    view, position
-                )
-                if tags != _ONE_TAG_OF_DIVERGING_EPOCH:
+                number, code, aborted, tag, epoch, end_offset, more = _ANSWER_WITH_EPOCH.unpack_from(view, position)
+                if aborted > 1 or more or tag not in _ONE_TAG_OF_DIVERGING_EPOCH:
                     raise UnusualAnswerError
                 position += _ANSWER_WITH_EPOCH.size
                 answer = _epoch_end((epoch, end_offset)) if code == 0 <= epoch else NoEpochEnd(code)
             else:
                 number, code, aborted, records, more = _ANSWER.unpack_from(view, position)
+                if aborted > 1 or more or records > 1:
+                    raise UnusualAnswerError
                 position += _ANSWER.size
                 answer = NoEpochEnd(code)
-            # Expected are no records, no aborted transactions, and no tag besides the diverging epoch.
-            if aborted > 1 or records > 1 or more:
-                raise UnusualAnswerError
             by_number[number] = answer if number not in by_number else _merge_repeated_answer(by_number[number], code)
         return position
 
