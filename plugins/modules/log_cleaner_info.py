@@ -101,9 +101,6 @@ brokers:
           description: Size of the smallest other copy of the partition, null if there is none.
           type: int
         reason: {type: str, description: Why it is suspicious.}
-        is_proven:
-          description: Whether the copy was read and is damaged. Otherwise it is an inference from sizes.
-          type: bool
     metrics_error: {type: str, description: "Why its metrics could not be read, empty if they were read."}
     settings_error: {type: str, description: "Why its settings could not be read, empty if they were read."}
 summary:

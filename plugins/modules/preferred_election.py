@@ -228,7 +228,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         **partition_results(moves, params["max_rows"], MoveStatus, MOVING),
         "groups": to_json_types(group_by_reason(moves)),
         "targets": electing_preferred.count_targets(moves),
-        "diff": electing_preferred.diff_of(done, params["max_rows"]),
+        "diff": electing_preferred.diff_of_leaders(done, params["max_rows"]),
         **({"msg": failure} if failure else {}),
     }
 

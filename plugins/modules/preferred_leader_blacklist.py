@@ -287,7 +287,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "remembered_in": done.home,
         **partition_results(outcomes, max_rows, OrderStatus, CHANGED, {OrderStatus.IN_ORDER}),
         "groups": to_json_types(group_by_reason(outcomes)),
-        "diff": deprioritizing.diff_of(done, max_rows),
+        "diff": deprioritizing.diff_of_list_and_orders(done, max_rows),
         **({"report_fault": done.report_error} if done.report_error else {}),
         **({"msg": failure} if failure else {}),
     }

@@ -54,8 +54,10 @@ def main() -> int:
         chapter("All of it becomes one page")
         status = status or join(cluster, page)
         chapter("What another client reads in the end")
-        console.print(f"Report: {page}", soft_wrap=True)
-        return status or last_verdict(cluster, offline)
+        status = status or last_verdict(cluster, offline)
+        chapter("The page stays")
+        console.print(f"{page}", soft_wrap=True)
+        return status
 
 
 def chapter(title: str) -> None:

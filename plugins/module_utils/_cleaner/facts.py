@@ -160,8 +160,6 @@ class Suspect:
     smallest_copy_bytes: int | None
     """The size of the partition's smallest other copy; None if there is none."""
     reason: str
-    is_proven: bool = False
-    """Whether the copy was read and is damaged. If not, the suspicion is inferred from sizes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from .._documents.report_file import ReportFile
@@ -19,9 +18,9 @@ from .._model.run import RunMode
 from .._module.connection import connection_settings
 from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
-from .._module.run import call_all, list_rows
+from .._module.run import call_all, diff_of, list_rows
 from .blacklist import Blacklist, Change, check_request
-from .decide import OrderOutcome, OrderStatus
+from .decide import OrderStatus
 from .deprioritize import LeadershipResult, run_leadership
 from .memory_homes import LeadershipOptions, leadership_options
 from .orders import Drift
@@ -95,28 +94,24 @@ def failure_message(result: LeadershipResult) -> str | None:
     return "\n".join(filter(None, [list_rows(head, failed) if failed else "", result.report_error])) or None
 
 
-def diff_of(result: LeadershipResult, max_rows: int) -> dict[str, Any]:
+def diff_of_list_and_orders(result: LeadershipResult, max_rows: int) -> dict[str, str]:
     """Return the diff of the list and of the changed replica orders."""
     changes = [
-        each
+        (each.topic_partition, _ids(each.replicas or ()), _ids(each.replicas_after))
         for each in result.outcomes.values()
         if each.replicas_after is not None and each.replicas != each.replicas_after
     ]
-    shown = [*islice(changes, max_rows)]
-    hidden = len(changes) - len(shown)
+    diff = diff_of("preferred_leader_blacklist and replica orders", changes, max_rows)
     return {
-        "before_header": "preferred_leader_blacklist and replica orders",
-        "after_header": "preferred_leader_blacklist and replica orders",
-        "before": _text(list_result(result.before), shown, "replicas", hidden),
-        "after": _text(list_result(result.after), shown, "replicas_after", hidden),
+        **diff,
+        "before": _text(list_result(result.before)) + diff["before"],
+        "after": _text(list_result(result.after)) + diff["after"],
     }
 
 
-def _text(blacklist: Mapping[str, Any], outcomes: Sequence[OrderOutcome], attribute: str, hidden: int) -> str:
+def _text(blacklist: Mapping[str, Any]) -> str:
     lines = [f"brokers: {_ids(blacklist['brokers'])}"]
     lines += [f"topics {each['pattern']}: {_ids(each['brokers'])}" for each in blacklist["by_topic"]]
-    lines += [f"{each.topic_partition}: {_ids(getattr(each, attribute) or ())}" for each in outcomes]
-    lines += [f"... and {hidden} more"] if hidden else []
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -10,7 +10,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from .._documents.errors import DocumentError
@@ -21,7 +20,7 @@ from .._model.run import utc_now
 from .._module.connection import connection_settings
 from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
-from .._module.run import call_all, list_rows
+from .._module.run import call_all, diff_of, list_rows
 from .blacklist import BlacklistError, check_request
 from .election import MoveOptions, MoveReport, move_leaders
 from .memory_homes import leadership_options
@@ -81,17 +80,10 @@ def warnings(report: MoveReport) -> list[str]:
     return [*report.notes, *([list_rows(f"{len(stuck)} partitions keep their leader", stuck)] if stuck else [])]
 
 
-def diff_of(report: MoveReport, max_rows: int) -> dict[str, str]:
-    """Return the diff of the leaders."""
-    changed = [each for each in report.moves.values() if _leader_after(each) != each.leader_before]
-    hidden = f"... and {len(changed) - max_rows} more\n" if len(changed) > max_rows else ""
-    shown = [*islice(changed, max_rows)]
-    return {
-        "before_header": "leaders",
-        "after_header": "leaders",
-        "before": "".join(f"{each.topic_partition}: {each.leader_before}\n" for each in shown) + hidden,
-        "after": "".join(f"{each.topic_partition}: {_leader_after(each)}\n" for each in shown) + hidden,
-    }
+def diff_of_leaders(report: MoveReport, max_rows: int) -> dict[str, str]:
+    """Return the diff of the leaders that differ."""
+    leaders = [(each.topic_partition, each.leader_before, _leader_after(each)) for each in report.moves.values()]
+    return diff_of("leaders", [each for each in leaders if each[1] != each[2]], max_rows)
 
 
 def _leader_after(move: Move) -> int | None:

@@ -113,6 +113,18 @@ def partition_results(
     }
 
 
+def diff_of(header: str, changes: Sequence[tuple[object, object, object]], max_rows: int) -> dict[str, str]:
+    """Return a module's result ``diff`` with at most ``max_rows`` changes: subject, state before, state after."""
+    shown = changes[:max_rows]
+    rest = f"... and {len(changes) - max_rows} more\n" if len(changes) > max_rows else ""
+    return {
+        "before_header": header,
+        "after_header": header,
+        "before": "".join(f"{subject}: {before}\n" for subject, before, _after in shown) + rest,
+        "after": "".join(f"{subject}: {after}\n" for subject, _before, after in shown) + rest,
+    }
+
+
 def list_rows(head: str, rows: Sequence[Outcome]) -> str:
     """Return a message with the first rows and their reasons below the head."""
     return list_lines(head, [describe_row(row) for row in rows])

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from .._changes.record import OrderLeftover, Undoing
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import garbage_collection_paused
-from .._module.run import describe_row, list_lines, partition_results, to_json_types
+from .._module.run import describe_row, diff_of, list_lines, partition_results, to_json_types
 from .aftermath import limit_findings
 from .election import ElectionReport
 from .groups import group_outcomes, total_loss
@@ -64,7 +63,7 @@ def results_of(elected: Elected, max_rows: int, salvage: Mapping[str, Any], *, c
         "leftovers": to_json_types(elected.report.leftovers),
         "aftermath": to_json_types(limit_findings(elected.aftermath, max_rows)),
         "salvage": salvage,
-        "diff": diff_of(elected.report, max_rows),
+        "diff": diff_of_elections(elected.report, max_rows),
         **({"report_fault": elected.report_error} if elected.report_error else {}),
         **({"msg": failure} if failure else {}),
     }
@@ -99,17 +98,9 @@ def warnings(leftovers: Collection[OrderLeftover]) -> list[str]:
     ]
 
 
-def diff_of(report: ElectionReport, max_rows: int) -> dict[str, str]:
-    """Leader and replica order, before and after, of the partitions where they differ."""
-    changes = [*_restored(report.leftovers), *_elected(report.outcomes)]
-    rest = f"... and {len(changes) - max_rows} more\n" if len(changes) > max_rows else ""
-    shown = [*islice(changes, max_rows)]
-    return {
-        "before_header": "leader and replicas",
-        "after_header": "leader and replicas",
-        "before": "".join(f"{partition}: {before}\n" for partition, before, _after in shown) + rest,
-        "after": "".join(f"{partition}: {after}\n" for partition, _before, after in shown) + rest,
-    }
+def diff_of_elections(report: ElectionReport, max_rows: int) -> dict[str, str]:
+    """Return the diff of the partitions whose leader or replica order differs."""
+    return diff_of("leader and replicas", [*_restored(report.leftovers), *_elected(report.outcomes)], max_rows)
 
 
 _Change = tuple[TopicPartition, str, str]

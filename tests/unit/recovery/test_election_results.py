@@ -11,7 +11,7 @@ from dataclasses import replace
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Leftover, OrderChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import (
-    diff_of,
+    diff_of_elections,
     failure_message,
     warnings,
 )
@@ -61,22 +61,22 @@ def test_a_conflict_is_a_warning() -> None:
 
 
 def test_the_diff_is_the_same_in_check_mode_and_after() -> None:
-    would, did = (diff_of(ElectionReport((each,), ()), 10) for each in (PLANNED, RECOVERED))
+    would, did = (diff_of_elections(ElectionReport((each,), ()), 10) for each in (PLANNED, RECOVERED))
     assert would == did
     assert did["before"] == "t-0: no leader, replicas 1,2,3\n"
     assert did["after"] == "t-0: leader 3, replicas 1,2,3\n"
 
 
 def test_the_diff_omits_unchanged_partitions() -> None:
-    assert diff_of(ElectionReport((GONE,), ()), 10)["before"] == ""
+    assert diff_of_elections(ElectionReport((GONE,), ()), 10)["before"] == ""
 
 
 def test_the_diff_is_capped() -> None:
     outcomes = tuple(replace(RECOVERED, partition=number) for number in range(5))
-    assert diff_of(ElectionReport(outcomes, ()), 2)["after"].endswith("... and 3 more\n")
+    assert diff_of_elections(ElectionReport(outcomes, ()), 2)["after"].endswith("... and 3 more\n")
 
 
 def test_the_diff_shows_a_restored_order() -> None:
     report = ElectionReport((), (Leftover(LEFT, Undoing.WOULD_RESTORE, ""),))
-    assert diff_of(report, 10)["before"] == "t-2: replicas 2,1\n"
-    assert diff_of(report, 10)["after"] == "t-2: replicas 1,2\n"
+    assert diff_of_elections(report, 10)["before"] == "t-2: replicas 2,1\n"
+    assert diff_of_elections(report, 10)["after"] == "t-2: replicas 1,2\n"
