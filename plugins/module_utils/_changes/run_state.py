@@ -121,7 +121,7 @@ class RunState:
     def pass_over(self, holder: Holder, offset: int, number: int) -> None:
         """Pass over records that the holder itself has just written, if no other record is before them.
 
-        Its journal has their changes already. To read 1,000 of them again takes 20 ms.
+        Its journal has their changes already. To read 1,000 of them again takes 9 ms.
         """
         if offset == self.next_offset and self.is_held_by(holder):
             self.next_offset += number

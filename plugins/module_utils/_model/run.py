@@ -87,7 +87,7 @@ def garbage_collection_paused() -> Iterator[None]:
     """Pause Python's search for reference cycles during a ``with`` block, in all threads.
 
     For work that creates hundreds of thousands of objects and keeps them: the collector would scan them again and
-    again, and find no cycle. That took 45 % of the CPU time of asking a broker (docs/benchmarks.md). Objects outside
+    again, and find no cycle. That took 45 % of the CPU time of asking a broker (docs/performance.md). Objects outside
     cycles are freed as always.
 
     Later searches skip the new objects as well (gc.freeze). The first search would scan all of them, which took 15 % of

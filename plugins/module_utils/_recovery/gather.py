@@ -126,7 +126,7 @@ class InProcess:
 
 
 MOST_IN_PROCESS = 1_000_000
-"""Replicas. docs/benchmarks.md has the measurement."""
+"""Replicas. docs/performance.md has the measurement."""
 
 
 class Engines:
