@@ -179,4 +179,6 @@ def test_the_lock_is_free_while_copies_are_read_in_search_of_marks(
         assert lab.cluster.proxy.write_requests() == []
         let_go.set()
         reported = results(process)
-    assert [each["status"] for each in reported["outcomes"]] == ["repaired"], reported
+    # A replica of the test before may be marked, too.
+    assert "msg" not in reported, reported
+    assert ("searched", "repaired") in {(each["topic"], each["status"]) for each in reported["outcomes"]}, reported
