@@ -5,8 +5,8 @@
 """Encode and decode requests about thousands of partitions without an object for each partition. No I/O.
 
 kafka-python creates an object for each partition of a request and of an answer. In a gather from a million replicas,
-with five to seven requests each, that took more than half of the CPU time (docs/performance.md). The readers here follow
-kafka-python's own schemas, in one version each. kafka-python decodes every answer that they do not expect.
+with five to seven requests each, that took more than half of the CPU time (docs/performance.md). The readers here
+follow kafka-python's own schemas, in one version each. kafka-python decodes every answer that they do not expect.
 """
 
 from __future__ import annotations

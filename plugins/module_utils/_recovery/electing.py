@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from .._changes.home import JournalHome
@@ -106,7 +107,7 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event,
 def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_quorum: Callable[[], None]) -> Elected:
     """Carry a plan out, or bare designations. ``require_quorum`` raises unless the controller quorum bears writes.
 
-    Raises KafkaOpsError, before the first write.
+    Raises KafkaOpsError with all refusals, before the first write.
     """
     terms.progress.step("looking at the brokers")
     cluster = kafka.describe_cluster()
@@ -117,11 +118,15 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
         plan = plan_drops(kafka, plan, may_drop=terms.may_drop)
     mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
     brokers = kafka.probe_brokers(cluster, mentioned)
-    # Orders that an earlier run left are restored even where nothing is planned: that is a write as well.
-    if plan.elections or JournalHome(kafka, cluster, terms.options.journal, brokers).read().changes:
-        require_quorum()
+    checks: list[Callable[[], None]] = []
     if not terms.acknowledges_unclean_leader_election:
-        refuse_unclean_by_controller(kafka, [each.topic_partition for each in plan.elections], brokers)
+        planned = [each.topic_partition for each in plan.elections]
+        checks.append(partial(refuse_unclean_by_controller, kafka, planned, brokers))
+    # Orders that an earlier run left are restored even where nothing is planned: that is a write as well.
+    # The quorum comes last, because this waits until it was observed.
+    if plan.elections or JournalHome(kafka, cluster, terms.options.journal, brokers).read().changes:
+        checks.append(require_quorum)
+    call_all(*checks)
     report = run_elections(kafka, plan, terms.options, terms.progress, terms.stop, brokers)
     report = replace(report, notes=(*report.notes, *kafka.stale_views()))
     aftermath = find_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()

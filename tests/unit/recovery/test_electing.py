@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError, NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import NoQuorumError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import (
     Terms,
@@ -81,6 +81,13 @@ def test_no_election_while_the_controller_may_elect_unclean_because_of_the_topic
         carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_a_quorum)
     assert wreck.cluster.writes == []
     assert carry_out(wreck.cluster, wreck.plan(), terms(wreck, acknowledged=True), there_is_a_quorum).report.is_changed
+
+
+def test_both_refusals_come_at_once(wreck: Wreck) -> None:
+    wreck.cluster.topic_values["orders"] = "true"
+    with pytest.raises(KafkaOpsError, match=r"(?s)is true for orders.*no majority"):
+        carry_out(wreck.cluster, wreck.plan(), terms(wreck), there_is_no_quorum)
+    assert wreck.cluster.writes == []
 
 
 def test_no_election_while_the_controller_may_elect_unclean_because_of_one_broker(wreck: Wreck) -> None:
