@@ -24,7 +24,7 @@ from .._kafka.configs import ConfigEntry
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._model.partition import Broker, TopicPartition
-from .._model.run import KafkaOpsError, Progress, looks
+from .._model.run import FRESH_S, KafkaOpsError, Progress, looks
 from .blacklist import Blacklist, require_registered
 from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
@@ -32,9 +32,6 @@ from .memory import Changes, Memory, MemoryStore, list_changes
 from .memory_homes import Homes, LeadershipOptions
 from .order_run import OrderRun
 from .view import CONFIG_NAME, ListRequest, View, inspect, read_config
-
-_FRESH_S = 3.0
-"""How long the decisions before the lock are valid."""
 
 
 class ConfigNotWrittenError(KafkaOpsError):
@@ -77,7 +74,7 @@ def run_leadership(
 
     In check mode, or if there is nothing to do, the run takes no lock and sends no write request. Otherwise it takes
     the lock and undoes the changes of earlier runs. If there were such changes, if another run has changed the memory,
-    or if this took longer than ``_FRESH_S``, everything is read again. Each batch of partitions is always read again
+    or if this took longer than ``FRESH_S``, everything is read again. Each batch of partitions is always read again
     before its orders are set. After a crash, the next run continues from the memory.
 
     Raises BlacklistError, JournalError, ConfigNotWrittenError, NoBrokerAnswersError, RequestRefusedError or
@@ -102,8 +99,8 @@ def run_leadership(
     with run.journal_home.open(progress) as journal:
         undone = run.rollback(view, journal).undo()
         with homes.open(journal) as held:
-            is_fresh = kafka.clock.monotonic() - looked_at <= _FRESH_S
-            if pending or undone or held.memory != view.memory or not is_fresh:
+            is_old = kafka.clock.monotonic() - looked_at > FRESH_S
+            if is_old or pending or undone or held.memory != view.memory:
                 view = run.inspect(held.memory, journal.pending)
             unwritten: Changes = {}
             if view.has_work:

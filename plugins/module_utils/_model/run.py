@@ -53,6 +53,10 @@ class Clock(Protocol):
     def sleep(self, seconds: float, /) -> None: ...
 
 
+FRESH_S = 3.0
+"""How long after a look a run may write without another one."""
+
+
 def looks(clock: Clock, seconds: float) -> Iterator[None]:
     """Yield for each look at a change that is waited for: at once, then after pauses, and last when the time is over.
 

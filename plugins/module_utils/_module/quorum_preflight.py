@@ -19,7 +19,7 @@ from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.background import in_background
 from .._model.quorum import SeenLeader
-from .._model.run import Clock, KafkaOpsError
+from .._model.run import FRESH_S, Clock, KafkaOpsError
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import Verdict, may_elect
 from .connection import CONTROLLERS, Arguments, controller_addresses, controller_settings
@@ -62,10 +62,6 @@ def judge_elections(settings: ConnectionSettings, params: Mapping[str, Any], win
         return may_elect(observe_quorum(wire, controller_addresses(params), window_ms=window_ms, earlier=earlier))
 
 
-_FRESH_S = 3.0
-"""How long a verdict is valid. For a later write the quorum is observed again."""
-
-
 class QuorumCheck:
     """Observes the quorum in the background, in parallel with other reads.
 
@@ -101,7 +97,7 @@ class QuorumCheck:
         if self._begun is None:
             return
         verdict, ended = self._begun.result()
-        if verdict.allowed and self._clock.monotonic() - ended > _FRESH_S:
+        if verdict.allowed and self._clock.monotonic() - ended > FRESH_S:
             verdict = self._judge(0)
         if not verdict.allowed:
             reasons = "; ".join(verdict.reasons)
