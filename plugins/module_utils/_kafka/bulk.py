@@ -14,7 +14,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 _LENGTH = struct.Struct(">i")
@@ -23,12 +22,6 @@ _MAX_SHIFT = 28
 """A size has at most 32 bits, seven in each byte."""
 
 Value = TypeVar("Value")
-_Row = TypeVar("_Row", bound=tuple[Any, ...])
-
-
-def tuple_maker(kind: type[_Row]) -> Callable[[tuple[Any, ...]], _Row]:
-    """Return a function that makes a NamedTuple of a tuple, in a third of the time of its own constructor."""
-    return partial(tuple.__new__, kind)
 
 
 class UnusualAnswerError(Exception):

@@ -12,8 +12,8 @@ from contextlib import suppress
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
-from .._model.partition import TopicPartition
-from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_topics, tuple_maker
+from .._model.partition import TopicPartition, tuple_maker
+from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_topics
 from .messages import by_topic
 from .wire import Connection
 

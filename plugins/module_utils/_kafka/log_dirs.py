@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, tuple_maker
 from . import error_codes
 from .bulk import (
     BulkAnswer,
@@ -24,7 +24,6 @@ from .bulk import (
     read_size,
     read_text,
     skip_empty_tags,
-    tuple_maker,
 )
 from .messages import by_topic
 from .wire import Connection

@@ -9,9 +9,11 @@ Standard library only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from functools import partial
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from .fields import BrokerId, LeaderEpoch, Meta, Offset, Port
 
@@ -19,6 +21,13 @@ NO_LEADER = -1
 """Kafka's leader id of a partition without a leader."""
 OFFSETS_TOPIC = "__consumer_offsets"
 METADATA_TOPIC = "__cluster_metadata"
+
+_Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
+
+
+def tuple_maker(kind: type[_Tuple]) -> Callable[[tuple[Any, ...]], _Tuple]:
+    """Return a function that makes a NamedTuple of a tuple, in a third of the time of its own constructor."""
+    return partial(tuple.__new__, kind)
 
 
 class TopicPartition(NamedTuple):
@@ -34,6 +43,9 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+_topic_partition = tuple_maker(TopicPartition)
+
+
 class OfPartition:
     """The base of classes that say something about one partition. They have these two fields."""
 
@@ -43,7 +55,7 @@ class OfPartition:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
+        return _topic_partition((self.topic, self.partition))
 
 
 class PartitionState(NamedTuple):
@@ -71,7 +83,7 @@ class PartitionState(NamedTuple):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
+        return _topic_partition(self[:2])
 
     @property
     def is_offline(self) -> bool:
