@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from .._kafka.cluster import Cluster
 from .._kafka.configs import ConfigEntry
@@ -59,6 +59,8 @@ class View:
     decisions: Mapping[TopicPartition, Decision]
     """The decisions about all partitions with a replica on a listed broker or with a remembered order."""
     warnings: tuple[str, ...]
+    states: Mapping[TopicPartition, PartitionState] = field(default_factory=dict)
+    """The states that were decided about."""
 
     @property
     def writes_config(self) -> bool:
@@ -123,18 +125,22 @@ def inspect(
         and (each.topic_partition in memory.orders or not view.listed_for(each.topic).isdisjoint(each.replicas))
     }
     decisions = {**_decide_all(view, states), **_decide_missing(kafka, view, states)}
-    return View(memory, config, before, after, _without_blocked(kafka, decisions, unfinished), tuple(warnings))
+    return replace(view, decisions=_without_blocked(kafka, decisions, unfinished), states=states)
 
 
 def decide_again(
     kafka: Kafka, view: View, states: Mapping[TopicPartition, PartitionState], partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, Decision]:
-    """Decide again about partitions from their present state, right before a write.
+    """Decide again about partitions with work from their present state, right before a write.
+
+    A decision stays if the state is the same: to decide takes longer than to compare.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    still_there = {each: states[each] for each in partitions if each in states}
-    return _without_blocked(kafka, _decide_all(view, still_there), frozenset())
+    still_there = [each for each in partitions if each in states]
+    changed = {each: states[each] for each in still_there if states[each] != view.states.get(each)}
+    same = {each: view.decisions[each] for each in still_there if each not in changed}
+    return _without_blocked(kafka, {**same, **_decide_all(view, changed)}, frozenset())
 
 
 def _list_before(config: Config, memory: Memory) -> Blacklist:
