@@ -19,6 +19,7 @@ from types import FrameType
 from rich.console import Console
 
 import bench
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import set_collector_thresholds
 from bench.kit.report import print_table, write_json
 from bench.kit.row import Options, Row
 
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     progress = Console(stderr=True)
     options = Options(chosen.partitions, chosen.repeats)
     load_before = os.getloadavg()[0]
+    set_collector_thresholds()  # as in a module
     results: dict[str, list[Row]] = {}
     failed = []
     # Import all modules first: after a benchmark, the process may be unable to import.

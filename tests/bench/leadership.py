@@ -4,13 +4,15 @@
 
 """Draining a broker of 10,000 partitions and putting all of them back, against the requests alone.
 
-The requests alone look at nothing, remember nothing and verify nothing. The same requests are then sent once more, and
-each batch is seen in the metadata before the next one: that is the least that a verified change takes. Every order and
-leader is compared afterwards.
+The requests alone look at nothing, remember nothing and verify nothing. The same requests are then sent once more. Each
+batch is seen in the metadata before the next one, and where orders change, the config is written too, and the original
+orders are durable in a topic before they change, or deleted from it afterwards. That is the least that a change takes
+which is verified and can be undone. Every order and leader is compared afterwards.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,6 +29,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import MoveReport
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MoveStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import CONFIG_NAME
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.timing import timed
@@ -40,6 +43,8 @@ _PARTITIONS = 1000
 _BROKER, _OTHERS = 1, (2, 3)
 _GOAL = 3.0
 _MOST_REPEATS = 3
+_REMEMBERED = TopicPartition("remembered", 0)
+_RECORDS_PER_REQUEST = 5000
 _STEPS = ("broker last in every order", "leaders moved away", "every order put back", "leaders moved back")
 
 
@@ -64,18 +69,19 @@ def run(options: Options) -> Iterator[Row]:
         # The first transaction of a cluster makes Kafka's own topic for them.
         operator.list(_BROKER, topics=["none"])
         operator.restore()
+        cluster.client.create_topic(_REMEMBERED.topic, {0: (*_OTHERS, _BROKER)})
         requests, collection = _Requests(operator, originals, drained), _Collection(operator)
         states = (originals, drained)
-        ways = (requests.steps(), replace(requests, is_verified=True).steps(), collection.steps())
+        ways = (requests.steps(), replace(requests, is_safe=True).steps(), collection.steps())
         cycles = [
             [_cycle(cluster, states, *steps) for steps in ways]
             for _repeat in range(min(_MOST_REPEATS, options.repeats))
         ]
     for number, step in enumerate(_STEPS):
-        alone, seen, ours = ([cycle[way][number] for cycle in cycles] for way in range(len(ways)))
+        alone, safe, ours = ([cycle[way][number] for cycle in cycles] for way in range(len(ways)))
         measured = Timing(f"collection: {step}", ours)
         yield Row(Timing(f"requests alone, {_TOPICS * _PARTITIONS} partitions: {step}", alone), measured, _GOAL)
-        yield Row(Timing(f"requests, each batch seen: {step}", seen), measured)
+        yield Row(Timing(f"requests, seen and remembered: {step}", safe), measured)
 
 
 def _cycle(cluster: Cluster, states: tuple[Orders, Orders], *steps: Callable[[], None]) -> list[Run]:
@@ -125,17 +131,44 @@ class _Requests:
     operator: Operator
     originals: Orders
     drained: Orders
-    is_verified: bool = False
-    """Wait until each batch is seen before the next one is requested."""
+    is_safe: bool = False
+    """Wait until each batch is seen before the next one is requested, and write the config and the original orders."""
 
     def steps(self) -> Sequence[Callable[[], None]]:
         """Return the four steps in their order."""
         return (
-            partial(self._reorder, self.drained),
+            self._drain,
             partial(self._elect, self.drained),
-            partial(self._reorder, self.originals),
+            self._restore,
             partial(self._elect, self.originals),
         )
+
+    def _drain(self) -> None:
+        with Wire(self.operator.settings) as wire:
+            if self.is_safe:
+                self._write_config(wire, str(_BROKER))
+                self._remember(wire, {each: json.dumps(order).encode() for each, order in self.originals.items()})
+            self._reorder(wire, self.drained)
+
+    def _restore(self) -> None:
+        with Wire(self.operator.settings) as wire:
+            if self.is_safe:
+                self._write_config(wire, None)
+            self._reorder(wire, self.originals)
+            if self.is_safe:
+                self._remember(wire, dict.fromkeys(self.originals))
+
+    def _write_config(self, wire: Wire, value: str | None) -> None:
+        Kafka(wire).write_cluster_default(self._broker, CONFIG_NAME, value)
+
+    def _remember(self, wire: Wire, values: Mapping[TopicPartition, bytes | None]) -> None:
+        kafka = Kafka(wire)
+        state = kafka.read_partition_state(_REMEMBERED)
+        leader = kafka.describe_cluster().unfenced[state.leader_id] if state else self._broker
+        for several in in_batches(
+            [(str(each).encode(), value) for each, value in values.items()], _RECORDS_PER_REQUEST
+        ):
+            kafka.append_records(leader, _REMEMBERED, several)
 
     def _elect(self, orders: Orders) -> None:
         with Wire(self.operator.settings) as wire:
@@ -143,19 +176,19 @@ class _Requests:
                 elect(wire, self._broker, PREFERRED, batch)
                 self._wait(wire, batch, lambda state: state.leader_id == orders[state.topic_partition][0])
 
-    def _reorder(self, orders: Orders) -> None:
-        with Wire(self.operator.settings) as wire:
-            for batch in in_batches([*orders]):
-                reorder(wire, self._broker, {each: orders[each] for each in batch})
-                self._wait(wire, batch, lambda state: state.replicas == orders[state.topic_partition])
+    def _reorder(self, wire: Wire, orders: Orders) -> None:
+        for batch in in_batches([*orders]):
+            reorder(wire, self._broker, {each: orders[each] for each in batch})
+            self._wait(wire, batch, lambda state: state.replicas == orders[state.topic_partition])
 
     def _wait(self, wire: Wire, batch: Sequence[TopicPartition], is_seen: Callable[[PartitionState], bool]) -> None:
-        if self.is_verified:
+        if self.is_safe:
             kafka = Kafka(wire)
             wait_until(
                 lambda: all(map(is_seen, kafka.read_partition_states(batch).states.values())),
                 30,
                 what="a batch is seen",
+                interval=0.01,
             )
 
     @property

@@ -86,6 +86,15 @@ class NullProgress:
         """Do nothing."""
 
 
+def set_collector_thresholds() -> None:
+    """Make Python search for reference cycles less often than by default. For a process that runs one module.
+
+    A plan of 3,000 elections has half a million objects that stay in use. With Python's defaults of 700, 10 and 10, the
+    searches among them take a third of the CPU time of writing and reading the plan, and find none.
+    """
+    gc.set_threshold(100_000, 50, 100)
+
+
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
     """Pause Python's search for reference cycles during a ``with`` block, in all threads.

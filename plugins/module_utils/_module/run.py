@@ -10,7 +10,6 @@ Only this file turns KafkaOpsError into ``fail_json``, and signals into an event
 from __future__ import annotations
 
 import dataclasses
-import gc
 import signal
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -21,15 +20,9 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from ansible.module_utils.basic import AnsibleModule
 
 from .._model.partition import TopicPartition
-from .._model.run import KafkaOpsError, count_by_status
+from .._model.run import KafkaOpsError, count_by_status, set_collector_thresholds
 from .libraries import KAFKA, missing_libraries_message
 
-_COLLECTOR = (100_000, 50, 100)
-"""Thresholds of Python's garbage collector.
-
-A plan of 3,000 elections has half a million objects that stay in use. With Python's defaults of 700, 10 and 10, the
-search for reference cycles among them takes a third of the CPU time of writing and reading the plan, and finds none.
-"""
 _MAX_LINES = 10
 """Lines in a message. Results and report have all of them."""
 
@@ -55,7 +48,7 @@ def run(
 
     ``needs`` are the libraries that must be installed before ``work`` is called.
     """
-    gc.set_threshold(*_COLLECTOR)
+    set_collector_thresholds()
     missing = missing_libraries_message(needs)
     try:
         results = {"msg": missing} if missing else work(module)
