@@ -16,13 +16,12 @@ E:
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import EpochEnd, tuple_maker
 from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_topics
-from .wire import Connection
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.consumer import FetchRequest, FetchResponse
@@ -60,6 +59,9 @@ class NoEpochEnd(NamedTuple):
     """How often the partition is in the answer. More than 1 is an error of the broker."""
 
 
+_no_epoch_end = cache(NoEpochEnd)
+"""One object for each error code: a gather has a million answers that an epoch is too new."""
+
 Questions: TypeAlias = "dict[str, dict[int, int]]"
 """Epochs (>= 0) by topic and partition number."""
 EpochAnswer: TypeAlias = "EpochEnd | NoEpochEnd"
@@ -67,22 +69,8 @@ Answers: TypeAlias = "dict[str, dict[int, EpochAnswer]]"
 """By topic and partition number. A gather has millions of these answers, so most are a plain EpochEnd."""
 
 
-def epoch_ends(
-    connection: Connection, questions: Sequence[Questions], *, limit_ms: int, total_limit_ms: int
-) -> list[Answers]:
-    """Return the answers to each of the questions.
-
-    Each element of ``questions`` asks about one epoch of each partition, and becomes one request, because a broker
-    answers a partition once for each request. All requests are sent before the first answer arrives: to a distant
-    broker, together they take little longer than one. Each may take ``limit_ms``, and all of them ``total_limit_ms``.
-
-    Raises BrokerCallError.
-    """
-    requests = [_make_request(each) for each in questions]
-    return [answer.value for answer in connection.call_pipelined(requests, limit_ms, total_limit_ms)]
-
-
-def _make_request(questions: Questions) -> BulkRequest[Answers]:
+def epochs_request(questions: Questions) -> BulkRequest[Answers]:
+    """Ask about one epoch of each partition. A broker answers a partition once for each request."""
     head = _HEAD.pack(_CONSUMER, 0, 0, 1, 0, 0, _NO_SESSION_EPOCH)
     topics = encode_topics(
         {
@@ -107,13 +95,13 @@ def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
                 if aborted > 1 or more or tag not in _ONE_TAG_OF_DIVERGING_EPOCH:
                     raise UnusualAnswerError
                 position += _ANSWER_WITH_EPOCH.size
-                answer = _epoch_end((epoch, end_offset)) if code == 0 <= epoch else NoEpochEnd(code)
+                answer = _epoch_end((epoch, end_offset)) if code == 0 <= epoch else _no_epoch_end(code)
             else:
                 number, code, aborted, records, more = _ANSWER.unpack_from(view, position)
                 if aborted > 1 or more or records > 1:
                     raise UnusualAnswerError
                 position += _ANSWER.size
-                answer = NoEpochEnd(code)
+                answer = _no_epoch_end(code)
             by_number[number] = answer if number not in by_number else _merge_repeated_answer(by_number[number], code)
         return position
 

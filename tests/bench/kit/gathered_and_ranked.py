@@ -14,6 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import temporary_settings_reference
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import set_collector_thresholds
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engines, InProcess, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
@@ -27,6 +28,7 @@ _REQUEST_TIMEOUT_MS = 300_000
 
 def main(bootstrap: str, where: str) -> None:
     """Print each step when it is done. ``where`` is IN_PROCESS or ON_SPARK, which starts during the survey."""
+    set_collector_thresholds()
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": _REQUEST_TIMEOUT_MS})
     with temporary_settings_reference(settings) as reference, Engines(SparkOptions()) as engines:
         on_spark = where == ON_SPARK
