@@ -39,7 +39,7 @@ def kafka_python_config(settings: ConnectionSettings) -> dict[str, Any]:
         "request_timeout_ms": settings.request_timeout_ms,
         "socket_connection_setup_timeout_ms": settings.request_timeout_ms,
         "receive_message_max_bytes": MAX_FRAME_BYTES,
-        "max_in_flight_requests_per_connection": 64,
+        "max_in_flight_requests_per_connection": 256,
     }
     if settings.uses_tls:
         config["ssl_context"] = tls_context(settings)

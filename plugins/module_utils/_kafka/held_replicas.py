@@ -59,15 +59,17 @@ _topic_partition, _offset_answer = tuple_maker(TopicPartition), tuple_maker(Offs
 Answers: TypeAlias = "dict[TopicPartition, list[OffsetAnswer]]"
 
 
-def held_offsets(
-    connection: Connection, partitions: Sequence[TopicPartition], which: HeldOffset, *, timeout_ms: int | None = None
-) -> Answers:
-    """Return this offset of each replica that this broker holds. LAST_TIERED is negative if the broker does not know.
+def held_offsets(connection: Connection, partitions: Sequence[TopicPartition], which: HeldOffset) -> Answers:
+    """Send ``offsets_request`` and return the answers. Raises BrokerCallError."""
+    answers: Answers = connection.call(offsets_request(partitions, which)).value
+    return answers
+
+
+def offsets_request(partitions: Sequence[TopicPartition], which: HeldOffset) -> BulkRequest[Answers]:
+    """Ask for this offset of each replica that this broker holds. LAST_TIERED is negative if the broker does not know.
 
     The epoch beside LOG_END is the partition's current leader epoch, not the last written one. The lists show if a
     broker answers a partition more than once, which is an error.
-
-    Raises BrokerCallError.
     """
     head, timestamp = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED), which.value
     topics = encode_topics(
@@ -76,14 +78,10 @@ def held_offsets(
             for topic, numbers in by_topic(partitions).items()
         }
     )
-    request: BulkRequest[Answers] = BulkRequest(
-        ListOffsetsRequest,
-        ListOffsetsResponse,
-        {which.version: RequestVersion(b"".join([head, topics, b"\0"]), _read_answer)},
-        _convert_answer,
+    body = b"".join([head, topics, b"\0"])
+    return BulkRequest(
+        ListOffsetsRequest, ListOffsetsResponse, {which.version: RequestVersion(body, _read_answer)}, _convert_answer
     )
-    answers: Answers = connection.call(request, timeout_ms=timeout_ms).value
-    return answers
 
 
 def _read_answer(view: memoryview) -> BulkAnswer[Answers]:

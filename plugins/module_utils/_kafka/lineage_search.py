@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from .._model.partition import EpochEnd
 
+_LONG_LINEAGE = 5
+"""Useful answers in one round. Most logs have fewer epochs, and half as many questions again waste fewer answers."""
+
 
 class LineageSearch:
     """The search in one log. Ask ``next_questions`` and pass each answer to ``take_answer``, until there are none.
@@ -24,8 +27,9 @@ class LineageSearch:
     records have a format without epochs), the offsets before it are returned as one older epoch.
 
     Each answer decides the next question, which is usually about the epoch just below. So the epochs below are asked
-    about at the same time: two at first, and then half as many again as were useful the last time. The search skips
-    answers that it does not need, so its result is the same as if the questions were asked one by one.
+    about at the same time: two at first, then half as many again as were useful the last time, and in a long lineage
+    twice as many. The search skips answers that it does not need, so its result is the same as if the questions were
+    asked one by one.
     """
 
     def __init__(
@@ -72,7 +76,8 @@ class LineageSearch:
         """Return the epochs to ask about next, newest first. Empty when the search is over."""
         if self.question is None:
             return range(0)
-        width = min(max_questions, max(2, (3 * self._useful_answers + 1) // 2))
+        useful = self._useful_answers
+        width = min(max_questions, max(2, (3 * useful + 1) // 2 if useful < _LONG_LINEAGE else 2 * useful))
         self._useful_answers = 0
         return range(self.question, max(-1, self.question - width), -1)
 

@@ -67,22 +67,21 @@ class LogDirs:
     refusal: str
 
 
-def describe_log_dirs(
-    connection: Connection, partitions: Sequence[TopicPartition] | None, *, timeout_ms: int | None = None
-) -> LogDirs:
-    """Describe the given replicas of one broker, or, with None, all of them, also of topics that are hidden from us.
+def describe_log_dirs(connection: Connection, partitions: Sequence[TopicPartition] | None) -> LogDirs:
+    """Send ``log_dirs_request`` and return the answer. Raises BrokerCallError."""
+    found: LogDirs = connection.call(log_dirs_request(partitions)).value
+    return found
 
-    Raises BrokerCallError.
-    """
+
+def log_dirs_request(partitions: Sequence[TopicPartition] | None) -> BulkRequest[LogDirs]:
+    """Ask for the given replicas of one broker, or, with None, for all of them, also of topics hidden from us."""
     body = _ALL_TOPICS_NO_TAGS
     if partitions is not None:
         topics = {topic: [*map(_QUESTION.pack, numbers)] for topic, numbers in by_topic(partitions).items()}
         body = encode_topics(topics) + b"\0"
-    request: BulkRequest[LogDirs] = BulkRequest(
+    return BulkRequest(
         DescribeLogDirsRequest, DescribeLogDirsResponse, {_VERSION: RequestVersion(body, _read_answer)}, _convert_answer
     )
-    found: LogDirs = connection.call(request, timeout_ms=timeout_ms).value
-    return found
 
 
 def _read_answer(view: memoryview) -> BulkAnswer[LogDirs]:

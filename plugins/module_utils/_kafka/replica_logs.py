@@ -15,17 +15,18 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .._model.partition import Broker, BrokerState, Cause, EpochEnd, ReplicaLog, TopicPartition
 from .._model.run import Clock
 from .cluster import check_identity
-from .epochs import Answers, Questions, epoch_ends
+from .epochs import Questions, epochs_request
 from .errors import BrokerCallError
-from .held_replicas import HeldOffset, OffsetAnswer, held_offsets
-from .log_dirs import LogDirs, describe_log_dirs
+from .held_replicas import HeldOffset, OffsetAnswer, offsets_request
+from .lockstep import Conversation, Requests, in_lockstep
+from .log_dirs import LogDirs, log_dirs_request
 from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_broker_epoch, replica_log_ends
 from .replica_answers import ReplicaAnswers
@@ -43,8 +44,12 @@ _STATE_CAUSES = {
 # A broker that has just started may not know its replicas yet, so these causes are asked about again a few times.
 _TRANSIENT = frozenset({Cause.MISSING, Cause.ERROR, Cause.BAD_ANSWER})
 _MAX_LOOKS = 3
-_QUESTIONS_AT_ONCE = 16_000
-"""Epochs to ask about before the first answer arrives: one megabyte in each direction."""
+_DISTANT_S = 0.025
+"""A broker that takes longer for each step is distant."""
+_BATCHES_AT_ONCE = 4
+"""Batches to ask a distant broker about together. A near one is asked batch by batch: if it hangs, fewer are lost."""
+_QUESTIONS_AT_ONCE = 32_000
+"""Epochs of a batch to ask about before the first answer arrives: two megabytes in each direction."""
 
 
 def silent_rows(broker: Broker, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
@@ -147,6 +152,8 @@ class _Probe:
     broker_epoch: int | None = None
     complete: list[ReplicaLog] = field(default_factory=list)
     """The rows of the batches that the broker has answered completely."""
+    shortest_step_s: float = inf
+    """The shortest time from the requests of a step to their answers."""
 
     def complete_rows(self, partitions: Sequence[TopicPartition], error: BrokerCallError) -> list[ReplicaLog] | None:
         """Return the complete rows, and failed rows for the rest. None if no row is complete.
@@ -161,8 +168,12 @@ class _Probe:
 
     def rows(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
         check_identity(self.connection, self.broker_id, timeout_ms=self._limit_ms())
-        for batch in in_batches(partitions):
-            self.complete += self._batch(batch)
+        batches = [*in_batches(partitions)]
+        while batches:
+            at_once = _BATCHES_AT_ONCE if _DISTANT_S < self.shortest_step_s < inf else 1
+            for rows in in_lockstep(self._call, map(self._batch, batches[:at_once])):
+                self.complete += rows
+            batches = batches[at_once:]
         if self.native is not None:
             # A proxy may keep our connection open while the broker behind it restarts. The broker epoch shows that.
             self._native_log_ends(self.native, partitions[:1])
@@ -183,33 +194,43 @@ class _Probe:
         # Rounded up, so that a call cut short by the deadline ends after it and not just before.
         return max(1, ceil((self.deadline - self.clock.monotonic()) * 1000))
 
-    def _batch(self, partitions: Sequence[TopicPartition]) -> list[ReplicaLog]:
+    def _call(self, requests: Requests) -> list[Any]:
+        began = self.clock.monotonic()
+        answers = self.connection.call_pipelined(requests, self._limit_ms(), self._left_ms())
+        self.shortest_step_s = min(self.shortest_step_s, self.clock.monotonic() - began)
+        return [each.value for each in answers]
+
+    def _batch(self, partitions: Sequence[TopicPartition]) -> Conversation[list[ReplicaLog]]:
         """Ask about one batch. Each question goes only to the replicas whose answers so far leave it open."""
         all_answers = {each: ReplicaAnswers() for each in partitions}
-        self._ask_ends(all_answers)
-        self._confirm_newest({each: answers for each, answers in all_answers.items() if answers.error is None})
-        unconfirmed = {
-            each: answers for each, answers in all_answers.items() if answers.error is None and not answers.lineage
-        }
+        yield from self._ask_ends(all_answers)
+        yield from self._confirm_newest({each: answers for each, answers in all_answers.items() if not answers.error})
+        unconfirmed = {each: answers for each, answers in all_answers.items() if not (answers.error or answers.lineage)}
         if unconfirmed:
-            self._ask_starts(unconfirmed)
-            self._ask_tiered({each: answers for each, answers in unconfirmed.items() if self.tiered.get(each.topic)})
-            self._ask_lineages({each: answers for each, answers in unconfirmed.items() if answers.error is None})
-        disk = self._describe_disk(partitions)
+            yield from self._ask_starts(unconfirmed)
+            yield from self._ask_tiered(
+                {each: found for each, found in unconfirmed.items() if self.tiered.get(each.topic)}
+            )
+            yield from self._ask_lineages({each: answers for each, answers in unconfirmed.items() if not answers.error})
+        disk = LogDirs({}, {}, "")
+        if any(each not in self.only_newest for each in partitions):
+            (disk,) = yield [log_dirs_request(partitions)]
         return [
             answers.to_row(each, self.broker_id, disk, is_tiered=self.tiered.get(each.topic))
             for each, answers in all_answers.items()
         ]
 
-    def _ask_ends(self, asked: _Asked) -> None:
+    def _ask_ends(self, asked: _Asked) -> Conversation[None]:
+        ends: Mapping[TopicPartition, Sequence[OffsetAnswer]]
         if self.native is None:
-            ends, request = self._offsets(HeldOffset.LOG_END, asked), "ListOffsets (log end)"
+            request = "ListOffsets (log end)"
+            (ends,) = yield [offsets_request([*asked], HeldOffset.LOG_END)]
         else:
             ends, request = self._native_log_ends(self.native, [*asked]), "GetReplicaLogInfo"
         for each, answers in asked.items():
             answers.take_end(ends.get(each, ()), request)
 
-    def _confirm_newest(self, asked: _Asked) -> None:
+    def _confirm_newest(self, asked: _Asked) -> Conversation[None]:
         """Ask for the end of the expected newest epoch, in the logs that still end where it ends.
 
         If the epoch ends at the log end offset, it is the newest one with records. Any other answer confirms nothing.
@@ -224,48 +245,37 @@ class _Probe:
         questions: Questions = {}
         for each, newest in expected.items():
             questions.setdefault(each.topic, {})[each.partition] = newest.epoch
-        (found,) = self._epoch_ends([questions])
+        (found,) = yield [epochs_request(questions)]
         for each, newest in expected.items():
             if found.get(each.topic, {}).get(each.partition) == newest:
                 asked[each].lineage = (newest,)
 
-    def _ask_starts(self, asked: _Asked) -> None:
-        starts = self._offsets(HeldOffset.LOG_START, asked)
+    def _ask_starts(self, asked: _Asked) -> Conversation[None]:
+        (starts,) = yield [offsets_request([*asked], HeldOffset.LOG_START)]
         for each, answers in asked.items():
             answers.take_start(starts.get(each, ()))
 
-    def _ask_tiered(self, asked: _Asked) -> None:
+    def _ask_tiered(self, asked: _Asked) -> Conversation[None]:
         if not asked:
             return
-        local_starts, last_tiered = (
-            self._offsets(which, asked) for which in (HeldOffset.LOCAL_START, HeldOffset.LAST_TIERED)
-        )
+        both = (HeldOffset.LOCAL_START, HeldOffset.LAST_TIERED)
+        local_starts, last_tiered = yield [offsets_request([*asked], which) for which in both]
         for each, answers in asked.items():
             answers.take_tiered(local_starts.get(each, ()), last_tiered.get(each, ()))
 
-    def _ask_lineages(self, asked: _Asked) -> None:
+    def _ask_lineages(self, asked: _Asked) -> Conversation[None]:
         """Search all lineages together, in rounds: each round has the next questions of all logs."""
         searching: _Searching = defaultdict(dict)
         for each, answers in asked.items():
             answers.begin_search(only_newest=each in self.only_newest)
             searching[each.topic][each.partition] = answers
-        while requests := _next_requests(searching):
-            for request, found in zip(requests, self._epoch_ends(requests), strict=True):
+        while questions := _next_questions(searching):
+            answers_of_round = yield [*map(epochs_request, questions)]
+            for request, found in zip(questions, answers_of_round, strict=True):
                 for topic, epochs in request.items():
                     ends, of_topic = found.get(topic, {}), searching[topic]
                     for number, epoch in epochs.items():
                         of_topic[number].take_epoch(epoch, ends.get(number))
-
-    def _offsets(self, which: HeldOffset, asked: _Asked) -> Mapping[TopicPartition, Sequence[OffsetAnswer]]:
-        return held_offsets(self.connection, [*asked], which, timeout_ms=self._limit_ms())
-
-    def _epoch_ends(self, requests: Sequence[Questions]) -> list[Answers]:
-        return epoch_ends(self.connection, requests, limit_ms=self._limit_ms(), total_limit_ms=self._left_ms())
-
-    def _describe_disk(self, partitions: Sequence[TopicPartition]) -> LogDirs:
-        if all(each in self.only_newest for each in partitions):
-            return LogDirs({}, {}, "")
-        return describe_log_dirs(self.connection, partitions, timeout_ms=self._limit_ms())
 
 
 _Asked: TypeAlias = Mapping[TopicPartition, ReplicaAnswers]
@@ -273,7 +283,7 @@ _Searching: TypeAlias = dict[str, dict[int, ReplicaAnswers]]
 """By topic and partition number."""
 
 
-def _next_requests(searching: _Searching) -> list[Questions]:
+def _next_questions(searching: _Searching) -> list[Questions]:
     """Drop the searches that are over. Return the first questions of all the others, then the second questions, ..."""
     for topic, of_topic in [*searching.items()]:
         searching[topic] = {

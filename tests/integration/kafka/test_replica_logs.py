@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -27,7 +28,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 from lab import Cluster, wait_until
-from lab.faults import AbsurdLength, Before, DropAfterRequest, Fault, Rewrite, TruncateResponse, WrongCorrelationId
+from lab.faults import (
+    AbsurdLength,
+    Before,
+    Delay,
+    DropAfterRequest,
+    Fault,
+    Rewrite,
+    TruncateResponse,
+    WrongCorrelationId,
+)
 from lab.held import held
 
 _LIST_OFFSETS, _FETCH = 2, 1
@@ -177,6 +187,25 @@ def test_what_was_answered_before_the_deadline_is_kept(
         *[Cause.MISSING] * (PARTITIONS_PER_REQUEST - len(_ASKED)),
         *[Cause.HUNG] * len(_ASKED),
     ]
+
+
+@pytest.mark.on_every_version
+def test_a_distant_broker_answers_several_batches_together(
+    cluster: Cluster, settings: ConnectionSettings, follower: Broker
+) -> None:
+    """One replica is in the first batch, and one in the last of the four that are asked about together."""
+    rest = [TopicPartition("nowhere", number) for number in range(5 * PARTITIONS_PER_REQUEST - len(_ASKED))]
+    asked = [_ASKED[0], *rest, _ASKED[1]]
+    cluster.client.produce(_TOPIC, [1], 3)
+    with cluster.proxy.inject(Delay(0.05), broker=2):
+        rows = probe_replicas(settings, follower, asked, time.monotonic() + 30)
+    assert [TopicPartition(row.topic, row.partition) for row in rows] == asked
+    first, *others, last = rows
+    assert (first.log_end_offset, first.lineage, first.cause) == (7, (EpochEnd(0, 7),), None)
+    assert (last.log_end_offset, last.lineage, last.cause) == (3, (EpochEnd(0, 3),), None)
+    assert {row.cause for row in others} == {Cause.MISSING}
+    keys = [each.api_key for each in cluster.proxy.requests() if each.broker == 2]
+    assert (_LIST_OFFSETS, 4) in [(key, len([*several])) for key, several in groupby(keys)], "four log ends"
 
 
 def test_a_broker_that_dies_during_the_gather_and_comes_back(

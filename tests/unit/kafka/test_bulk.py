@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from functools import partial
 from typing import Any
 
 import pytest
@@ -51,7 +50,7 @@ def probe(epochs: dict[TopicPartition, int]) -> BulkRequest[Any]:
     questions: dict[str, dict[int, int]] = defaultdict(dict)
     for each, epoch in epochs.items():
         questions[each.topic][each.partition] = epoch
-    return asked(partial(epoch_probe.epoch_ends, limit_ms=1, total_limit_ms=1), [questions])
+    return epoch_probe.epochs_request(questions)
 
 
 @given(PARTITIONS)

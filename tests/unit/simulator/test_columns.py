@@ -47,7 +47,7 @@ def test_both_say_the_same(function: Any, epoch: int) -> None:
     connection: Any = RecordingConnection()
     if function is None:
         questions = {topic: dict.fromkeys(numbers, epoch) for topic, numbers in by_topic(PARTITIONS).items()}
-        epoch_probe.epoch_ends(connection, [questions], limit_ms=1, total_limit_ms=1)
+        connection.call(epoch_probe.epochs_request(questions))
     else:
         function(connection, PARTITIONS)
     connection.request.with_header(correlation_id=99, client_id="someone")

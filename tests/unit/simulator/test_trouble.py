@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -94,6 +95,21 @@ def test_the_batches_that_were_complete_at_the_deadline_are_kept() -> None:
     assert [TopicPartition(each.topic, each.partition) for each in rows] == partitions
     assert {each.cause for each in rows[:2000]} == {None}
     assert {each.cause for each in rows[2000:]} == {Cause.HUNG}
+
+
+def test_four_batches_of_a_distant_broker_are_asked_about_together() -> None:
+    """The first batch shows that the broker is distant. The answers are those of a near one."""
+    with SimulatedCluster(offline_world({"orders": 4500}, (1, 2), dead=(3,))) as large:
+        near = probe(large)
+        large.proxy.clear()
+        with large.proxy.inject(Delay(0.05), broker=2):
+            distant = probe(large)
+        asked = [each.api_key for each in large.proxy.requests() if each.broker == 2]
+    assert distant == near
+    assert {each.cause for each in distant} == {None}
+    together = [(key, len([*several])) for key, several in groupby(asked)]
+    assert (ApiKey.ListOffsets, 8) in together, "four log ends, then four log starts"
+    assert together[-1] == (ApiKey.DescribeLogDirs, 4)
 
 
 def test_a_throttled_answer_is_an_answer(cluster: SimulatedCluster) -> None:
