@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Advance several conversations with one broker together, so that a distant broker is waited for once for all of them.
+"""Advance several exchanges with one broker together, so that each wait for a distant broker is for all of them.
 
-A conversation is a generator. It yields the requests of its next step, at least one, receives their answers, and
-returns its result. No I/O.
+An exchange is a series of requests, some of which need the answers to earlier ones: a generator that yields the
+requests of its next step, at least one, receives their answers, and returns its result. No I/O.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from .bulk import BulkRequest
 
 Result = TypeVar("Result")
 Requests: TypeAlias = "Sequence[BulkRequest[Any]]"
-Conversation: TypeAlias = "Generator[Requests, list[Any], Result]"
+Exchange: TypeAlias = "Generator[Requests, list[Any], Result]"
 
 
-def in_lockstep(
-    call: Callable[[Requests], Sequence[Any]], conversations: Iterable[Conversation[Result]]
-) -> list[Result]:
-    """Carry out conversations, and return their results in the given order.
+def in_lockstep(call: Callable[[Requests], Sequence[Any]], exchanges: Iterable[Exchange[Result]]) -> list[Result]:
+    """Carry out exchanges, and return their results in the given order.
 
-    ``call`` sends the requests of one step of all conversations, and returns the answers. Its errors are raised.
+    ``call`` sends the requests of one step of all exchanges, and returns the answers. Its errors are raised.
     """
-    ongoing = [_Ongoing(each) for each in conversations]
+    ongoing = [_Ongoing(each) for each in exchanges]
     while requests := [request for each in ongoing for request in each.requests]:
         answers = iter(call(requests))
         for each in ongoing:
@@ -38,18 +36,18 @@ def in_lockstep(
 
 
 class _Ongoing(Generic[Result]):
-    """One conversation: the requests of its present step or, after the last one, its result."""
+    """One exchange: the requests of its present step or, after the last one, its result."""
 
     requests: Requests
     result: Result
 
-    def __init__(self, conversation: Conversation[Result]) -> None:
-        self._conversation = conversation
+    def __init__(self, exchange: Exchange[Result]) -> None:
+        self._exchange = exchange
         self.advance(None)
 
     def advance(self, answers: list[Any] | None) -> None:
         try:
             # None starts the generator.
-            self.requests = self._conversation.send(answers)  # type: ignore[arg-type]
+            self.requests = self._exchange.send(answers)  # type: ignore[arg-type]
         except StopIteration as end:
             self.requests, self.result = (), end.value

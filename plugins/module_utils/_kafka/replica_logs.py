@@ -25,7 +25,7 @@ from .cluster import check_identity
 from .epochs import Questions, epochs_request
 from .errors import BrokerCallError
 from .held_replicas import HeldOffset, OffsetAnswer, offsets_request
-from .lockstep import Conversation, Requests, in_lockstep
+from .lockstep import Exchange, Requests, in_lockstep
 from .log_dirs import LogDirs, log_dirs_request
 from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_broker_epoch, replica_log_ends
@@ -200,7 +200,7 @@ class _Probe:
         self.shortest_step_s = min(self.shortest_step_s, self.clock.monotonic() - began)
         return [each.value for each in answers]
 
-    def _batch(self, partitions: Sequence[TopicPartition]) -> Conversation[list[ReplicaLog]]:
+    def _batch(self, partitions: Sequence[TopicPartition]) -> Exchange[list[ReplicaLog]]:
         """Ask about one batch. Each question goes only to the replicas whose answers so far leave it open."""
         all_answers = {each: ReplicaAnswers() for each in partitions}
         yield from self._ask_ends(all_answers)
@@ -220,7 +220,7 @@ class _Probe:
             for each, answers in all_answers.items()
         ]
 
-    def _ask_ends(self, asked: _Asked) -> Conversation[None]:
+    def _ask_ends(self, asked: _Asked) -> Exchange[None]:
         ends: Mapping[TopicPartition, Sequence[OffsetAnswer]]
         if self.native is None:
             request = "ListOffsets (log end)"
@@ -230,7 +230,7 @@ class _Probe:
         for each, answers in asked.items():
             answers.take_end(ends.get(each, ()), request)
 
-    def _confirm_newest(self, asked: _Asked) -> Conversation[None]:
+    def _confirm_newest(self, asked: _Asked) -> Exchange[None]:
         """Ask for the end of the expected newest epoch, in the logs that still end where it ends.
 
         If the epoch ends at the log end offset, it is the newest one with records. Any other answer confirms nothing.
@@ -250,12 +250,12 @@ class _Probe:
             if found.get(each.topic, {}).get(each.partition) == newest:
                 asked[each].lineage = (newest,)
 
-    def _ask_starts(self, asked: _Asked) -> Conversation[None]:
+    def _ask_starts(self, asked: _Asked) -> Exchange[None]:
         (starts,) = yield [offsets_request([*asked], HeldOffset.LOG_START)]
         for each, answers in asked.items():
             answers.take_start(starts.get(each, ()))
 
-    def _ask_tiered(self, asked: _Asked) -> Conversation[None]:
+    def _ask_tiered(self, asked: _Asked) -> Exchange[None]:
         if not asked:
             return
         both = (HeldOffset.LOCAL_START, HeldOffset.LAST_TIERED)
@@ -263,7 +263,7 @@ class _Probe:
         for each, answers in asked.items():
             answers.take_tiered(local_starts.get(each, ()), last_tiered.get(each, ()))
 
-    def _ask_lineages(self, asked: _Asked) -> Conversation[None]:
+    def _ask_lineages(self, asked: _Asked) -> Exchange[None]:
         """Search all lineages together, in rounds: each round has the next questions of all logs."""
         searching: _Searching = defaultdict(dict)
         for each, answers in asked.items():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Conversations with one broker that advance together."""
+"""Exchanges with one broker that advance together."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.lockstep import Conversation, in_lockstep
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.lockstep import Exchange, in_lockstep
 
 
-def _converse(name: str, *steps: int) -> Conversation[list[str]]:
+def _exchange(name: str, *steps: int) -> Exchange[list[str]]:
     """Send this number of requests in each step, and return all answers."""
     answers: list[str] = []
     for number, requests in enumerate(steps):
@@ -30,7 +30,7 @@ def test_the_requests_of_each_step_are_sent_together() -> None:
         calls.append([*requests])
         return [f"answer to {each}" for each in requests]
 
-    results = in_lockstep(call, [_converse("a", 1, 2), _converse("b"), _converse("c", 2, 1, 1)])
+    results = in_lockstep(call, [_exchange("a", 1, 2), _exchange("b"), _exchange("c", 2, 1, 1)])
     assert calls == [["a0", "c0", "c0"], ["a1", "a1", "c1"], ["c2"]]
     assert results == [
         ["answer to a0", "answer to a1", "answer to a1"],
@@ -39,7 +39,7 @@ def test_the_requests_of_each_step_are_sent_together() -> None:
     ]
 
 
-def test_nothing_is_sent_for_no_conversations() -> None:
+def test_nothing_is_sent_for_no_exchanges() -> None:
     assert in_lockstep(lambda _requests: pytest.fail("nothing to send"), []) == []
 
 
@@ -48,4 +48,4 @@ def test_an_error_of_a_call_is_raised() -> None:
         raise OSError("broken")
 
     with pytest.raises(OSError, match="broken"):
-        in_lockstep(fail, [_converse("a", 1)])
+        in_lockstep(fail, [_exchange("a", 1)])
