@@ -82,8 +82,8 @@ def probe_replicas(
     """Ask one broker about all the given replicas, and return one row for each, in the given order.
 
     An error of the broker becomes the cause in its rows, never an exception. The broker is asked again until
-    ``deadline`` (by ``clock``), unless that cannot help: it refuses our principal, another broker answers at its
-    address, or the controller fences it. ``is_retried`` False: it is not asked again after an error.
+    ``deadline`` (by ``clock``), unless that cannot help: it refuses our principal, or the controller fences it.
+    ``is_retried`` False: it is not asked again after an error.
 
     All rows come over one connection. If it breaks, the broker may have restarted: its answers are void, and everything
     is asked again. The same holds if its broker epoch changes, which only an answer to ``native`` contains. When the
@@ -134,7 +134,8 @@ def probe_replicas(
 
 
 def _is_final(error: BrokerCallError) -> bool:
-    return error.cause in (Cause.NOT_AUTHORISED, Cause.WRONG_BROKER) or isinstance(error, NotOfferedError)
+    # Another broker at its address is not final: a proxy or a load balancer may have an old target for a while.
+    return error.cause is Cause.NOT_AUTHORISED or isinstance(error, NotOfferedError)
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,11 +42,18 @@ from unit.kafka.fake_probe import (
 )
 
 
-def test_other_broker_at_the_address_is_reported_and_not_retried(probe: Probe) -> None:
+def test_another_broker_at_the_address_is_asked_for_nothing_and_reported(probe: Probe) -> None:
     rows, wire = probe(FakeBroker(TWO_REPLICAS, is_another=True).answer)
     assert causes(rows) == [Cause.WRONG_BROKER, Cause.WRONG_BROKER]
     assert "advertised.listeners of broker 3" in rows[0].error
-    assert [type(each) for each in wire.requests] == [DescribeConfigsRequest]
+    assert {type(each) for each in wire.requests} == {DescribeConfigsRequest}
+
+
+def test_a_broker_is_asked_when_no_other_one_answers_at_its_address_any_more(probe: Probe) -> None:
+    broker = FakeBroker(TWO_REPLICAS)
+    rows, wire = probe(replace(broker, is_another=True).answer, broker.answer)
+    assert [row.log_end_offset for row in rows] == [100, 10]
+    assert len(wire.connections) == 2
 
 
 @pytest.mark.parametrize(
@@ -107,7 +115,9 @@ def test_earlier_error_is_reported_if_the_deadline_ends_a_retry(probe: Probe, cl
     assert "the true one" in rows[0].error
 
 
-@pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.BAD_ANSWER])
+@pytest.mark.parametrize(
+    "cause", [Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.BAD_ANSWER, Cause.WRONG_BROKER]
+)
 def test_broker_is_retried_until_the_deadline_and_its_last_error_reported(probe: Probe, cause: Cause) -> None:
     rows, wire = probe(failing(cause, "nothing there"), limit_s=1.2)
     assert causes(rows) == [cause, cause]
@@ -115,9 +125,7 @@ def test_broker_is_retried_until_the_deadline_and_its_last_error_reported(probe:
     assert len(wire.connections) == 3
 
 
-@pytest.mark.parametrize(
-    ("broker", "cause"), [(BROKER, Cause.NOT_AUTHORISED), (BROKER, Cause.WRONG_BROKER), (FENCED, Cause.UNREACHABLE)]
-)
+@pytest.mark.parametrize(("broker", "cause"), [(BROKER, Cause.NOT_AUTHORISED), (FENCED, Cause.UNREACHABLE)])
 def test_useless_retries_are_skipped(probe: Probe, broker: Broker, cause: Cause) -> None:
     rows, wire = probe(failing(cause), broker=broker)
     assert causes(rows) == [cause, cause]
