@@ -158,6 +158,19 @@ def test_another_broker_at_the_address(settings: ConnectionSettings, follower: B
     assert {row.cause for row in _probe(settings, impostor)} == {Cause.WRONG_BROKER}
 
 
+def test_a_broker_is_asked_again_while_another_one_answers_at_its_address(
+    cluster: Cluster, settings: ConnectionSettings, follower: Broker
+) -> None:
+    """As behind a proxy that has an old target for a while."""
+    (listener,), (another,) = (cluster.brokers[each].proxies.values() for each in (2, 1))
+    own, listener.upstream = listener.upstream, another.upstream
+    swap_back = threading.Timer(1.5, setattr, [listener, "upstream", own])
+    swap_back.start()
+    rows = _probe(settings, follower, seconds=15)
+    swap_back.join()
+    assert [(row.log_end_offset, row.cause) for row in rows] == [(7, None), (0, None)]
+
+
 def test_a_replica_that_the_broker_does_not_hold(settings: ConnectionSettings, follower: Broker) -> None:
     rows = probe_replicas(settings, follower, [*_ASKED, TopicPartition("nowhere", 0)], time.monotonic() + 4)
     assert [row.cause for row in rows] == [None, None, Cause.MISSING]
