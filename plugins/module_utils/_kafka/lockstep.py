@@ -17,8 +17,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from .bulk import BulkRequest
 
 Result = TypeVar("Result")
-Requests: TypeAlias = "Sequence[BulkRequest[Any]]"
-Exchange: TypeAlias = "Generator[Requests, list[Any], Result]"
+Requests: TypeAlias = Sequence[BulkRequest[Any]]
+Exchange: TypeAlias = Generator[Requests, list[Any], Result]
 
 
 def in_lockstep(call: Callable[[Requests], Sequence[Any]], exchanges: Iterable[Exchange[Result]]) -> list[Result]:
