@@ -207,9 +207,12 @@ def test_a_distant_broker_answers_several_batches_together(
     cluster: Cluster, settings: ConnectionSettings, follower: Broker
 ) -> None:
     """One replica is in the first batch, and one in the last of the four that are asked about together."""
-    rest = [TopicPartition("nowhere", number) for number in range(5 * PARTITIONS_PER_REQUEST - len(_ASKED))]
-    asked = [_ASKED[0], *rest, _ASKED[1]]
-    cluster.client.produce(_TOPIC, [1], 3)
+    near, far = TopicPartition("distant", 0), TopicPartition("distant", 1)
+    cluster.client.create_topic("distant", {0: [1, 2], 1: [1, 2]})
+    cluster.client.produce("distant", [0], 7)
+    cluster.client.produce("distant", [1], 3)
+    rest = [TopicPartition("nowhere", number) for number in range(5 * PARTITIONS_PER_REQUEST - 2)]
+    asked = [near, *rest, far]
     with cluster.proxy.inject(Delay(0.05), broker=2):
         rows = probe_replicas(settings, follower, asked, time.monotonic() + 30)
     assert [TopicPartition(row.topic, row.partition) for row in rows] == asked
