@@ -12,7 +12,7 @@ from contextlib import suppress
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
-from .._model.partition import TopicPartition, tuple_maker
+from .._model.partition import TopicPartition, to_topic_partition, tuple_maker
 from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_topics
 from .messages import by_topic
 from .wire import Connection
@@ -55,7 +55,7 @@ class OffsetAnswer(NamedTuple):
     current_leader_epoch: int
 
 
-_topic_partition, _offset_answer = tuple_maker(TopicPartition), tuple_maker(OffsetAnswer)
+_offset_answer = tuple_maker(OffsetAnswer)
 Answers: TypeAlias = "dict[TopicPartition, list[OffsetAnswer]]"
 
 
@@ -92,7 +92,7 @@ def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
         for number, code, _time, offset, epoch, tags in _ANSWER.iter_unpack(view[position:end]):
             if tags:
                 raise UnusualAnswerError
-            key = _topic_partition((topic, number))
+            key = to_topic_partition((topic, number))
             answers.setdefault(key, []).append(_offset_answer((code, offset, epoch)))
         return end
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._model.partition import TopicPartition, tuple_maker
+from .._model.partition import TopicPartition, to_topic_partition, tuple_maker
 from . import error_codes
 from .bulk import (
     BulkAnswer,
@@ -51,7 +51,7 @@ class ReplicaOnDisk(NamedTuple):
     is_future: bool
 
 
-_topic_partition, _replica_on_disk = tuple_maker(TopicPartition), tuple_maker(ReplicaOnDisk)
+_replica_on_disk = tuple_maker(ReplicaOnDisk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _read_answer(view: memoryview) -> BulkAnswer[LogDirs]:
             for number, size, _lag, is_future, tags in _ANSWER.iter_unpack(view[position:end]):
                 if tags:
                     raise UnusualAnswerError
-                key = _topic_partition((topic, number))
+                key = to_topic_partition((topic, number))
                 found = (_replica_on_disk((log_dir, size, is_future)),)
                 # While a replica moves to another directory, both directories have it.
                 replicas[key] = replicas[key] + found if key in replicas else found

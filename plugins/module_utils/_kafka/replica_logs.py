@@ -163,7 +163,7 @@ class _Probe:
         """
         if not self.complete or self.native is not None:
             return None
-        known = {TopicPartition(row.topic, row.partition) for row in self.complete}
+        known = {row.topic_partition for row in self.complete}
         rest = [each for each in partitions if each not in known]
         return [*self.complete, *(ReplicaLog.failed(each, self.broker_id, error.cause, str(error)) for each in rest)]
 

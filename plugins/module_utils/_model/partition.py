@@ -43,7 +43,8 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
-_topic_partition = tuple_maker(TopicPartition)
+to_topic_partition = tuple_maker(TopicPartition)
+"""Make a TopicPartition of a topic and a number."""
 
 
 class OfPartition:
@@ -55,7 +56,7 @@ class OfPartition:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        return _topic_partition((self.topic, self.partition))
+        return to_topic_partition((self.topic, self.partition))
 
 
 class PartitionState(NamedTuple):
@@ -83,7 +84,7 @@ class PartitionState(NamedTuple):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        return _topic_partition(self[:2])
+        return to_topic_partition(self[:2])
 
     @property
     def is_offline(self) -> bool:
@@ -157,7 +158,7 @@ class EpochEnd(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaLog:
+class ReplicaLog(OfPartition):
     """The log of one replica. A value that is unknown is None, never 0.
 
     Offsets are record offsets, epochs are leader epochs, and ``size_bytes`` is the size on disk.

@@ -231,5 +231,5 @@ def _read_logs(
     with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_THREADS)) as executor:
         for rows in executor.map(ask, brokers):
             for row in rows:
-                logs.setdefault(TopicPartition(row.topic, row.partition), {})[row.broker_id] = row
+                logs.setdefault(row.topic_partition, {})[row.broker_id] = row
     return logs

@@ -146,7 +146,7 @@ def _silence_all(item: BrokerWork, cause: Cause, error: str) -> list[ReplicaLog]
 def _to_rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:
     """Return one row for each replica of the broker, in the order of the questions."""
     broker_id = item.broker.broker_id
-    answered = {TopicPartition(log.topic, log.partition): log for log in logs}
+    answered = {log.topic_partition: log for log in logs}
     replicas = [*item.replicas()]
     rows = [
         answered.get(partition)

@@ -113,7 +113,7 @@ def _ask(
         return {}
     with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_THREADS)) as threads:
         answers = threads.map(lambda broker: probe(broker, led[broker.broker_id], deadline), brokers)
-        return {TopicPartition(row.topic, row.partition): row for rows in answers for row in rows}
+        return {row.topic_partition: row for rows in answers for row in rows}
 
 
 def _is_transient(log: ReplicaLog | None) -> bool:

@@ -19,8 +19,3 @@ class RecordingConnection:
     def call(self, request: BulkRequest[Any], *, timeout_ms: int | None = None) -> BulkAnswer[Any]:
         self.request = request
         return BulkAnswer(0, {})
-
-    def call_pipelined(
-        self, requests: list[BulkRequest[Any]], limit_ms: int, total_limit_ms: int
-    ) -> list[BulkAnswer[Any]]:
-        return [self.call(each) for each in requests]
