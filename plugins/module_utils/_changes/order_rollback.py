@@ -21,12 +21,15 @@ from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
+from .._model.run import looks
 from .journal import Journal
 from .orders import Writer, read_states, set_orders
 from .record import Leftover, OrderChange, OrderLeftover, Undoing
 
 _TO_REQUEST = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
 _PAUSE_S = 0.5
+_LAG_S = 5.0
+"""A broker that lags further behind the controller is not asked (_kafka/views.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,12 @@ def restore_orders(writer: Writer, changes: Sequence[OrderChange]) -> tuple[Orde
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
     """
-    found = preview_order_undo(writer.kafka, changes)
-    if any(each.change.dropped and each.undoing is Undoing.CONFLICT for each in found):
-        # The removal may have just ended, and a broker that lags behind the controller still lists the dropped broker.
-        writer.kafka.clock.sleep(_PAUSE_S)
+    found: tuple[OrderLeftover, ...] = ()
+    for _look in looks(writer.kafka.clock, _LAG_S):
         found = preview_order_undo(writer.kafka, changes)
+        # Each removal ends at its own time, and a broker that lags behind the controller lists the dropped broker.
+        if not any(each.change.dropped and each.undoing is Undoing.CONFLICT for each in found):
+            break
     complete = [each.change for each in found if each.undoing in _TO_REQUEST and not each.change.dropped]
     dropping = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped]
     states = read_states(writer.kafka, [each.topic_partition for each in dropping]) if dropping else {}

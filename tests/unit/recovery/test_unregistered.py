@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, Cause, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import plan_drops
@@ -312,6 +314,33 @@ def test_a_replica_set_changed_by_another_party_is_not_claimed(gone: Wreck) -> N
     assert "its replica order is not restored" in report.outcomes[0].reason
     assert "was dropped from its replicas" not in report.outcomes[0].reason
     assert "was dropped from its replicas" in report.outcomes[1].reason
+
+
+def test_a_removal_that_is_seen_late_is_not_taken_for_the_change_of_another_party(
+    gone: Wreck, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The controller has ended both removals. The broker that is asked for metadata sees each at its own time."""
+    cluster, ask_controller = gone.cluster, gone.cluster.running_reassignments
+    seen_at: dict[TopicPartition, float] = {}
+
+    def lag_behind() -> None:
+        for each, lag_s in ((FIRST, 0.3), (SECOND, 1.2)):
+            cluster.change(each, replicas=LISTED)
+            seen_at[each] = clock.monotonic() + lag_s
+
+    def catch_up(partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
+        for each in [each for each, when in seen_at.items() if when <= clock.monotonic()]:
+            cluster.change(each, replicas=NEW)
+            del seen_at[each]
+        return ask_controller(partitions)
+
+    cluster.fates["elect"] = [WELL, Fate(after=lag_behind)]
+    monkeypatch.setattr(cluster, "running_reassignments", catch_up)
+    report = gone.run(plan_of(gone, may_drop=True))
+    assert [each.status for each in report.outcomes] == [Status.RECOVERED] * 3
+    assert [each.dropped for each in report.outcomes] == [(DEAD,), (DEAD,), ()]
+    assert orders(gone) == [BACK, BACK, PLAIN]
+    assert cluster.pending() == ()
 
 
 def test_the_option_to_drop_is_refused_with_evidence() -> None:
