@@ -10,7 +10,7 @@ fallback if the topic cannot be written. Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -23,7 +23,9 @@ from .blacklist import Blacklist
 from .orders import RememberedOrder
 
 LIST_KEY = "list"
-_ORDER_KEY = "order/"
+_ORDERS_KEY = "orders/"
+_PARTITIONS_PER_RECORD = 100
+"""10,000 original orders as 100 records take a tenth of the time to write and read that 10,000 records take."""
 _VERSION = 1
 
 Value = dict[str, Any]
@@ -70,9 +72,8 @@ def parse_memory(records: Records, home: str) -> Memory:
                 by_topic = {pattern: tuple(brokers) for pattern, brokers in value["byTopic"].items()}
                 blacklist = Blacklist(tuple(value["brokers"]), by_topic)
                 written, revision = value["writtenValue"], value["revision"]
-            elif key.startswith(_ORDER_KEY):
-                remembered = _parse_order(key, value)
-                orders[remembered.topic_partition] = remembered
+            elif key.startswith(_ORDERS_KEY):
+                orders |= {each.topic_partition: each for each in _parse_orders(key, value)}
             else:
                 raise ValueError("key")
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -97,27 +98,34 @@ def list_changes(memory: Memory) -> Changes:
 
 
 def order_changes(
-    remembered: Iterable[RememberedOrder] = (), forgotten: Iterable[TopicPartition] = ()
+    orders: Mapping[TopicPartition, RememberedOrder], changed: Iterable[TopicPartition]
 ) -> dict[str, Value | None]:
-    """Return the changes that remember some orders and forget others."""
-    changes: dict[str, Value | None] = {
-        _order_key(each.topic_partition): {
-            "version": _VERSION,
-            "topicId": each.topic_id,
-            "original": list(each.original),
-            "ours": [list(order) for order in each.ours],
-        }
-        for each in remembered
+    """Return the changes for partitions whose orders are remembered or forgotten. ``orders`` has all orders after them.
+
+    A record has the orders of some adjacent partitions of a topic, and is written as a whole.
+    """
+    return {
+        f"{_ORDERS_KEY}{topic}/{number}": _orders_value(orders, topic, number)
+        for topic, number in dict.fromkeys((each.topic, each.partition // _PARTITIONS_PER_RECORD) for each in changed)
     }
-    return changes | {_order_key(each): None for each in forgotten}
+
+
+def _orders_value(orders: Mapping[TopicPartition, RememberedOrder], topic: str, number: int) -> Value | None:
+    """Return the value of a topic's record of this number; None if no order in it is remembered."""
+    first = number * _PARTITIONS_PER_RECORD
+    partitions = (TopicPartition(topic, each) for each in range(first, first + _PARTITIONS_PER_RECORD))
+    remembered = {
+        str(each.partition): {"topicId": known.topic_id, "original": known.original, "ours": known.ours}
+        for each in partitions
+        if (known := orders.get(each)) is not None
+    }
+    return {"version": _VERSION, "partitions": remembered} if remembered else None
 
 
 def difference(wanted: Memory, found: Memory) -> Changes:
     """Return the changes that turn the memory ``found`` into ``wanted``."""
-    changes = order_changes(
-        (each for partition, each in wanted.orders.items() if found.orders.get(partition) != each),
-        found.orders.keys() - wanted.orders.keys(),
-    )
+    changed = (each for each in {**found.orders, **wanted.orders} if found.orders.get(each) != wanted.orders.get(each))
+    changes = order_changes(wanted.orders, changed)
     same_list = (wanted.blacklist, wanted.written_value, wanted.revision) == (
         found.blacklist,
         found.written_value,
@@ -140,18 +148,16 @@ def merge(topic: Memory, file: Memory) -> Memory:
     return Memory(topic.blacklist, topic.written_value, topic.revision, {**file.orders, **topic.orders})
 
 
-def _order_key(partition: TopicPartition) -> str:
+def _parse_orders(key: str, value: Value) -> Iterator[RememberedOrder]:
     # Topic names have no slash.
-    return f"{_ORDER_KEY}{partition.topic}/{partition.partition}"
-
-
-def _parse_order(key: str, value: Value) -> RememberedOrder:
-    _kind, topic, partition = key.split("/")
-    ours = tuple(tuple(order) for order in value["ours"])
-    original = tuple(value["original"])
-    if not ours or any(not isinstance(each, int) for order in (original, *ours) for each in order):
-        raise ValueError("orders")
-    return RememberedOrder(topic, int(partition), str(value["topicId"]), original, ours)
+    _kind, topic, number = key.split("/")
+    for partition, each in value["partitions"].items():
+        ours = tuple(map(tuple, each["ours"]))
+        original = tuple(each["original"])
+        is_misplaced = int(partition) // _PARTITIONS_PER_RECORD != int(number)
+        if is_misplaced or not ours or {type(one) for order in (original, *ours) for one in order} != {int}:
+            raise ValueError("orders")
+        yield RememberedOrder(topic, int(partition), str(each["topicId"]), original, ours)
 
 
 _SUFFIX = ".leadership"

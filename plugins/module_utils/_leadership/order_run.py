@@ -87,20 +87,21 @@ class OrderRun:
         """Remember the original orders of partitions whose orders will change."""
         wanted = ((each.topic_partition, each.remember) for each in decisions)
         new = {each: order for each, order in wanted if order is not None and order != self._remembered.get(each)}
-        if new:
-            self._write(order_changes(new.values()))
         self._remembered |= new
+        if new:
+            self._write(order_changes(self._remembered, new))
 
     def _forget_restored(self) -> None:
         """Forget the orders that are restored, and those of partitions that were not changed after all."""
         changes = {
             each: order for each, order in self._to_remember_at_end.items() if order != self._remembered.get(each)
         }
-        kept = {each: order for each, order in changes.items() if order is not None}
-        self._write(order_changes(kept.values(), changes.keys() - kept.keys()))
-        for each in changes.keys() - kept.keys():
-            del self._remembered[each]
-        self._remembered |= kept
+        for each, order in changes.items():
+            if order is None:
+                del self._remembered[each]
+            else:
+                self._remembered[each] = order
+        self._write(order_changes(self._remembered, changes))
         self._to_remember_at_end.clear()
 
     def _late_requests_until(self, asked: Collection[TopicPartition]) -> float:

@@ -174,12 +174,12 @@ def test_check_mode_assumes_the_orders_after_a_restore(
 ) -> None:
     """Broker 1 is removed from the list. Broker 4 stays on it, if it is listed."""
     originals = {FIRST: (1, 2, 3), SECOND: (4, 1, 2)}
-    orders = [
-        RememberedOrder("orders", each.partition, TOPIC_ID, original, (with_last(original, listed),))
+    orders = {
+        each: RememberedOrder("orders", each.partition, TOPIC_ID, original, (with_last(original, listed),))
         for each, original in originals.items()
-    ]
+    }
     with bastion.memory() as held:
-        held.store.write({**list_changes(Memory(Blacklist(listed))), **order_changes(orders)})
+        held.store.write({**list_changes(Memory(Blacklist(listed))), **order_changes(orders, orders)})
     for each, original in originals.items():
         cluster.change(each, leader_id=2, replicas=with_last(original, listed), isr=original)
     foreseen = bastion.move_leaders(back_to=[1], check_mode=True).moves

@@ -28,7 +28,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
     read_memory_file,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
 _IDS = st.lists(st.integers(0, 2**31 - 1), max_size=4, unique=True).map(lambda ids: tuple(sorted(ids)))
 _ORDERS = st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=4, unique=True).map(tuple)
@@ -51,7 +50,7 @@ _ONE = RememberedOrder("orders", 0, "0kfAK7wCTDmDzRwEXhGdqg", (1, 2), ((1, 2), (
 
 
 def _records(memory: Memory) -> Any:
-    return json.loads(json.dumps({**list_changes(memory), **order_changes(memory.orders.values())}))
+    return json.loads(json.dumps({**list_changes(memory), **order_changes(memory.orders, memory.orders)}))
 
 
 @given(_MEMORIES)
@@ -75,9 +74,13 @@ def test_the_difference_turns_one_memory_into_the_other(wanted: Memory, found: M
     [
         {"list": {"version": 2}},
         {"list": {"version": 1}},
-        {"order/orders/0": {"version": 1, "topicId": "x", "original": [1], "ours": []}},
-        {"order/orders/0": {"version": 1, "topicId": "x", "original": ["1"], "ours": [[1]]}},
-        {"order/orders": {"version": 1, "topicId": "x", "original": [1], "ours": [[1]]}},
+        {"orders/t/0": {"version": 1, "partitions": {"0": {"topicId": "x", "original": [1], "ours": []}}}},
+        {"orders/t/0": {"version": 1, "partitions": {"0": {"topicId": "x", "original": ["1"], "ours": [[1]]}}}},
+        {"orders/t/0": {"version": 1, "partitions": {"100": {"topicId": "x", "original": [1], "ours": [[1]]}}}},
+        {"orders/t/0": {"version": 1, "partitions": {"-1": {"topicId": "x", "original": [1], "ours": [[1]]}}}},
+        {"orders/t/0": {"version": 1, "partitions": {"zero": {"topicId": "x", "original": [1], "ours": [[1]]}}}},
+        {"orders/t": {"version": 1, "partitions": {"0": {"topicId": "x", "original": [1], "ours": [[1]]}}}},
+        {"orders/t/0": {"version": 1, "partitions": []}},
         {"something": {"version": 1}},
         {"list": None},
     ],
@@ -106,11 +109,12 @@ def test_the_memories_of_topic_and_file_are_merged() -> None:
 def test_the_file_is_removed_when_it_is_empty(tmp_path: Path) -> None:
     path = memory_path(str(tmp_path), "4L6g3nShT-eMCtK--X86sw")
     assert not read_memory_file(path)
+    memory = Memory(Blacklist((1,)), "1", 1, {_ONE.topic_partition: _ONE})
     with FileStore(path) as store:
-        store.write({**list_changes(Memory(Blacklist((1,)), "1", 1)), **order_changes([_ONE])})
-    assert read_memory_file(path) == Memory(Blacklist((1,)), "1", 1, {_ONE.topic_partition: _ONE})
+        store.write(difference(memory, Memory()))
+    assert read_memory_file(path) == memory
     with FileStore(path) as store:
-        store.write({**list_changes(Memory(revision=2)), **order_changes(forgotten=[TopicPartition("orders", 0)])})
+        store.write({**list_changes(Memory(revision=2)), **order_changes({}, memory.orders)})
     assert not path.exists()
 
 
@@ -118,7 +122,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     path = memory_path(str(tmp_path), "4L6g3nShT-eMCtK--X86sw")
     with FileStore(path) as store:
         store.write(list_changes(Memory(Blacklist((1,)), "1", 1)))
-        store.write(order_changes([_ONE]))
+        store.write(order_changes({_ONE.topic_partition: _ONE}, [_ONE.topic_partition]))
     path.write_bytes(path.read_bytes().replace(b'"brokers":[1]', b'"brokers":[2]'))
     with pytest.raises(JournalError, match="damaged in record 1"):
         read_memory_file(path)

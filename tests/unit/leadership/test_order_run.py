@@ -43,7 +43,7 @@ def drained(bastion: Bastion) -> Bastion:
     """One partition has broker 1 last in its order, and its original order is remembered."""
     bastion.cluster.add(0, OURS, leader=2)
     with bastion.memory() as held:
-        held.store.write(order_changes([REMEMBERED]))
+        held.store.write(order_changes({FIRST: REMEMBERED}, [FIRST]))
     return bastion
 
 

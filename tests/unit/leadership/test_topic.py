@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
     UnwritableTopicError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 from unit.fakes.clock import FakeClock
@@ -57,35 +58,39 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield journal
 
 
-def _an_order(number: int) -> RememberedOrder:
-    return RememberedOrder("orders", number, "0kfAK7wCTDmDzRwEXhGdqg", (1, 2), ((1, 2), (2, 1)))
+def _orders(partitions: Iterable[int]) -> dict[TopicPartition, RememberedOrder]:
+    return {
+        TopicPartition("orders", each): RememberedOrder(
+            "orders", each, "0kfAK7wCTDmDzRwEXhGdqg", (1, 2), ((1, 2), (2, 1))
+        )
+        for each in partitions
+    }
 
 
 def test_records_are_read_back_and_the_newest_one_counts(topics: FakeTopics, journal: Journal) -> None:
     memory = MemoryTopic(topics, ADDRESSES, "t")
     assert memory.read() == Memory()
     store = memory.open(journal)
-    store.write(order_changes([_an_order(number) for number in range(5000)]))
+    all_orders = _orders(range(5000))
+    store.write(order_changes(all_orders, all_orders))
     topics.lost["Produce"] = 1
     store.write(list_changes(MEMORY))
-    store.write(order_changes(forgotten=[_an_order(number).topic_partition for number in range(4999)]))
-    assert memory.open(journal).memory == Memory(
-        Blacklist((1,)), "1", 4, {_an_order(4999).topic_partition: _an_order(4999)}
-    )
+    store.write(order_changes(_orders([4999]), all_orders))
+    assert memory.open(journal).memory == Memory(Blacklist((1,)), "1", 4, _orders([4999]))
     assert topics.topics["t"].replicas == (1, 2, 3)
 
 
 def test_what_was_read_is_not_read_again_unless_the_topic_was_re_created(topics: FakeTopics, journal: Journal) -> None:
     memory, other = MemoryTopic(topics, ADDRESSES, "t"), MemoryTopic(topics, ADDRESSES, "t").open(journal)
-    other.write(order_changes([_an_order(0), _an_order(1)]))
-    assert memory.read().orders.keys() == {_an_order(0).topic_partition, _an_order(1).topic_partition}
+    other.write(order_changes(_orders([0, 1]), _orders([0, 1])))
+    assert memory.read().orders == _orders([0, 1])
     assert memory.read() is memory.read()
-    other.write(order_changes([_an_order(2)], [_an_order(0).topic_partition]))
-    assert memory.read().orders.keys() == {_an_order(1).topic_partition, _an_order(2).topic_partition}
+    other.write(order_changes(_orders([1, 200]), _orders([0, 200])))
+    assert memory.read().orders == _orders([1, 200])
     del topics.topics["t"]
     assert memory.read() == Memory()
-    MemoryTopic(topics, ADDRESSES, "t").open(journal).write(order_changes([_an_order(3)]))
-    assert memory.read().orders.keys() == {_an_order(3).topic_partition}
+    MemoryTopic(topics, ADDRESSES, "t").open(journal).write(order_changes(_orders([3]), _orders([3])))
+    assert memory.read().orders == _orders([3])
 
 
 def test_in_a_container_the_file_is_used_only_if_the_operator_named_its_directory(
