@@ -177,6 +177,8 @@ class Wire:
         """For requests to the controllers' own listeners."""
         self._connections: dict[Address, Connection] = {}
         self._brokers: dict[int, Address] = {}
+        self._asked_last: set[Address] = set()
+        """Brokers that failed last, or were silent: else a frozen one would delay each call by a head start."""
         self._executor = ThreadPoolExecutor(max_workers=_MAX_THREADS, thread_name_prefix="kafkaops-wire")
         self._lock = threading.Lock()
         self._is_closed = False
@@ -292,8 +294,11 @@ class Wire:
         waiting = [each for each in self.known_addresses() if each not in avoid]
         while waiting or pending:
             if waiting:
-                pending.add(self._executor.submit(self._attempt, waiting.pop(0), make_request, timeout_ms))
+                address = waiting.pop(0)
+                pending.add(self._executor.submit(self._attempt, address, make_request, timeout_ms))
             done, pending = wait(pending, timeout=_HEAD_START_S if waiting else None, return_when=FIRST_COMPLETED)
+            if not done:
+                self._asked_last.add(address)
             for attempt in done:
                 error = attempt.exception()
                 if error is None:
@@ -317,10 +322,18 @@ class Wire:
     def _attempt(
         self, address: Address, make_request: Callable[[], Any], timeout_ms: int | None
     ) -> tuple[Any, Address]:
-        return self.call(address, make_request(), timeout_ms=timeout_ms), address
+        request = make_request()
+        try:
+            answer = self.call(address, request, timeout_ms=timeout_ms)
+        except BrokerCallError:
+            self._asked_last.add(address)
+            raise
+        self._asked_last.discard(address)
+        return answer, address
 
     def known_addresses(self) -> Sequence[Address]:
         """Return the addresses of all brokers, in the order in which they are asked."""
         bootstrap = self.settings.bootstrap_servers
         # The operator chose the bootstrap servers, so they come first.
-        return [*bootstrap, *(address for address in self._brokers.values() if address not in bootstrap)]
+        known = [*bootstrap, *(address for address in self._brokers.values() if address not in bootstrap)]
+        return sorted(known, key=self._asked_last.__contains__)

@@ -243,6 +243,28 @@ def test_a_silent_broker_costs_a_head_start_and_no_timeout(listen: Listen) -> No
         assert time.monotonic() - started < 0.5 + SLACK_S
 
 
+def test_a_silent_broker_delays_only_the_first_call(listen: Listen) -> None:
+    silent, well = listen(stay_silent), listen(answer_as_broker("abc"))
+    with a_wire(silent.address, well.address) as wire:
+        for _call in range(3):
+            assert ask_any(wire) == ("abc", well.address)
+        assert silent.accepted == 1
+        assert wire.known_addresses() == [well.address, silent.address]
+
+
+def test_a_broker_that_failed_is_asked_last_until_it_answers(listen: Listen) -> None:
+    other, answers = listen(answer_as_broker("abc")), listen(answer_as_broker("def"))
+    with a_wire(answers.address, other.address) as wire:
+        assert ask_any(wire) == ("def", answers.address)
+        answers.close()
+        assert ask_any(wire) == ("abc", other.address)
+        assert wire.known_addresses() == [other.address, answers.address]
+        other.close()
+        with pytest.raises(NoBrokerAnswersError) as caught:
+            ask_any(wire)
+        assert [each.address for each in caught.value.failures] == [str(other.address), str(answers.address)]
+
+
 def test_next_broker_is_asked_at_once_after_an_error(listen: Listen) -> None:
     broken, well = listen(close_at_once), listen(answer_as_broker("abc"))
     with a_wire(closed_port(), broken.address, well.address) as wire:
