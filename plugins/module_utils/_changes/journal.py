@@ -25,8 +25,8 @@ from .record import (
     SettingChange,
     Undoing,
     apply_entry,
-    begin_entry,
-    end_entry,
+    begin_entries,
+    end_entries,
     in_undo_order,
     subject_of,
 )
@@ -108,7 +108,7 @@ class Journal:
         """
         with self._lock:
             recorded = tuple(self._with_first_original(each) for each in changes)
-            self._log.append([begin_entry(each) for each in recorded])
+            self._log.append(begin_entries(recorded))
             self._pending |= {each.key: each for each in recorded}
             self._ended_early -= {each.key for each in recorded}
         return recorded
@@ -154,7 +154,7 @@ class Journal:
                 known = [each for each in known if each.key not in self._ended_early]
             if not known:
                 return
-            self._log.append([end_entry(each, why) for each in known])
+            self._log.append(end_entries(known, why))
             for each in known:
                 del self._pending[each.key]
                 self._ended_early.discard(each.key)

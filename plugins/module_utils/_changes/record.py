@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -188,18 +188,23 @@ class LastingOrders:
 
 Change: TypeAlias = "OrderChange | ReplicaChange | SettingChange | VoterChange | LastingOrders"
 
-_KINDS: dict[str, Callable[..., Change]] = {
+_KINDS: dict[str, type[Change]] = {
     "order": OrderChange,
     "replica": ReplicaChange,
     "setting": SettingChange,
     "voter": VoterChange,
     "lasting": LastingOrders,
 }
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+_FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NAMES}
+_CHANGES_PER_RECORD = 500
+"""A record of each change would take three times as long to write. 500 of the longest topic names are 300 kB."""
 _UNDO_ORDER = ("replica", "order", "setting", "voter", "lasting")
 """Settings come after replicas, because a throttle must last until the replica is copied."""
 
 
 AnyChange = TypeVar("AnyChange", bound=Change)
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)  # no slots: a call of OrderLeftover(...) would fail
@@ -220,32 +225,26 @@ OrderLeftover: TypeAlias = Leftover[OrderChange]
 AnyLeftover: TypeAlias = Leftover[Any]
 
 
-def begin_entry(change: Change) -> Entry:
-    """Return the record that begins a change."""
-    name = next(name for name, kind in _KINDS.items() if kind is type(change))
-    values = {each.name: getattr(change, each.name) for each in fields(change)}
-    if isinstance(change, OrderChange) and not change.dropped:
-        del values["dropped"]
-    return {"begin": name, **values}
+def begin_entries(changes: Sequence[Change]) -> list[Entry]:
+    """Return the records that begin changes."""
+    return [{"begin": [_encode_change(each) for each in several]} for several in _for_records(changes)]
 
 
-def end_entry(change: Change, why: str) -> Entry:
-    """Return the record that ends a change."""
-    return {"end": change.key, "why": why}
+def end_entries(changes: Sequence[Change], why: str) -> list[Entry]:
+    """Return the records that end changes."""
+    return [{"end": [each.key for each in several], "why": why} for several in _for_records(changes)]
 
 
 def apply_entry(pending: dict[str, Change], entry: Entry) -> None:
-    """Add the change of a begin record, or remove the change of an end record.
+    """Add the changes of a begin record, or remove the changes of an end record.
 
     Raises KeyError, TypeError or ValueError for any other record.
     """
     if "begin" in entry:
-        change = _decode_change(entry)
-        pending[change.key] = change
-    elif isinstance(entry["end"], str):
-        pending.pop(entry["end"], None)
+        pending |= {change.key: change for change in map(_decode_change, _require_list(entry["begin"], dict))}
     else:
-        raise TypeError("end")
+        for key in _require_list(entry["end"], str):
+            pending.pop(key, None)
 
 
 def subject_of(change: Change) -> str:
@@ -270,9 +269,29 @@ def _undo_position(change: Change) -> tuple[int, str, int, str]:
     return kind, "", 0, change.key
 
 
+def _for_records(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
+    """Divide changes into those of one record each."""
+    for start in range(0, len(changes), _CHANGES_PER_RECORD):
+        yield changes[start : start + _CHANGES_PER_RECORD]
+
+
+def _require_list(value: Any, kind: type[Item]) -> list[Item]:
+    if not isinstance(value, list) or not _are_all(kind, *value):
+        raise TypeError(f"not a list of {kind.__name__}")
+    return value
+
+
+def _encode_change(change: Change) -> Entry:
+    kind = type(change)
+    values = {each: getattr(change, each) for each in _FIELDS[kind]}
+    if kind is OrderChange and not values["dropped"]:
+        del values["dropped"]
+    return {"change": _NAMES[kind], **values}
+
+
 def _decode_change(entry: Entry) -> Change:
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
-    change = _KINDS[str(values.pop("begin"))](**values)
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    change = _KINDS[str(values.pop("change"))](**values)
     if not _is_valid(change):
         raise ValueError("a change that no run makes")
     return change

@@ -11,6 +11,7 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -38,7 +39,7 @@ def assert_gone(cluster: Cluster) -> None:
     wait_until(lambda: not exists(cluster), 10, what="the run topic is gone")
 
 
-def records(cluster: Cluster) -> list[dict[str, object]]:
+def records(cluster: Cluster) -> list[dict[str, Any]]:
     """Return the records of the run topic, read by another client."""
     return [json.loads(each) for each in cluster.client.consume_all(RUN_TOPIC, 0)]
 
@@ -51,7 +52,7 @@ def test_a_run_creates_the_topic_journals_in_it_and_deletes_it(cluster: Cluster)
             journal.require_lock()
             wait_until(lambda: exists(cluster), 10, what="the first broker sees the run topic")
             assert cluster.client.describe(RUN_TOPIC)[0].replicas == (1, 2, 3)
-            begun = [each for each in records(cluster) if "begin" in each]
+            (begun,) = [each["begin"] for each in records(cluster) if "begin" in each]
             assert [(each["topic"], each["original"], each["changed"]) for each in begun] == [
                 ("orders", [1, 2, 3], [3, 1, 2])
             ]

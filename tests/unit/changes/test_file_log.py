@@ -124,7 +124,7 @@ def test_a_damaged_complete_line_is_refused_with_its_number(
         assert found == (A0, B0)  # a hexadecimal digit of a checksum in the other case
 
 
-@pytest.mark.parametrize("text", ["null", "[]", "{}", '{"begin": {}}', '{"end": 3}'])
+@pytest.mark.parametrize("text", ["null", "[]", "{}", '{"begin": [{}]}', '{"begin": 3}', '{"end": "order/t/0"}'])
 def test_an_invalid_entry_is_refused_although_its_checksum_is_right(tmp_path: Path, text: str) -> None:
     written(tmp_path, A0)
     with journal_file(tmp_path).open("ab") as file:

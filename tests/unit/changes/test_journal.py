@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     Change,
+    Entry,
     JournalError,
     LastingOrders,
     OrderChange,
@@ -20,7 +22,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
     SettingChange,
     VoterChange,
     apply_entry,
-    begin_entry,
+    begin_entries,
+    end_entries,
     subject_of,
 )
 from unit.fakes.journals import CLUSTER_ID, open_journal, read_pending
@@ -31,6 +34,14 @@ REPLICA = ReplicaChange("t", 0, "id", 3, (3, 1, 2), 1, 3)
 ORDER = OrderChange("t", 10, "id", (1, 2), (2, 1))
 VOTER = VoterChange("add", 4, "AAAAAAAAAAAAAAAAAAAAAA")
 DRAIN = LastingOrders()
+
+
+def _begun(change: Change, **spoilt: object) -> Entry:
+    """Return the record that begins a change, as it is read back."""
+    entry: Entry
+    (entry,) = json.loads(json.dumps(begin_entries([change])))
+    entry["begin"][0] |= spoilt
+    return entry
 
 
 def test_pending_changes_are_read_back_with_replicas_first(tmp_path: Path) -> None:
@@ -89,14 +100,13 @@ def test_a_change_of_a_deleted_topic_ends_at_once(tmp_path: Path) -> None:
 def test_an_order_change_records_the_dropped_brokers(tmp_path: Path) -> None:
     drop = OrderChange("t", 0, "id", (1, 2, 3), (3, 2, 1), (1,))
     assert (drop.without_dropped, drop.restored_order) == ((2, 3), (2, 3, 1))
-    assert "dropped" not in begin_entry(ORDER), "as every earlier version writes it"
     with open_journal(str(tmp_path)) as journal:
         journal.begin([replace(drop, dropped=())])
         journal.begin([drop])
     assert read_pending(str(tmp_path)) == (drop,)
     for dropped in [(2,), (1, 2), (4,)]:
         with pytest.raises(ValueError, match="a change that no run makes"):
-            apply_entry({}, begin_entry(replace(drop, dropped=dropped)))
+            apply_entry({}, _begun(replace(drop, dropped=dropped)))
 
 
 def test_the_orders_of_a_replica_change() -> None:
@@ -140,11 +150,27 @@ def test_a_second_replica_change_of_a_partition_is_refused(tmp_path: Path) -> No
         (SET, {"kind": "cluster"}),
         (SET, {"changed": 3}),
         (VOTER, {"action": "elect"}),
-        (ORDER, {"begin": "nothing"}),
+        (ORDER, {"change": "nothing"}),
         (ORDER, {"more": 1}),
     ],
 )
 def test_a_change_that_no_run_makes_is_refused(change: OrderChange, spoilt: dict[str, object]) -> None:
     """Its undo would change more than a run of this collection changes."""
     with pytest.raises((KeyError, TypeError, ValueError)):
-        apply_entry({}, {**begin_entry(change), **spoilt})
+        apply_entry({}, _begun(change, **spoilt))
+
+
+@pytest.mark.parametrize("entry", [{"begin": "order"}, {"begin": ["order"]}, {"end": "order/t/0"}, {"end": [3]}, {}])
+def test_a_record_that_no_run_writes_is_refused(entry: Entry) -> None:
+    with pytest.raises((KeyError, TypeError)):
+        apply_entry({}, entry)
+
+
+def test_many_changes_take_few_records(tmp_path: Path) -> None:
+    changes = [replace(ORDER, partition=each) for each in range(1001)]
+    entries = begin_entries(changes)
+    assert [len(each["begin"]) for each in entries] == [500, 500, 1]
+    pending: dict[str, Change] = {}
+    for each in json.loads(json.dumps([*entries, *end_entries(changes[1:], "test")])):
+        apply_entry(pending, each)
+    assert pending == {changes[0].key: changes[0]}

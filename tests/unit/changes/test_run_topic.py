@@ -17,7 +17,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_top
     BYTES_PER_REQUEST,
     TopicUnavailableError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError, OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
+    JournalError,
+    OrderChange,
+    end_entries,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import Holder, new_holder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import (
     LockHeldError,
@@ -181,7 +185,7 @@ def test_records_of_a_replaced_holder_have_no_effect(kafka: FakeTopics) -> None:
     frozen = acquire(kafka, "frozen")
     journal_of(frozen).begin([CHANGE])
     log = acquire(kafka, "next")
-    frozen.append([{"end": CHANGE.key, "why": "late"}])
+    frozen.append(end_entries([CHANGE], "late"))
     assert log.refresh().pending == {CHANGE.key: CHANGE}
     log.require_lock()
 
