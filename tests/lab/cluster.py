@@ -14,7 +14,7 @@ from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
 
 from lab import jars, process, settings, shared_classes, storage, versions, wire
 from lab.client import Client
-from lab.node import Broker, Controller, Node, each
+from lab.node import Broker, Controller, Node, NodeError, each
 from lab.ports import HeldPorts
 from lab.proxy import Proxy, ProxyListener
 from lab.tls import Certificates
@@ -174,7 +174,7 @@ class Cluster:
         try:
             self._create_nodes()
             each(_format_and_start, self.nodes)
-            each(Node.wait_ready, self.nodes)
+            each(_wait_ready, self.nodes)
         except BaseException:
             self.stop()
             raise
@@ -291,6 +291,20 @@ class Cluster:
 def _format_and_start(node: Node) -> None:
     node.format()
     node.start(wait=False)
+
+
+def _wait_ready(node: Node) -> None:
+    """Wait until a node is ready, and start it once more if it ends before that.
+
+    On a busy machine, a broker sometimes does not register within initial.broker.registration.timeout.ms, which are
+    60 s, and ends.
+    """
+    try:
+        node.wait_ready()
+    except NodeError:
+        if node.running:
+            raise
+        node.start()
 
 
 def _node_ids(nodes: int | Sequence[int], first: int) -> tuple[int, ...]:

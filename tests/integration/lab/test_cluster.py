@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from lab import Cluster, NodeError, jars, versions, wait_until, wire, work_dir
+from lab.node import Broker
 from lab.ports import HeldPorts
 
 pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
@@ -177,3 +178,21 @@ def test_nothing_is_left_when_the_parent_is_killed(kafka_version: str) -> None:
         time.sleep(0.05)
     work_dir.sweep(Path(directory).parent)
     assert not Path(directory).exists()
+
+
+def test_a_broker_that_ends_while_it_starts_is_started_once_more(
+    kafka_version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_ready, to_kill = Broker.wait_ready, [True]
+
+    def kill_and_wait(broker: Broker, timeout: float | None = None) -> None:
+        if to_kill and to_kill.pop():
+            broker.kill()
+        wait_ready(broker, timeout)
+
+    monkeypatch.setattr(Broker, "wait_ready", kill_and_wait)
+    with Cluster(kafka_version, brokers=1) as cluster:
+        assert cluster.brokers[1].running
+    to_kill[:] = [True, True]
+    with pytest.raises(NodeError, match="broker 1 ended"), Cluster(kafka_version, brokers=1):
+        pass
