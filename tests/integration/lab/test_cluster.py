@@ -7,18 +7,20 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from lab import Cluster, NodeError, jars, versions, wait_until, wire, work_dir
-from lab.node import Broker
 from lab.ports import HeldPorts
 
 pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
@@ -180,19 +182,26 @@ def test_nothing_is_left_when_the_parent_is_killed(kafka_version: str) -> None:
     assert not Path(directory).exists()
 
 
-def test_a_broker_that_ends_while_it_starts_is_started_once_more(
-    kafka_version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wait_ready, to_kill = Broker.wait_ready, [True]
+def test_a_broker_that_ends_while_it_starts_is_started_once_more(kafka_version: str) -> None:
+    cluster = Cluster(kafka_version, brokers=1)
 
-    def kill_and_wait(broker: Broker, timeout: float | None = None) -> None:
-        if to_kill and to_kill.pop():
-            broker.kill()
-        wait_ready(broker, timeout)
+    def kill_at_once() -> int:
+        wait_until(lambda: 1 in cluster.brokers and cluster.brokers[1].running, 60, what="the broker's process")
+        pid = cluster.brokers[1].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        return pid
 
-    monkeypatch.setattr(Broker, "wait_ready", kill_and_wait)
-    with Cluster(kafka_version, brokers=1) as cluster:
-        assert cluster.brokers[1].running
-    to_kill[:] = [True, True]
-    with pytest.raises(NodeError, match="broker 1 ended"), Cluster(kafka_version, brokers=1):
+    with ThreadPoolExecutor() as pool:
+        killed = pool.submit(kill_at_once)
+        with cluster:
+            assert cluster.brokers[1].pid not in (None, killed.result())
+
+
+def test_a_broker_that_ends_twice_is_named(kafka_version: str) -> None:
+    impatient = {1: {"initial.broker.registration.timeout.ms": 1}}
+    with (
+        pytest.raises(NodeError, match="broker 1 ended with 1"),
+        Cluster(kafka_version, brokers=1, broker_properties=impatient),
+    ):
         pass
