@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
+from .._kafka.views import OLD_MS
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .._model.run import looks
@@ -28,8 +29,6 @@ from .record import Leftover, OrderChange, OrderLeftover, Undoing
 
 _TO_REQUEST = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
 _PAUSE_S = 0.5
-_LAG_S = 5.0
-"""A broker that lags further behind the controller is not asked (_kafka/views.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +97,10 @@ def restore_orders(writer: Writer, changes: Sequence[OrderChange]) -> tuple[Orde
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
     """
     found: tuple[OrderLeftover, ...] = ()
-    for _look in looks(writer.kafka.clock, _LAG_S):
+    for _look in looks(writer.kafka.clock, OLD_MS / 1000):
         found = preview_order_undo(writer.kafka, changes)
         # Each removal ends at its own time, and a broker that lags behind the controller lists the dropped broker.
+        # A broker that lags further behind is not asked.
         if not any(each.change.dropped and each.undoing is Undoing.CONFLICT for each in found):
             break
     complete = [each.change for each in found if each.undoing in _TO_REQUEST and not each.change.dropped]

@@ -4,7 +4,7 @@
 
 """Check that a broker's metadata is current. A broker that lost its controllers serves its last metadata forever.
 
-Metadata is current if DescribeQuorum lists the broker as caught up within _OLD_MS. If DescribeQuorum is not answered,
+Metadata is current if DescribeQuorum lists the broker as caught up within OLD_MS. If DescribeQuorum is not answered,
 it counts as current if no other broker's metadata ends at a higher offset (ApiVersions returns it since KIP-584).
 """
 
@@ -28,7 +28,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from kafka.protocol.admin import DescribeClusterRequest
 
 
-_OLD_MS = 5000
+OLD_MS = 5000
 """The controller writes a record every 500 ms even if nothing happens, so a healthy broker catches up that often."""
 _VALID_S = 5.0
 """How long a broker's metadata counts as current after a check."""
@@ -250,4 +250,4 @@ def _explain_age(state: QuorumState, broker_id: int) -> str:
     ages = [each.lag_ms for each in seen if each.lag_ms is not None]
     if not ages:
         return "DescribeQuorum does not list when it last caught up, so it does not follow the controllers"
-    return f"its metadata was current {min(ages)} ms ago" if min(ages) > _OLD_MS else ""
+    return f"its metadata was current {min(ages)} ms ago" if min(ages) > OLD_MS else ""

@@ -25,7 +25,7 @@ from .orders import RememberedOrder
 LIST_KEY = "list"
 _ORDERS_KEY = "orders/"
 _PARTITIONS_PER_RECORD = 100
-"""10,000 original orders as 100 records take a tenth of the time to write and read that 10,000 records take."""
+"""To read 10,000 original orders takes 0.07 s as 100 records, and 0.27 s as 10,000 records."""
 _VERSION = 1
 
 Value = dict[str, Any]

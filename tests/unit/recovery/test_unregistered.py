@@ -317,7 +317,7 @@ def test_a_replica_set_changed_by_another_party_is_not_claimed(gone: Wreck) -> N
 
 
 def test_a_removal_that_is_seen_late_is_not_taken_for_the_change_of_another_party(
-    gone: Wreck, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    gone: Wreck, clock: FakeClock
 ) -> None:
     """The controller has ended both removals. The broker that is asked for metadata sees each at its own time."""
     cluster, ask_controller = gone.cluster, gone.cluster.running_reassignments
@@ -335,7 +335,7 @@ def test_a_removal_that_is_seen_late_is_not_taken_for_the_change_of_another_part
         return ask_controller(partitions)
 
     cluster.fates["elect"] = [WELL, Fate(after=lag_behind)]
-    monkeypatch.setattr(cluster, "running_reassignments", catch_up)
+    cluster.answer(running_reassignments=catch_up)
     report = gone.run(plan_of(gone, may_drop=True))
     assert [each.status for each in report.outcomes] == [Status.RECOVERED] * 3
     assert [each.dropped for each in report.outcomes] == [(DEAD,), (DEAD,), ()]
