@@ -21,7 +21,6 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import in_batches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import reorder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
@@ -30,7 +29,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blac
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import MoveReport
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MoveStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import CONFIG_NAME
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    PartitionState,
+    TopicPartition,
+    in_batches,
+)
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.timing import timed
 from lab import Cluster

@@ -18,11 +18,10 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
-from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.settings import Address
-from .._model.partition import Cause, PartitionState, TopicPartition
+from .._model.partition import Cause, PartitionState, TopicPartition, in_batches
 from .._model.run import looks
 from .journal import Journal
 from .record import JournalError, partition_subject

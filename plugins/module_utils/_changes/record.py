@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from .._model.partition import OfPartition, TopicPartition
+from .._model.partition import OfPartition, TopicPartition, in_batches
 from .._model.run import KafkaOpsError
 
 Entry = dict[str, Any]
@@ -227,12 +227,14 @@ AnyLeftover: TypeAlias = Leftover[Any]
 
 def begin_entries(changes: Sequence[Change]) -> list[Entry]:
     """Return the records that begin changes."""
-    return [{"begin": [_encode_change(each) for each in several]} for several in _for_records(changes)]
+    return [
+        {"begin": [_encode_change(each) for each in several]} for several in in_batches(changes, _CHANGES_PER_RECORD)
+    ]
 
 
 def end_entries(changes: Sequence[Change], why: str) -> list[Entry]:
     """Return the records that end changes."""
-    return [{"end": [each.key for each in several], "why": why} for several in _for_records(changes)]
+    return [{"end": [each.key for each in several], "why": why} for several in in_batches(changes, _CHANGES_PER_RECORD)]
 
 
 def apply_entry(pending: dict[str, Change], entry: Entry) -> None:
@@ -267,12 +269,6 @@ def _undo_position(change: Change) -> tuple[int, str, int, str]:
     if isinstance(change, (OrderChange, ReplicaChange)):
         return kind, change.topic, change.partition, ""
     return kind, "", 0, change.key
-
-
-def _for_records(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
-    """Divide changes into those of one record each."""
-    for start in range(0, len(changes), _CHANGES_PER_RECORD):
-        yield changes[start : start + _CHANGES_PER_RECORD]
 
 
 def _require_list(value: Any, kind: type[Item]) -> list[Item]:

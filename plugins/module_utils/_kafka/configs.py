@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from .._model.partition import in_batches
 from .._model.setting import Setting, Source
 from . import error_codes
-from .messages import in_batches
 from .settings import Address
 from .wire import Wire
 

@@ -15,10 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, in_batches
 from .._model.run import Clock
 from . import error_codes
-from .messages import by_topic, in_batches
+from .messages import by_topic
 from .settings import Address
 from .wire import Wire
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Make parts of messages: partitions by topic, batches, Uuids, Fetch requests, and definitions of new messages.
+"""Make parts of messages: partitions by topic, Uuids, Fetch requests, and definitions of new messages.
 
 Messages that kafka-python lacks are made from Kafka's own definitions: the content of a ``common/message/*.json`` in
 the kafka-clients jar, as a Python dict, because AnsiballZ packs only Python files. It is a message class'
@@ -18,9 +18,9 @@ import base64
 import re
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from .._model.partition import TopicPartition
 
@@ -42,8 +42,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
             return super(JsonSchemaData, cls).__new__(cls, name, bases, attributes, **options)
 
 
-PARTITIONS_PER_REQUEST = 1000
-"""KIP-966's limit. The controller writes at most 10,000 records for one request, and this stays well below."""
 _UUID = re.compile("[A-Za-z0-9_-]{22}")
 CONSUMER = -1
 """The replica id of a consumer: it reads up to the high watermark. An id >= 0 would be a follower's: never send one."""
@@ -59,14 +57,6 @@ _BY_NAME_VERSION = 12
 _BY_ID_VERSION = 13
 """The first version that identifies topics by id. Controllers accept no older one."""
 _NO_SESSION_EPOCH = -1
-
-Item = TypeVar("Item")
-
-
-def in_batches(items: Sequence[Item], size: int = PARTITIONS_PER_REQUEST) -> Iterator[Sequence[Item]]:
-    """Yield slices of at most ``size`` items, in order. Yield nothing if there are no items."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

@@ -19,7 +19,7 @@ from math import ceil, inf
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from .._model.partition import Broker, BrokerState, Cause, EpochEnd, ReplicaLog, TopicPartition
+from .._model.partition import Broker, BrokerState, Cause, EpochEnd, ReplicaLog, TopicPartition, in_batches
 from .._model.run import Clock
 from .cluster import check_identity
 from .epochs import Questions, epochs_request
@@ -27,7 +27,6 @@ from .errors import BrokerCallError
 from .held_replicas import HeldOffset, OffsetAnswer, offsets_request
 from .lockstep import Exchange, Requests, in_lockstep
 from .log_dirs import LogDirs, log_dirs_request
-from .messages import in_batches
 from .native import NativeSource, NotOfferedError, check_same_broker_epoch, replica_log_ends
 from .replica_answers import ReplicaAnswers
 from .settings import Address, ConnectionSettings

@@ -22,9 +22,8 @@ from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing
 from .._changes.rollback import Rollback, has_restored
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import BrokerCallError, RequestRefusedError
-from .._kafka.messages import in_batches
 from .._kafka.port import Kafka
-from .._model.partition import PartitionState, TopicPartition
+from .._model.partition import PartitionState, TopicPartition, in_batches
 from .._model.run import Progress
 from .blacklist import matches
 from .memory import Memory

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from .._documents.errors import DocumentError
-from .._kafka.messages import PARTITIONS_PER_REQUEST
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
+from .._model.partition import PARTITIONS_PER_REQUEST
 from .._model.run import utc_now
 from .._module.connection import connection_settings
 from .._module.options import progress_to

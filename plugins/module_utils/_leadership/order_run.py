@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 from .._changes.journal import Journal
 from .._changes.orders import Writer, read_states, set_orders
 from .._changes.record import LastingOrders, partition_subject
-from .._kafka.messages import in_batches
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, in_batches
 from .._model.run import Progress
 from .decide import DONE_STATUS, Decision, OrderOutcome, OrderStatus
 from .memory import Changes, MemoryStore, order_changes

@@ -9,7 +9,7 @@ Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -21,13 +21,22 @@ NO_LEADER = -1
 """Kafka's leader id of a partition without a leader."""
 OFFSETS_TOPIC = "__consumer_offsets"
 METADATA_TOPIC = "__cluster_metadata"
+PARTITIONS_PER_REQUEST = 1000
+"""KIP-966's limit. The controller writes at most 10,000 records for one request, and this stays well below."""
 
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
+Item = TypeVar("Item")
 
 
 def tuple_maker(kind: type[_Tuple]) -> Callable[[tuple[Any, ...]], _Tuple]:
     """Return a function that makes a NamedTuple of a tuple, in a third of the time of its own constructor."""
     return partial(tuple.__new__, kind)
+
+
+def in_batches(items: Sequence[Item], size: int = PARTITIONS_PER_REQUEST) -> Iterator[Sequence[Item]]:
+    """Yield slices of at most ``size`` items, in order. Yield nothing if there are no items."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 class TopicPartition(NamedTuple):

@@ -17,11 +17,10 @@ from .._changes.order_rollback import preview_order_undo
 from .._changes.orders import Writer
 from .._changes.record import AnyLeftover, OrderChange, OrderLeftover, ReplicaChange, Undoing
 from .._changes.rollback import Rollback, has_restored
-from .._kafka.messages import PARTITIONS_PER_REQUEST, in_batches
 from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
 from .._model.log_contents import SaveTails
-from .._model.partition import NO_LEADER, Broker, TopicPartition
+from .._model.partition import NO_LEADER, PARTITIONS_PER_REQUEST, Broker, TopicPartition, in_batches
 from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
 from .election_batch import ElectionBatch, Limits
 from .left_orders import (

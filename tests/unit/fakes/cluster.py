@@ -24,7 +24,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
     BrokerCallError,
     NoBrokerAnswersError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
     Description,
     PartitionStates,
@@ -36,6 +35,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
+    PARTITIONS_PER_REQUEST,
     Broker,
     BrokerState,
     Cause,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import by_topic, in_batches
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import by_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition, in_batches
 
 partitions = st.builds(TopicPartition, topic=st.sampled_from(["a", "b", "c"]), partition=st.integers(0, 9))
 

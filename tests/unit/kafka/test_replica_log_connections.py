@@ -14,9 +14,9 @@ from kafka.protocol.admin import DescribeConfigsRequest, DescribeLogDirsRequest
 from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.replica_logs import probe_replicas, silent_rows
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    PARTITIONS_PER_REQUEST,
     Broker,
     BrokerState,
     Cause,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import LastingOrders, partition_subject
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import PARTITIONS_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import (
     OrderOutcome,
@@ -25,7 +24,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.order_run import OrderRun
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, View
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    PARTITIONS_PER_REQUEST,
+    TopicPartition,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.fakes.clock import FakeClock
 from unit.fakes.fates import Fate
