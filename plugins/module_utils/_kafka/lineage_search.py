@@ -28,8 +28,9 @@ class LineageSearch:
 
     Each answer decides the next question, which is usually about the epoch just below. So the epochs below are asked
     about at the same time: two at first, then half as many again as were useful the last time, and in a long lineage
-    twice as many. The search skips answers that it does not need, so its result is the same as if the questions were
-    asked one by one.
+    twice as many. Of a distant broker, it is four times as many from the start, because a round takes longer there than
+    answers that are not needed. The search skips those, so its result is the same as if the questions were asked one by
+    one.
     """
 
     def __init__(
@@ -72,12 +73,13 @@ class LineageSearch:
         """Return the epochs with records, oldest first. The lineage is complete once ``question`` is None."""
         return tuple(reversed(self._newest_first))
 
-    def next_questions(self, max_questions: int) -> range:
+    def next_questions(self, max_questions: int, *, is_distant: bool = False) -> range:
         """Return the epochs to ask about next, newest first. Empty when the search is over."""
         if self.question is None:
             return range(0)
         useful = self._useful_answers
-        width = min(max_questions, max(2, (3 * useful + 1) // 2 if useful < _LONG_LINEAGE else 2 * useful))
+        more = 4 * useful if is_distant else (3 * useful + 1) // 2 if useful < _LONG_LINEAGE else 2 * useful
+        width = min(max_questions, max(2, more))
         self._useful_answers = 0
         return range(self.question, max(-1, self.question - width), -1)
 

@@ -34,10 +34,12 @@ def a_search(cache: FakeEpochCache, current_leader_epoch: int) -> LineageSearch:
     return LineageSearch(cache.log_start_offset, cache.log_end_offset, current_leader_epoch)
 
 
-def ask_all(search: LineageSearch, ask: Callable[[int], EpochEnd | None], limit: int, most: int = 1) -> int:
+def ask_all(
+    search: LineageSearch, ask: Callable[[int], EpochEnd | None], limit: int, most: int = 1, *, is_distant: bool = False
+) -> int:
     """Ask up to ``most`` questions at once, and return the number of rounds. Fails above the limit."""
     for count in range(limit + 1):
-        questions = search.next_questions(most)
+        questions = search.next_questions(most, is_distant=is_distant)
         assert len(questions) <= most
         assert bool(questions) == (search.question is not None)
         if not questions:
@@ -61,20 +63,21 @@ lateness = st.integers(0, 5) | st.integers(0, INT32_MAX - 800_000)
 """How much newer the partition's current epoch is than the newest epoch in the log."""
 
 
-@given(steps, st.integers(0, 12), lateness, at_once)
-@example([(1, 0), (1, 3)], 0, 0, 1)  # the first epoch is empty
-@example([(1, 3), (1, 0), (1, 3)], 0, 0, 1)  # one in the middle
-@example([(1, 3), (1, 0)], 0, 0, 1)  # the newest: elected, and dead before it wrote
-@example([(1, 3), (4, 3)], 6, 4, 1)  # retention took all records
-@example([(5, 0)], 0, 9, 1)  # never written to
-@example([(1, 3)] * 5, 0, 0, 3)  # several at once
+@given(steps, st.integers(0, 12), lateness, at_once, st.booleans())
+@example([(1, 0), (1, 3)], 0, 0, 1, False)  # the first epoch is empty
+@example([(1, 3), (1, 0), (1, 3)], 0, 0, 1, False)  # one in the middle
+@example([(1, 3), (1, 0)], 0, 0, 1, False)  # the newest: elected, and dead before it wrote
+@example([(1, 3), (4, 3)], 6, 4, 1, False)  # retention took all records
+@example([(5, 0)], 0, 9, 1, False)  # never written to
+@example([(1, 3)] * 5, 0, 0, 3, False)  # several at once
+@example([(1, 3)] * 5, 0, 0, 100, True)  # of a distant broker
 def test_it_finds_exactly_the_epochs_with_records(
-    steps: list[tuple[int, int]], start: int, lateness: int, most: int
+    steps: list[tuple[int, int]], start: int, lateness: int, most: int, is_distant: bool
 ) -> None:
     cache = cache_of(steps, start)
     newest = cache.entries[-1].epoch if cache.entries else 0
     search = a_search(cache, newest + lateness)
-    ask_all(search, cache.ask, question_limit(len(cache.entries), newest + lateness), most)
+    ask_all(search, cache.ask, question_limit(len(cache.entries), newest + lateness), most, is_distant=is_distant)
     if cache.log_end_offset > 0 and cache.log_start_offset == cache.log_end_offset:
         assert search.lineage == (EpochEnd(newest, cache.log_end_offset),)
     else:
@@ -138,10 +141,11 @@ def test_a_healthy_log_of_one_epoch_takes_two_questions() -> None:
     assert search.lineage == (EpochEnd(5, 100),)
 
 
-def test_a_deep_log_takes_few_rounds() -> None:
+@pytest.mark.parametrize(("most", "is_distant", "rounds"), [(16, False, 10), (32, False, 7), (32, True, 5)])
+def test_a_deep_log_takes_few_rounds(most: int, is_distant: bool, rounds: int) -> None:
     cache = FakeEpochCache([EpochEntry(epoch, 10 * epoch) for epoch in range(100)], 0, 1000)
     search = a_search(cache, 100)
-    assert ask_all(search, cache.ask, 10, 16) == 10
+    assert ask_all(search, cache.ask, rounds, most, is_distant=is_distant) == rounds
     assert search.lineage == cache.lineage()
 
 
