@@ -18,6 +18,8 @@ from typing import Protocol
 
 _MAX_TOPICS = 4
 """Topics to name in a group."""
+_MAX_RANGES = 12
+"""Ranges of numbers to name."""
 _MAX_BROKERS = 4
 """Broker ids to name in a reason."""
 _WORD = re.compile(
@@ -124,8 +126,11 @@ def common_reason(reasons: Sequence[str]) -> str:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return the numbers in ascending order as ranges: "0-499, 512"."""
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in _find_ranges(numbers))
+    """Return the numbers in ascending order as ranges: "0-499, 512", or "0, 2, 4 and 497 more" if there are many."""
+    found = [*_find_ranges(numbers)]
+    named = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in found[:_MAX_RANGES])
+    more = sum(last - first + 1 for first, last in found[_MAX_RANGES:])
+    return named + (f" and {more:,} more" if more else "")
 
 
 def replace_numbers(text: str, *, with_brokers: bool) -> tuple[str, tuple[str, ...]]:
