@@ -40,8 +40,8 @@ options:
   spark:
     description:
       - Where and how Spark runs. If any suboption is given, Spark asks the replicas, whatever their number.
-      - Without it, the module's own process asks and ranks up to 1,000,000 replicas. Above that, Spark on the host that
-        runs the module does it.
+      - Without it, the module itself asks and ranks up to 1,000,000 replicas, from 100,000 on in up to four processes.
+        Above 1,000,000, Spark on the host that runs the module does it.
       - It must not contain secrets, because Spark shows its settings in event logs and process lists.
     type: dict
     suboptions:

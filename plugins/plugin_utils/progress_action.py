@@ -21,6 +21,8 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.program import program
+
 from .progress import Pace, followed
 from .rendering import is_terminal
 
@@ -36,17 +38,9 @@ _PROFILE = "legacy"
 """The format of arguments and results between Ansible and a module that is not packed."""
 _IN_A_TERMINAL = Pace(between_lines_s=2.0)
 _IN_A_LOG = Pace(between_lines_s=10.0)
-_COLLECTIONS = "ansible_collections"
 _PROGRAM = """\
-import io, os, runpy, sys, types
+import io, runpy
 
-# Neither the working directory nor that of this program: a file there could hide a library.
-here = os.path.dirname(os.path.abspath(globals().get("__file__", "")))
-sys.path = [each for each in sys.path if each not in ("", ".", here)]
-# Where PyPI's package `ansible` is installed, it has collections of its own, and hides all others.
-collections = types.ModuleType({package!r})
-collections.__path__ = [{directory!r}]
-sys.modules[{package!r}] = collections
 sys.argv = [{module!r}]
 sys.stdin = io.TextIOWrapper(io.BytesIO({arguments!r}))
 runpy.run_module({module!r}, run_name="__main__", alter_sys=True)
@@ -58,16 +52,13 @@ def installed_module(name: str) -> Path:
     return Path(__file__).parents[1] / "modules" / f"{name}.py"
 
 
-def program(name: str, arguments: Mapping[str, Any], encoder: type[json.JSONEncoder]) -> bytes:
+def module_program(name: str, arguments: Mapping[str, Any], encoder: type[json.JSONEncoder]) -> bytes:
     """Return a program that runs the installed module, which reads its arguments from standard input."""
-    directory = next(each for each in Path(__file__).parents if each.name == _COLLECTIONS)
-    text = _PROGRAM.format(
-        package=_COLLECTIONS,
-        directory=str(directory),
-        module=f"{_COLLECTIONS}.kafkaops.recovery.plugins.modules.{name}",
+    body = _PROGRAM.format(
+        module=f"ansible_collections.kafkaops.recovery.plugins.modules.{name}",
         arguments=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}, cls=encoder).encode(),
     )
-    return text.encode()
+    return program(body).encode()
 
 
 class ModuleAction(ActionBase):
@@ -110,7 +101,7 @@ class ModuleAction(ActionBase):
         name = module_name.rpartition(".")[2]
         encoder = get_module_encoder(_PROFILE, Direction.CONTROLLER_TO_MODULE)
         built = _BuiltModule(
-            b_module_data=program(name, module_args, encoder),
+            b_module_data=module_program(name, module_args, encoder),
             module_style="new",
             shebang=f"#!{sys.executable}",
             serialization_profile=_PROFILE,

@@ -16,8 +16,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import temporary_settings_reference
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess, gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark, make_class_archive
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from bench.baselines import raw_gather
@@ -40,7 +41,7 @@ def run(options: Options) -> Iterator[Row]:
         reference = stack.enter_context(temporary_settings_reference(settings))
         with Wire(settings) as wire:
             found = survey(Kafka(wire))
-        raw, here = partial(_by_requests, cluster, found), partial(_by_pipeline, InProcess(), reference, found)
+        raw, here = partial(_by_requests, cluster, found), partial(_by_pipeline, OnThisHost(), reference, found)
         _check_same(here(), raw())
         with spark_session() as spark:
             ours = partial(_by_pipeline, OnSpark(spark), reference, found)

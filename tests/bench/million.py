@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from bench.kit import gathered_and_ranked
-from bench.kit.gathered_and_ranked import IN_PROCESS, ON_SPARK
+from bench.kit.gathered_and_ranked import ON_SPARK, WITHOUT_SPARK
 from bench.kit.process_tree import ProcessTree
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.simulated import simulator
@@ -29,7 +29,7 @@ _NOT_SLOWER = 1.0
 
 def run(_options: Options) -> Iterator[Row]:
     """Measure each once, because they take long. The first has a tenth of the replicas, to show the growth."""
-    few, many = (_measured(replicas, IN_PROCESS) for replicas in (_MANY // 10, _MANY))
+    few, many = (_measured(replicas, WITHOUT_SPARK) for replicas in (_MANY // 10, _MANY))
     yield Row(few, many, _LINEAR)
     yield Row(_measured(_MANY, ON_SPARK), many, _NOT_SLOWER)
 

@@ -19,8 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress, Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionOptions, run_elections
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import InProcess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import plan_drops
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import gather_evidence, plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan
@@ -84,9 +84,9 @@ class OnCall:
 
     def plan_of(self, found: Survey, strategy: Strategy) -> Plan:
         """Plan for what a survey found, without looking again."""
-        evidence = gather_evidence(InProcess(), self.settings, found, self.duration_ms)
+        evidence = gather_evidence(OnThisHost(), self.settings, found, self.duration_ms)
         policies = {each.topic: Policy(strategy) for each in found.offline}
-        return plan_recovery(InProcess(), evidence, policies)
+        return plan_recovery(OnThisHost(), evidence, policies)
 
     def plan(
         self, strategy: Strategy, *topics: str, max_lost_records: int | None = None, may_drop: bool = False
@@ -101,8 +101,8 @@ class OnCall:
         found = self.look(*topics)
         with Wire(self.settings) as wire:
             found = add_tiered_topics(Kafka(wire), found)
-        evidence = gather_evidence(InProcess(), self.settings, found, self.duration_ms)
-        return {name: plan_recovery(InProcess(), evidence, each) for name, each in policies.items()}
+        evidence = gather_evidence(OnThisHost(), self.settings, found, self.duration_ms)
+        return {name: plan_recovery(OnThisHost(), evidence, each) for name, each in policies.items()}
 
     def policies(self, topics: Iterable[str], options: PolicyOptions) -> dict[str, Policy]:
         with Wire(self.settings) as wire:

@@ -4,16 +4,17 @@
 
 """Ask every replica of the offline partitions what it holds, by one of two engines.
 
-Replicas are asked and ranked in this process, or by Spark's tasks (on_spark.py). Both engines run the same code and
-return the same rows. Spark takes seconds to start, and then uses all cores, or a cluster. Up to ``MOST_IN_PROCESS``
-replicas, this process takes half of Spark's CPU time and memory, and less time on two cores. So it is used, unless the
-operator chose Spark.
+Replicas are asked and ranked on this host (on_this_host.py), or by Spark's tasks (on_spark.py). Both engines run the
+same code and return the same rows. Spark takes seconds to start, and can use a cluster. Without it, up to
+``MOST_WITHOUT_SPARK`` replicas take half of its CPU time and memory, and less time. So Spark is used above that, or if
+the operator chose it.
 
 The doc fragment ``gathering`` describes the options.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -29,13 +30,14 @@ from .._module.options import SPARK
 from .._module.run import call_all
 from .._spark.options import SparkOptions, parse_spark_options, require_settings_reference
 from .._spark.workers import Deadline
+from .on_this_host import OnThisHost, processes_for
 from .options import refuse_existing_output
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
-    from .rows import REPLICA_LOG_SCHEMA, rank_table, to_record_batch
+    from .rows import REPLICA_LOG_SCHEMA, to_record_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -115,17 +117,7 @@ class Engine(Protocol):
         """Return the rows of ``REPLICA_LOG_SCHEMA`` as ``RANKED_SCHEMA``, in any order. Partitions must be complete."""
 
 
-class InProcess:
-    """The engine without Spark: one thread for each broker."""
-
-    def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
-        return pa.Table.from_batches(ask_brokers(work))
-
-    def rank(self, replica_logs: pa.Table) -> pa.Table:
-        return rank_table(replica_logs)
-
-
-MOST_IN_PROCESS = 1_000_000
+MOST_WITHOUT_SPARK = 1_000_000
 """Replicas. docs/performance.md has the measurement."""
 
 
@@ -153,7 +145,7 @@ class Engines:
 
     def needs_spark(self, replicas: int) -> bool:
         """Return whether Spark asks this number of replicas. It does if it was started already."""
-        return self._is_chosen or self._ahead.has_begun or replicas > MOST_IN_PROCESS
+        return self._is_chosen or self._ahead.has_begun or replicas > MOST_WITHOUT_SPARK
 
     def engine_for(self, replicas: int) -> Engine:
         """Return the engine for this number of replicas. Waits for Spark to start, if it is needed.
@@ -161,7 +153,7 @@ class Engines:
         Raises SparkUnavailableError.
         """
         if not self.needs_spark(replicas):
-            return InProcess()
+            return OnThisHost(processes_for(replicas, os.cpu_count()))
         from .on_spark import OnSpark  # noqa: PLC0415 - PySpark takes half a second to import
 
         return OnSpark(self._ahead.opened())

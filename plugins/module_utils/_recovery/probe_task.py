@@ -115,11 +115,15 @@ class AskBrokers:
     ask: AskBroker
 
     def __call__(self, work: Sequence[BrokerWork]) -> Iterator[pa.RecordBatch]:
-        deadline = max(self.deadline.at, time.monotonic() + self.least_seconds)
+        deadline = time.monotonic() + self.seconds_left()
         with garbage_collection_paused():
             asked = [(item, in_background(partial(self._ask, item, deadline), "broker")) for item in work]
             for item, answer in asked:
                 yield _to_rows(item, _await_logs(item, answer, deadline))
+
+    def seconds_left(self) -> float:
+        """Return the time for brokers that are asked from now on."""
+        return max(self.deadline.remaining(), self.least_seconds)
 
     def _ask(self, item: BrokerWork, deadline: float) -> list[ReplicaLog]:
         partitions = [partition for partition, _place in item.replicas()]
@@ -141,6 +145,11 @@ def _await_logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: fl
 
 def _silence_all(item: BrokerWork, cause: Cause, error: str) -> list[ReplicaLog]:
     return [ReplicaLog.failed(partition, item.broker.broker_id, cause, error) for partition, _place in item.replicas()]
+
+
+def silent_rows_of(item: BrokerWork, cause: Cause, error: str) -> pa.RecordBatch:
+    """Return the rows of a broker that did not answer. Each has this cause and error."""
+    return _to_rows(item, _silence_all(item, cause, error))
 
 
 def _to_rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-_NAMESPACE = "ansible_collections"
-_MODULE_UTILS = PurePosixPath(_NAMESPACE, "kafkaops", "recovery", "plugins", "module_utils")
+from .._model.program import import_root
+
+_MODULE_UTILS = PurePosixPath("ansible_collections", "kafkaops", "recovery", "plugins", "module_utils")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -26,13 +27,8 @@ def code_for_workers(directory: Path) -> Path:
     In an Ansible module that is the zip file from which the module itself runs (AnsiballZ, with the module and its
     imports). Elsewhere it is created in ``directory``.
     """
-    root = _import_root(Path(__file__))
+    root = import_root()
     return root if root.is_file() else _pack(root, directory / "kafkaops_recovery.zip")
-
-
-def _import_root(file: Path) -> Path:
-    """Return the entry of sys.path with this file: a directory or an AnsiballZ zip file."""
-    return next(parent for parent in file.parents if parent.name == _NAMESPACE).parent
 
 
 def _pack(root: Path, archive: Path) -> Path:

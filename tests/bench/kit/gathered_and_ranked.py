@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pyarrow.compute as pc
@@ -15,11 +16,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_f
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import set_collector_thresholds
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engines, InProcess, gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engines, gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost, processes_for
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 
-IN_PROCESS = "in process"
+WITHOUT_SPARK = "without Spark"
 ON_SPARK = "on Spark"
 
 _DURATION_MS = 900_000
@@ -27,7 +29,7 @@ _REQUEST_TIMEOUT_MS = 300_000
 
 
 def main(bootstrap: str, where: str) -> None:
-    """Print each step when it is done. ``where`` is IN_PROCESS or ON_SPARK, which starts during the survey."""
+    """Print each step when it is done. ``where`` is WITHOUT_SPARK or ON_SPARK, which starts during the survey."""
     set_collector_thresholds()
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": _REQUEST_TIMEOUT_MS})
     with temporary_settings_reference(settings) as reference, Engines(SparkOptions()) as engines:
@@ -35,7 +37,8 @@ def main(bootstrap: str, where: str) -> None:
         with Wire(settings) as wire:
             found = survey(Kafka(wire), when_offline=engines.start_if_needed if on_spark else lambda replicas: None)
         print("surveyed", flush=True)
-        engine = engines.engine_for(found.replicas) if on_spark else InProcess()
+        here = OnThisHost(processes_for(found.replicas, os.cpu_count()))
+        engine = engines.engine_for(found.replicas) if on_spark else here
         print("Spark started, after that", flush=True)
         logs = gather(engine, reference, found.brokers, found.offline, _DURATION_MS)
         silent = logs.num_rows - pc.sum(pc.is_null(logs["cause"])).as_py()

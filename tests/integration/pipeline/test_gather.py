@@ -17,8 +17,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import temporary_settings_reference
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess, gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import read_ranked_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
@@ -48,9 +49,11 @@ def spark(event_logs: Path) -> Iterator[SparkSession]:
         yield session
 
 
-@pytest.fixture(params=["in process", "on Spark"])
+@pytest.fixture(params=["in process", "in two processes", "on Spark"])
 def engine(request: pytest.FixtureRequest) -> Engine:
-    return InProcess() if request.param == "in process" else OnSpark(request.getfixturevalue("spark"))
+    if request.param == "on Spark":
+        return OnSpark(request.getfixturevalue("spark"))
+    return OnThisHost() if request.param == "in process" else OnThisHost(processes=2)
 
 
 @pytest.fixture(scope="module")

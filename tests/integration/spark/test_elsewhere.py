@@ -29,8 +29,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_f
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import gather_evidence, plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
@@ -112,7 +113,7 @@ class Plans:
 
 @pytest.fixture(scope="module")
 def plans(gather: Gather, settings: ConnectionSettings, reference: str, found: Survey) -> Plans:
-    here = InProcess()
+    here = OnThisHost()
     native = gather_evidence(
         here, settings, found, _DURATION_MS, native=NativeSource(_KEY), settings_reference=reference
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.progress_action import installed_module, program
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.progress_action import installed_module, module_program
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PLAYBOOK = "kafkaops.recovery.renew_plan_digest"
@@ -77,7 +77,7 @@ def test_neither_the_working_directory_nor_another_package_hides_a_library(tmp_p
     other = tmp_path / "site" / "ansible_collections"
     other.mkdir(parents=True)
     (other / "__init__.py").write_text("")
-    text = program(_MODULE, {"path": "/nowhere/plan.json"}, json.JSONEncoder)
+    text = module_program(_MODULE, {"path": "/nowhere/plan.json"}, json.JSONEncoder)
     done = subprocess.run(
         [sys.executable],
         input=text,

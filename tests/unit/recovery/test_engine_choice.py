@@ -9,10 +9,10 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import (
-    MOST_IN_PROCESS,
+    MOST_WITHOUT_SPARK,
     Engines,
-    InProcess,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost, processes_for
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 
 
@@ -20,8 +20,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options i
     ("options", "replicas", "needs_spark"),
     [
         (None, 1, False),
-        (None, MOST_IN_PROCESS, False),
-        (None, MOST_IN_PROCESS + 1, True),
+        (None, MOST_WITHOUT_SPARK, False),
+        (None, MOST_WITHOUT_SPARK + 1, True),
         (SparkOptions(), 1, True),
     ],
 )
@@ -33,5 +33,15 @@ def test_the_number_of_replicas_or_the_operator_decides(
 
 def test_few_replicas_do_not_start_spark() -> None:
     with Engines(None) as engines:
-        engines.start_if_needed(MOST_IN_PROCESS)
-        assert isinstance(engines.engine_for(MOST_IN_PROCESS), InProcess)
+        engines.start_if_needed(MOST_WITHOUT_SPARK)
+        assert isinstance(engines.engine_for(MOST_WITHOUT_SPARK), OnThisHost)
+
+
+@pytest.mark.parametrize(("replicas", "processes"), [(0, 1), (99_999, 1), (100_000, 2)])
+def test_many_replicas_are_asked_in_several_processes(replicas: int, processes: int) -> None:
+    assert processes_for(replicas, cores=8) == processes
+
+
+@pytest.mark.parametrize(("cores", "processes"), [(None, 1), (1, 1), (2, 2), (64, 4)])
+def test_a_process_uses_one_core(cores: int | None, processes: int) -> None:
+    assert processes_for(MOST_WITHOUT_SPARK, cores) == processes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, InProcess, gather
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine, gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.probe_task import (
     AskBroker,
     AskBrokers,
@@ -34,9 +36,11 @@ PARTITIONS = [a_partition("orders", number, (3, 1, 2)) for number in range(5)]
 EVERY_REPLICA = {("orders", number, broker_id) for number in range(5) for broker_id in (1, 2, 3)}
 
 
-@pytest.fixture(params=["in process", "on Spark"])
+@pytest.fixture(params=["in process", "in two processes", "on Spark"])
 def engine(request: pytest.FixtureRequest) -> Engine:
-    return InProcess() if request.param == "in process" else OnSpark(request.getfixturevalue("spark"))
+    if request.param == "on Spark":
+        return OnSpark(request.getfixturevalue("spark"))
+    return OnThisHost() if request.param == "in process" else OnThisHost(processes=2)
 
 
 def reported(table: pa.Table) -> dict[tuple[str, int, int], dict[str, Any]]:
@@ -152,3 +156,33 @@ def test_a_lost_task_is_run_again_without_duplicate_rows(spark: SparkSession, tm
     table = gather(engine, REFERENCE, brokers, PARTITIONS, 10_000, ask=FakeBrokers(killer=killer))
     assert killer.exists()
     assert reported(table) == reported(undisturbed)
+
+
+def test_a_helper_that_is_killed_costs_only_its_own_brokers_answers(tmp_path: Path) -> None:
+    brokers = [a_broker(1), a_broker(2)]
+    partitions = [a_partition("orders", number, (1, 2)) for number in range(5)]
+    ask = FakeBrokers(killer=tmp_path / "killed")
+    rows = reported(gather(OnThisHost(processes=2), REFERENCE, brokers, partitions, 10_000, ask=ask))
+    errors = {key[2]: row["error"] for key, row in rows.items()}
+    assert len(rows) == 10
+    assert sorted(errors.values()) in (
+        ["", f"the process that asked broker {broker_id} failed: it ended with -9"] for broker_id in (1, 2)
+    )
+    assert {key[2] for key, row in rows.items() if row["cause"] == "error"} == {each for each in errors if errors[each]}
+
+
+def test_a_helper_that_fails_says_why() -> None:
+    brokers, partitions = [a_broker(1), a_broker(2)], [a_partition("orders", 0, (1, 2))]
+    table = gather(OnThisHost(processes=2), REFERENCE, brokers, partitions, 10_000, ask=UnreadableInAHelper())
+    assert causes(table) == {1: {"error"}, 2: {"error"}}
+    assert table["error"].to_pylist()[0] == (
+        "the process that asked broker 1 failed: it ended with 1: "
+        "ValueError: invalid literal for int() with base 10: 'nobody can read this'"
+    )
+
+
+class UnreadableInAHelper(FakeBrokers):
+    """Pickled by the test, it cannot be read again."""
+
+    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
+        return int, ("nobody can read this",)
