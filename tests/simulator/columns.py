@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk impo
 from lab.request import Request
 from simulator import messages
 from simulator.pages import page_of
-from simulator.world import LOG_DIR, Partition, World
+from simulator.world import LOG_DIR, Log, Partition, World
 
 _EARLIEST = -2
 _DEBUGGING_REPLICA = -2
@@ -37,7 +37,8 @@ _OFFSET_ASKED = struct.Struct(">iiqB")
 _OFFSET_ANSWER = struct.Struct(">ihqqiB")
 _FETCH_HEAD = struct.Struct(">iiiibii")
 _PROBE_ASKED = struct.Struct(">iiqiqiB")
-_PROBE_ANSWER = struct.Struct(">ihqqqBiBB")
+_NUMBER = struct.Struct(">i")
+_PROBE_ANSWER = struct.Struct(">hqqqBiBB")
 _DIVERGING = struct.Struct(">BBiqB")
 _VERDICT = struct.Struct(">ihBB")
 _UNCLEAN = 1
@@ -83,20 +84,26 @@ def _offsets(world: World, broker_id: int, request: Request) -> bytes:
 
 
 def _probes(world: World, broker_id: int, request: Request) -> bytes:
+    known: dict[tuple[int, int], bytes] = {}  # many partitions share a log, and are asked about the same epoch
+
     def reply(topic: str, asked: tuple[Any, ...]) -> bytes:
-        number, epoch = asked[0], asked[3]
+        number, _leader_epoch, _offset, epoch, *_rest = asked
         held = world.held(broker_id, topic, number)
-        found = held[1].diverging_epoch(epoch) if held else None
-        if held is None or found is None:
-            code = _OFFSET_OUT_OF_RANGE if held else _UNKNOWN
-            return _PROBE_ANSWER.pack(number, code, -1, -1, -1, 0, -1, 1, 0)
-        log = held[1]
-        reported = _PROBE_ANSWER.pack(
-            number, 0, log.high_watermark, log.high_watermark, log.log_start_offset, 0, -1, 1, 1
-        )
-        return reported + _DIVERGING.pack(0, 13, *found, 0)
+        key = (id(held[1]) if held else 0, epoch)
+        if key not in known:
+            known[key] = _probe_answer(held[1] if held else None, epoch)
+        return _NUMBER.pack(number) + known[key]
 
     return _answer(request, _FETCH_HEAD, _PROBE_ASKED, struct.pack(">ihi", 0, 0, 0), reply)
+
+
+def _probe_answer(log: Log | None, epoch: int) -> bytes:
+    """Return the answer about a log without the number of its partition."""
+    found = log.diverging_epoch(epoch) if log else None
+    if log is None or found is None:
+        return _PROBE_ANSWER.pack(_OFFSET_OUT_OF_RANGE if log else _UNKNOWN, -1, -1, -1, 0, -1, 1, 0)
+    reported = _PROBE_ANSWER.pack(0, log.high_watermark, log.high_watermark, log.log_start_offset, 0, -1, 1, 1)
+    return reported + _DIVERGING.pack(0, 13, *found, 0)
 
 
 def _new_orders(world: World, _broker_id: int, request: Request) -> bytes:
