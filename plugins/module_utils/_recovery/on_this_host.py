@@ -11,6 +11,7 @@ connection settings, never the settings.
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -88,7 +89,9 @@ def _ask_by_helper(share: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.T
 
 def answer() -> None:
     """Ask a share of the brokers. A helper calls it."""
+    output = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not get between the rows
     share, ask_brokers = pickle.load(sys.stdin.buffer)
-    with pa.ipc.new_stream(sys.stdout.buffer, REPLICA_LOG_SCHEMA) as stream:
+    with os.fdopen(output, "wb") as file, pa.ipc.new_stream(file, REPLICA_LOG_SCHEMA) as stream:
         for batch in ask_brokers(share):
             stream.write_batch(batch)

@@ -65,10 +65,14 @@ class FakeBrokers:
     killer: Path | None = None
     """The first process that does not find this file creates it, and dies by SIGKILL."""
 
+    printed: str = ""
+    """What is written to the standard output, like a warning of a library."""
+
     def __call__(
         self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
     ) -> list[ReplicaLog]:
         self._perhaps_die()
+        os.write(1, self.printed.encode())
         broker_id = broker.broker_id
         if broker_id in self.deaf_to_deadline:
             time.sleep(deadline - time.monotonic() + 30)

@@ -181,6 +181,19 @@ def test_a_helper_that_fails_says_why() -> None:
     )
 
 
+def test_what_a_library_prints_in_a_helper_does_not_get_between_the_rows() -> None:
+    brokers, partitions = [a_broker(1), a_broker(2)], [a_partition("orders", 0, (1, 2))]
+    table = gather(
+        OnThisHost(processes=2),
+        REFERENCE,
+        brokers,
+        partitions,
+        10_000,
+        ask=FakeBrokers(printed="a warning of a library"),
+    )
+    assert causes(table) == {1: {None}, 2: {None}}
+
+
 class UnreadableInAHelper(FakeBrokers):
     """Pickled by the test, it cannot be read again."""
 
