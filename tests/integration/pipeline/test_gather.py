@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
-from lab import Cluster, scenarios
+from lab import Cluster, scenarios, wait_until
 from lab.module_process import run_module
 
 pytestmark = pytest.mark.on_any_version
@@ -119,7 +119,8 @@ def test_the_newer_epoch_is_ranked_first_from_what_the_brokers_answered(
 def test_a_frozen_broker_is_named_hung_by_the_deadline_and_a_tenth(
     engine: Engine, cluster: Cluster, reference: str, found: Survey, offline: scenarios.Offline
 ) -> None:
-    frozen = offline.best
+    frozen, dead = offline.best, offline.replicas[0]
+    [other] = {1, 2, 3} - {frozen, dead}
     cluster.brokers[frozen].freeze()
     try:
         began = time.monotonic()
@@ -127,8 +128,11 @@ def test_a_frozen_broker_is_named_hung_by_the_deadline_and_a_tenth(
         took = time.monotonic() - began
     finally:
         cluster.brokers[frozen].thaw()
+        wait_until(
+            lambda: cluster.client.describe("orders", broker=other)[0].offline_replicas == (dead,),
+            what=f"broker {frozen} is not fenced, so that the next survey lists it",
+        )
     causes = {broker_id: {row["cause"] for row in rows if row["broker_id"] == broker_id} for broker_id in (1, 2, 3)}
-    [other] = {1, 2, 3} - {frozen, offline.replicas[0]}
     assert causes[frozen] == {"hung"}
     assert causes[other] == {None}
     assert took <= 27.5
