@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import ranges
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import LossTotal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
 
@@ -268,6 +268,6 @@ def _aftermath(findings: Sequence[Result]) -> Iterator[Block]:
         for each in about:
             if each["topic"] is not None:
                 topics_of.setdefault(each["topic"], []).append(each["partition"])
-        named = [f"{topic} {ranges(partitions)}" for topic, partitions in topics_of.items()]
+        named = [f"{topic} {first_ranges(partitions)}" for topic, partitions in topics_of.items()]
         yield Paragraph(f"{listed(named, 3)}: {explanation}" if named else explanation, indent=2)
     yield from not_shown(min(len(said), _MOST_LINES), len(said))

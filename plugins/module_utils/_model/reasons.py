@@ -54,7 +54,7 @@ class TopicPartitions:
 
     topic: str
     partitions: str
-    """Their numbers, for example "0-499, 512"."""
+    """Their numbers, for example "0-499, 512", or the first of many."""
     count: int
 
 
@@ -94,13 +94,13 @@ def group_by_reason(rows: Iterable[HasOutcome]) -> tuple[ReasonGroup, ...]:
 
 
 def name_topics(rows: Iterable[HasPartition]) -> NamedTopics:
-    """Return the topics of the rows, with ranges of partitions."""
+    """Return the topics of the rows, with the first ranges of partitions."""
     topics: dict[str, list[int]] = defaultdict(list)
     for each in rows:
         topics[each.topic].append(each.partition)
     named = sorted(topics, key=lambda topic: (-len(topics[topic]), topic))[:_MAX_TOPICS]
     return NamedTopics(
-        tuple(TopicPartitions(topic, ranges(topics[topic]), len(topics[topic])) for topic in named),
+        tuple(TopicPartitions(topic, first_ranges(topics[topic]), len(topics[topic])) for topic in named),
         len(topics) - len(named),
     )
 
@@ -126,11 +126,19 @@ def common_reason(reasons: Sequence[str]) -> str:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return the numbers in ascending order as ranges: "0-499, 512", or "0, 2, 4 and 497 more" if there are many."""
+    """Return the numbers in ascending order as ranges: "0-499, 512"."""
+    return _join_ranges(_find_ranges(numbers))
+
+
+def first_ranges(numbers: Iterable[int]) -> str:
+    """Return the first ranges of the numbers, and how many more numbers there are: "0, 2, 4 and 497 more"."""
     found = [*_find_ranges(numbers)]
-    named = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in found[:_MAX_RANGES])
     more = sum(last - first + 1 for first, last in found[_MAX_RANGES:])
-    return named + (f" and {more:,} more" if more else "")
+    return _join_ranges(found[:_MAX_RANGES]) + (f" and {more:,} more" if more else "")
+
+
+def _join_ranges(found: Iterable[tuple[int, int]]) -> str:
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
 
 
 def replace_numbers(text: str, *, with_brokers: bool) -> tuple[str, tuple[str, ...]]:

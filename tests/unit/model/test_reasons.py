@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import ranges
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges, ranges
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons i
     ],
 )
 def test_numbers_are_named_as_ranges_and_the_rest_is_counted(numbers: list[int], text: str) -> None:
-    assert ranges(numbers) == text
+    assert first_ranges(numbers) == text
+
+
+def test_a_complete_list_has_all_ranges() -> None:
+    """The HTML report says "all topics", and means all of their partitions."""
+    assert ranges(range(0, 200, 2)) == ", ".join(map(str, range(0, 200, 2)))
