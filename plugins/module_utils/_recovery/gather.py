@@ -14,7 +14,6 @@ The doc fragment ``gathering`` describes the options.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -30,14 +29,14 @@ from .._module.options import SPARK
 from .._module.run import call_all
 from .._spark.options import SparkOptions, parse_spark_options, require_settings_reference
 from .._spark.workers import Deadline
-from .on_this_host import OnThisHost, processes_for
+from .on_this_host import OnThisHost
 from .options import refuse_existing_output
-from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker
+from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker, to_rows
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
-    from .rows import REPLICA_LOG_SCHEMA, to_record_batch
+    from .rows import REPLICA_LOG_SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -153,7 +152,7 @@ class Engines:
         Raises SparkUnavailableError.
         """
         if not self.needs_spark(replicas):
-            return OnThisHost(processes_for(replicas, os.cpu_count()))
+            return OnThisHost.for_replicas(replicas)
         from .on_spark import OnSpark  # noqa: PLC0415 - PySpark takes half a second to import
 
         return OnSpark(self._ahead.opened())
@@ -199,8 +198,5 @@ def gather(
 
 
 def _rows_not_asked(item: BrokerWork) -> pa.Table:
-    replicas = [*item.replicas()]
-    logs = silent_rows(item.broker, [partition for partition, _place in replicas])
-    return pa.Table.from_batches(
-        [to_record_batch(logs, [place for _partition, place in replicas], item.broker.is_fenced)]
-    )
+    logs = silent_rows(item.broker, [partition for partition, _place in item.replicas()])
+    return pa.Table.from_batches([to_rows(item, logs)])

@@ -18,12 +18,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Self
 
 from .._model.background import in_background
 from .._model.partition import Cause
 from .._model.program import program
 from .._spark.tasks import distribute
-from .probe_task import GRACE_SECONDS, AskBrokers, BrokerWork, silent_rows_of
+from .probe_task import GRACE_SECONDS, AskBrokers, BrokerWork, silence_all, to_rows
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -35,7 +36,6 @@ _REPLICAS_PER_PROCESS = 50_000
 """The least number of replicas that are worth the start of a helper: half a second, and 80 MiB."""
 _START_SECONDS = 10.0
 """How long a helper may take to start and to return its rows, besides the time to ask."""
-_HELPER = program(f"from {__name__} import answer\nanswer()\n")
 
 
 def processes_for(replicas: int, cores: int | None) -> int:
@@ -49,6 +49,11 @@ class OnThisHost:
     def __init__(self, processes: int = 1) -> None:
         """Set the number of processes. One is this process; more are helpers, and this process asks nothing."""
         self._processes = processes
+
+    @classmethod
+    def for_replicas(cls, replicas: int) -> Self:
+        """Return the engine for this number of replicas on this host."""
+        return cls(processes_for(replicas, os.cpu_count()))
 
     def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
         if self._processes == 1:
@@ -66,7 +71,7 @@ def _ask_by_helper(share: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.T
     limit = ask_brokers.seconds_left() + GRACE_SECONDS + _START_SECONDS
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _HELPER],
+            [sys.executable, "-c", program(f"from {__name__} import answer\nanswer()\n")],
             input=pickle.dumps((share, ask_brokers)),
             capture_output=True,
             check=True,
@@ -81,10 +86,8 @@ def _ask_by_helper(share: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.T
         reason = f"it did not start: {error}"
     else:
         return pa.ipc.open_stream(done.stdout).read_all()
-    text = f"the process that asked broker {{}} failed: {reason}"
-    return pa.Table.from_batches(
-        [silent_rows_of(each, Cause.ERROR, text.format(each.broker.broker_id)) for each in share]
-    )
+    errors = [(each, f"the process that asked broker {each.broker.broker_id} failed: {reason}") for each in share]
+    return pa.Table.from_batches([to_rows(each, silence_all(each, Cause.ERROR, error)) for each, error in errors])
 
 
 def answer() -> None:

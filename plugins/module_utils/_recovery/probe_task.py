@@ -119,7 +119,7 @@ class AskBrokers:
         with garbage_collection_paused():
             asked = [(item, in_background(partial(self._ask, item, deadline), "broker")) for item in work]
             for item, answer in asked:
-                yield _to_rows(item, _await_logs(item, answer, deadline))
+                yield to_rows(item, _await_logs(item, answer, deadline))
 
     def seconds_left(self) -> float:
         """Return the time for brokers that are asked from now on."""
@@ -134,25 +134,19 @@ def _await_logs(item: BrokerWork, answer: Future[list[ReplicaLog]], deadline: fl
     try:
         return answer.result(timeout=max(deadline - time.monotonic(), 0) + GRACE_SECONDS)
     except FutureTimeoutError:
-        return _silence_all(
-            item, Cause.HUNG, f"broker {item.broker.broker_id} was still being asked after the deadline"
-        )
+        return silence_all(item, Cause.HUNG, f"broker {item.broker.broker_id} was still being asked after the deadline")
     except KafkaOpsError as error:
-        return _silence_all(item, Cause.ERROR, f"broker {item.broker.broker_id} was not asked: {error}")
+        return silence_all(item, Cause.ERROR, f"broker {item.broker.broker_id} was not asked: {error}")
     except Exception as error:  # noqa: BLE001 - one broker's error, ours included, must not cost the others' answers
-        return _silence_all(item, Cause.ERROR, f"asking broker {item.broker.broker_id} failed: {error!r}")
+        return silence_all(item, Cause.ERROR, f"asking broker {item.broker.broker_id} failed: {error!r}")
 
 
-def _silence_all(item: BrokerWork, cause: Cause, error: str) -> list[ReplicaLog]:
+def silence_all(item: BrokerWork, cause: Cause, error: str) -> list[ReplicaLog]:
+    """Return the logs of a broker that did not answer. Each has this cause and error."""
     return [ReplicaLog.failed(partition, item.broker.broker_id, cause, error) for partition, _place in item.replicas()]
 
 
-def silent_rows_of(item: BrokerWork, cause: Cause, error: str) -> pa.RecordBatch:
-    """Return the rows of a broker that did not answer. Each has this cause and error."""
-    return _to_rows(item, _silence_all(item, cause, error))
-
-
-def _to_rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:
+def to_rows(item: BrokerWork, logs: list[ReplicaLog]) -> pa.RecordBatch:
     """Return one row for each replica of the broker, in the order of the questions."""
     broker_id = item.broker.broker_id
     answered = {log.topic_partition: log for log in logs}

@@ -32,7 +32,7 @@ _PAUSE_S = 1.0
 _MAY_PASS = frozenset(
     {Cause.UNREACHABLE, Cause.HUNG, Cause.DISCONNECTED, Cause.FENCED, Cause.MISSING, Cause.WRONG_BROKER}
 )
-"""Causes that may pass: the partition soon gets another leader, or this leader comes back, or a proxy finds it."""
+"""Causes that may pass: the partition soon gets another leader, this leader comes back, or a proxy finds it."""
 
 Look: TypeAlias = Callable[[], "tuple[Cluster, Description]"]
 """Describes the cluster's brokers and partitions. Raises KafkaOpsError."""

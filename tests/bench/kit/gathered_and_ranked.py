@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import pyarrow.compute as pc
@@ -17,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import set_collector_thresholds
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engines, gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost, processes_for
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 
@@ -37,8 +36,7 @@ def main(bootstrap: str, where: str) -> None:
         with Wire(settings) as wire:
             found = survey(Kafka(wire), when_offline=engines.start_if_needed if on_spark else lambda replicas: None)
         print("surveyed", flush=True)
-        here = OnThisHost(processes_for(found.replicas, os.cpu_count()))
-        engine = engines.engine_for(found.replicas) if on_spark else here
+        engine = engines.engine_for(found.replicas) if on_spark else OnThisHost.for_replicas(found.replicas)
         print("Spark started, after that", flush=True)
         logs = gather(engine, reference, found.brokers, found.offline, _DURATION_MS)
         silent = logs.num_rows - pc.sum(pc.is_null(logs["cause"])).as_py()
