@@ -18,7 +18,7 @@ SESSION := ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.
 
 # `make test` covers the newest and the oldest release that people run, `make test-all` every one that is supported.
 KAFKA_VERSIONS := 4.3.1 3.9.2
-ALL_KAFKA_VERSIONS := 4.3.1 3.9.2 4.0.2 4.1.2 4.2.1 4.4.0
+ALL_KAFKA_VERSIONS := 4.3.1 3.9.2 4.0.2 4.1.2 4.2.2 4.4.0
 
 # Given to make by test-all: also what takes long.
 WIDE :=

@@ -34,11 +34,8 @@ def kafka(version: str = versions.DEFAULT) -> list[Path]:
 
 
 def tools(version: str = versions.DEFAULT) -> list[Path]:
-    """Return the jars of Kafka's own command-line classes (``org.apache.kafka.tools``), server included.
-
-    Where a version's own were not published they are those of the version before, which talk to it as well.
-    """
-    return _kafka_jars(versions.TOOLS.get(version, version), "tools", ("kafka_" + versions.SCALA, "kafka-tools"))
+    """Return the jars of Kafka's own command-line classes (``org.apache.kafka.tools``), server included."""
+    return _kafka_jars(version, "tools", ("kafka_" + versions.SCALA, "kafka-tools"))
 
 
 def hadoop(version: str = versions.HADOOP) -> list[Path]:
@@ -77,13 +74,11 @@ def artifact(coordinate: str) -> Path:
 def _kafka_jars(version: str, name: str, artifacts: Sequence[str]) -> list[Path]:
     versions.check(version)
     coordinates = [f"org.apache.kafka:{artifact_id}:{version}" for artifact_id in artifacts]
-    return _resolve(f"{name}-{version}", (*coordinates, versions.SLF4J_SIMPLE), versions.MANAGED.get(version, ()))
+    return _resolve(f"{name}-{version}", (*coordinates, versions.SLF4J_SIMPLE))
 
 
-def _resolve(
-    name: str, coordinates: Sequence[str], managed: Sequence[str] = (), *, transitive: bool = True
-) -> list[Path]:
-    pom = render_pom(coordinates, managed)
+def _resolve(name: str, coordinates: Sequence[str], *, transitive: bool = True) -> list[Path]:
+    pom = render_pom(coordinates)
     # The key depends on the pom, so that a changed pin is fetched again.
     key = f"{name}-{hashlib.sha256(f'{pom}{transitive}'.encode()).hexdigest()[:8]}"
     target = cache_dir() / "jars" / key
@@ -121,12 +116,9 @@ def _copy_dependencies(pom: str, target: Path, *, transitive: bool) -> None:
         jars.rename(target)
 
 
-def render_pom(coordinates: Sequence[str], managed: Sequence[str] = ()) -> str:
-    """Return a pom.xml that depends on ``coordinates``, with the versions of ``managed`` overriding."""
-    return _POM.format(
-        dependencies="".join(map(_render_dependency, coordinates)),
-        managed="".join(map(_render_dependency, managed)),
-    )
+def render_pom(coordinates: Sequence[str]) -> str:
+    """Return a pom.xml that depends on ``coordinates``."""
+    return _POM.format(dependencies="".join(map(_render_dependency, coordinates)))
 
 
 def _render_dependency(coordinate: str) -> str:
@@ -141,7 +133,6 @@ _POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>kafkaops</groupId><artifactId>lab</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencyManagement><dependencies>{managed}</dependencies></dependencyManagement>
   <dependencies>{dependencies}</dependencies>
 </project>
 """

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 DEFAULT = "4.3.1"
-KAFKA = ("3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")
+KAFKA = ("3.9.2", "4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0")
 """Releases the collection is tested against, oldest first."""
 
 SCALA = "2.13"
@@ -27,15 +27,6 @@ S3_PROXY = "org.gaul:s3proxy:2.7.0"
 BYTEMAN = "org.jboss.byteman:byteman:4.0.25"
 JMX_EXPORTER = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1"
 JOLOKIA = "org.jolokia:jolokia-agent-jvm:2.3.0:javaagent"
-
-MANAGED = {
-    # kafka_2.13 4.4.0 asks for kafka-tools-api 4.4.0, which was never published to Maven Central.
-    "4.4.0": ("org.apache.kafka:kafka-tools-api:4.3.1",),
-}
-"""Per Kafka version, the coordinates that Maven's dependencyManagement overrides."""
-
-TOOLS = {"4.4.0": "4.3.1"}
-"""The version whose command-line classes to use, for Kafka versions without published kafka-tools."""
 
 
 def has_elr(version: str) -> bool:
