@@ -4,8 +4,8 @@
 
 """Rank the replicas of one partition by what they hold, and explain the rank of each.
 
-Pure; standard library only. Only this file defines the order. Spark's tasks, this process and the check before an
-election all use it.
+Pure; standard library only. ``sort_keys`` has the order, for Spark too. This process and the check before an election
+rank by this file.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from math import inf
 from typing import Annotated, NamedTuple, TypeAlias
 
 from .._model.fields import INT32_MAX, BrokerId, LeaderEpoch, Meta, Offset, SizeBytes
 from .._model.log_contents import from_offset, stretches_with_epochs, subtract
 from .._model.partition import Cause, EpochEnd
+from .sort_keys import python_order
 
 
 class Flag(StrEnum):
@@ -88,8 +88,6 @@ class SilentReplica:
 
 SilentReplicas: TypeAlias = Annotated[tuple[SilentReplica, ...], Meta(description="the silent replicas are a list")]
 
-_NO_EPOCH = -1
-
 
 class AnsweredLog(NamedTuple):
     """The values of a replica that answered which decide its rank and flags. Offsets are record offsets."""
@@ -118,31 +116,20 @@ class RankedLog(NamedTuple):
     """In the order of ``Flag``."""
 
 
+_ORDER = python_order()
+
+
 def rank_logs(logs: Iterable[AnsweredLog]) -> list[RankedLog]:
     """Return the logs of one partition, best first.
 
-    The order is:
-
-    1. the highest last written leader epoch; a log without epochs comes last,
-    2. the highest log end offset,
-    3. for a tiered topic, the lowest local log start offset: a replica that was rebuilt from the tier holds less,
-    4. the first place in the replica list (KIP-966).
+    ``sort_keys.RANKING`` is the order: the newest leader epoch that was written, then the longest log, then the most on
+    the own disk, then the first place in the replica list.
     """
-    ordered = sorted(logs, key=_ranking_key)
+    ordered = sorted(logs, key=_ORDER)
     if not ordered:
         return []
     best, latest_start = ordered[0], max(log.log_start_offset for log in ordered)
     return [RankedLog(log, _find_flags(log, best, latest_start)) for log in ordered]
-
-
-def _ranking_key(log: AnsweredLog) -> tuple[int, int, float, int, int]:
-    return (
-        -(_NO_EPOCH if log.last_written_epoch is None else log.last_written_epoch),
-        -log.log_end_offset,
-        inf if log.local_log_start_offset is None else log.local_log_start_offset,
-        log.place,
-        log.broker_id,
-    )
 
 
 def _find_flags(log: AnsweredLog, best: AnsweredLog, latest_start: int) -> tuple[Flag, ...]:
