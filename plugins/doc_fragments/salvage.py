@@ -13,14 +13,14 @@ options:
   salvage:
     description:
       - Whether to save the records that live replicas hold and the designated leader does not. After the election,
-        these replicas delete such records within a second. The plan's forecast names these records.
+        these replicas delete such records within a second. Which records these are is decided right before the
+        election, from the replicas that answer then. The plan may not know a replica that has returned since.
       - The records are fetched, their checksums are verified, and they are synced to disk and read back. Only then is
         the election requested. Partitions without such records do not wait.
       - The module itself saves up to about 4 GiB to a local directory. Spark saves more than that, saves to other file
         systems, and is used if O(spark) is given.
       - If records could not be saved, V(best_effort) elects with a warning, and V(required) refuses the election of
         that partition.
-      - O(kafkaops.recovery.designated_election#module:partitions) have no forecast, so nothing is saved for them.
     type: str
     choices: ['off', best_effort, required]
     default: 'off'

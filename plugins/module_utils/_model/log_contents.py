@@ -159,6 +159,13 @@ def subtract(stretches: Stretches, log: Stretches) -> Stretches:
     return tuple(left)
 
 
+def subtract_each(stretches: Stretches, held: Stretches) -> Stretches:
+    """Return the records that are not in ``held``, which may have several stretches of one epoch."""
+    for each in held:
+        stretches = subtract(stretches, (each,))
+    return stretches
+
+
 def in_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
     """Return the records of epochs after ``epoch``."""
     return tuple(each for each in stretches if each.epoch > epoch)

@@ -187,10 +187,15 @@ def warn_of_lossy_leader(
 def decide_again(election: PlannedElection, observation: PartitionObservation) -> tuple[PlannedElection, str]:
     """Return the election with what is known now, and the reason against it; empty if there is none.
 
-    An election without a strategy comes from a bare designation, and is returned as it is: no replica was compared.
+    This is the final decision: the forecast of the returned election says which records to save before it. For a bare
+    designation there was none before, and the policy refuses nothing.
     """
     state = observation.state
-    if state is None or election.strategy is None:
+    if state is None:
+        return election, ""
+    if election.is_bare:
+        return _compare_bare_designation(election, state, observation), ""
+    if election.strategy is None:
         return election, ""
     if unanswered := [
         each for each in _find_came_online(election, state) if not _has_answered(observation.logs.get(each))
@@ -207,14 +212,66 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
     again = [_unranked_candidate(log, state, is_tiered=is_tiered) for log in returned]
     candidates = _rank_again([*election.candidates, *again], state)
     silent = tuple(each for each in election.silent if each.broker_id not in known)
-    policy = Policy(election.strategy, election.max_lost_records)
-    decision = decide(state, candidates, silent, policy, election.designated_leader)
+    decision = _decide_as_before(election, state, candidates, silent)
     if isinstance(decision, LeftAlone):
         return election, (
             f"with what {name_brokers(sorted(known))} holds, silent in the plan and answering now: {decision.reason}; "
             "make a new plan"
         )
-    return replace(election, candidates=decision.candidates, silent=decision.silent, losses=decision.losses), ""
+    return _adopt(election, decision.candidates, decision.silent, decision.losses), ""
+
+
+def _decide_as_before(
+    election: PlannedElection, state: PartitionState, candidates: Sequence[Candidate], silent: Sequence[SilentReplica]
+) -> PlannedElection | LeftAlone:
+    """Decide on the leader of the plan. It counts as designated by a person only if it was so in the plan."""
+    leader, policy = election.designated_leader, election.policy
+    decision = decide(state, candidates, silent, policy)
+    if isinstance(decision, PlannedElection):
+        # Of logs that are alike, the one that has returned may come first in the replica list.
+        return decision if decision.designated_leader == leader else decide(state, candidates, silent, policy, leader)
+    planned = decide(election.state, election.candidates, election.silent, policy)
+    was_chosen = isinstance(planned, LeftAlone) or planned.designated_leader != leader
+    return decide(state, candidates, silent, policy, leader) if was_chosen else decision
+
+
+def _compare_bare_designation(
+    election: PlannedElection, state: PartitionState, observation: PartitionObservation
+) -> PlannedElection:
+    """Return the election with a forecast by what all replicas answered right now."""
+    logs = observation.logs
+    answered = [log for each in state.replicas if (log := logs.get(each)) is not None and log.answered]
+    candidates = _rank_again([_unranked_candidate(each, state, is_tiered=False) for each in answered], state)
+    known = {each.broker_id for each in answered}
+    silent = tuple(_silent_replica(each, logs.get(each)) for each in state.replicas if each not in known)
+    losses = describe_losses(forecast_losses(state, candidates, [each.broker_id for each in silent]))
+    of_leader = [each.explanation for each in losses if each.broker_id == election.designated_leader]
+    reason = "; ".join([election.reason, *of_leader])
+    return replace(election, candidates=candidates, silent=silent, losses=losses, reason=reason)
+
+
+def _silent_replica(broker_id: int, log: ReplicaLog | None) -> SilentReplica:
+    if log is None:
+        return SilentReplica(broker_id, Cause.FENCED, "the controller does not list this broker")
+    return SilentReplica(broker_id, log.cause or Cause.BAD_ANSWER, log.error)
+
+
+def _adopt(
+    election: PlannedElection,
+    candidates: tuple[Candidate, ...],
+    silent: tuple[SilentReplica, ...],
+    losses: ExpectedLosses,
+) -> PlannedElection:
+    """Return the election with a new forecast, and with its words in the reason instead of the old ones."""
+    reason, leader = election.reason, election.designated_leader
+    present = {each.broker_id: each.explanation for each in losses}
+    ranks = {each.broker_id: each.explanation for each in candidates}
+    for old, new in (
+        *((each.explanation, present) for each in election.losses if each.broker_id == leader),
+        *((each.explanation, ranks) for each in election.candidates if each.broker_id == leader),
+    ):
+        reason = reason.replace(old, new.get(leader, old)) if old else reason
+    return replace(election, candidates=candidates, silent=silent, losses=losses, reason=reason)
 
 
 def _find_came_online(election: PlannedElection, state: PartitionState) -> list[int]:

@@ -73,6 +73,6 @@ def plan_from_designations(
         elif state.is_offline and state.is_internal and not include_internal:
             alone.append(leave_internal_alone(state))
         else:
-            reason = f"broker {leader} was designated without a plan; no replica was compared"
+            reason = f"broker {leader} was designated without a plan"
             elections.append(plan_election(state, leader, reason))
     return Plan(cluster.cluster_id, "", tuple(elections), tuple(alone))

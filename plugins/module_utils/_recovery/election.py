@@ -19,7 +19,7 @@ from .._changes.record import AnyLeftover, OrderChange, OrderLeftover, ReplicaCh
 from .._changes.rollback import Rollback, has_restored
 from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
-from .._model.log_contents import SaveTails
+from .._model.log_contents import SaveTails, Stretches, subtract_each, union
 from .._model.partition import NO_LEADER, PARTITIONS_PER_REQUEST, Broker, TopicPartition, in_batches
 from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
 from .election_batch import ElectionBatch, Limits
@@ -35,6 +35,7 @@ from .observation import observe_partitions
 from .outcome import Outcome, outcome_of_election, outcome_of_left_alone
 from .plan import ElectionType, Plan, PlannedElection, Status, find_tails
 from .preconditions import PartitionObservation, judge_election
+from .strategy import name_brokers
 
 _UNPLANNED_LEADER = "the run stopped before this election: another partition got a leader that was not designated"
 
@@ -232,13 +233,14 @@ class _Run:
         }
         halt = ""
         has_begun = any(each.undoing is Undoing.RESTORED for each in leftovers)
+        unsaved: list[PlannedElection] = []
         electable = [each for each in elections if each.topic_partition not in unrestored]
-        for batch in self._iterate_batches(electable, outcomes):
+        for batch, saved in self._iterate_batches(electable, unsaved, outcomes):
             halt = halt or self.limits.why_ended()
             if not halt:
                 self.progress.step("looking at the partitions again", len(outcomes), len(elections))
                 try:
-                    current = self._carry_out_batch(batch, leftovers)
+                    current = self._carry_out_batch(batch, leftovers, saved)
                 except KafkaOpsError as error:
                     if not has_begun:
                         raise
@@ -246,32 +248,48 @@ class _Run:
                 else:
                     has_begun = True
                     outcomes |= current.outcomes
+                    unsaved += current.unsaved
                     halt = _UNPLANNED_LEADER if current.has_unplanned_leader else ""
                     continue
             outcomes |= {each.topic_partition: outcome_of_election(each, Status.FAILED, halt) for each in batch}
         return outcomes
 
     def _iterate_batches(
-        self, elections: Sequence[PlannedElection], outcomes: dict[TopicPartition, Outcome]
-    ) -> Iterator[Sequence[PlannedElection]]:
-        """Yield the batches. Before the first one that makes live replicas delete records, save these records.
+        self,
+        elections: Sequence[PlannedElection],
+        unsaved: list[PlannedElection],
+        outcomes: dict[TopicPartition, Outcome],
+    ) -> Iterator[tuple[Sequence[PlannedElection], Mapping[TopicPartition, Stretches] | None]]:
+        """Yield the batches, each with the records of losers that are saved.
 
-        Partitions whose records cannot be saved are refused in ``outcomes``.
+        A batch adds to ``unsaved`` the elections that would delete unsaved records of live replicas. Once all others
+        are done, these records are saved, and the elections come again. Partitions whose records cannot be saved are
+        refused in ``outcomes``. So are those that would delete further records, of replicas that returned meanwhile.
         """
-        save_tails = self.options.save_tails
-        tails = {each.topic_partition: find_tails(each) for each in elections} if save_tails else {}
-        at_once = [each for each in elections if not tails.get(each.topic_partition)]
-        yield from self._divide(at_once)
-        waiting = [each for each in elections if tails.get(each.topic_partition)]
-        if save_tails and waiting and self.journal is not None and not self.limits.why_ended():
-            refused = save_tails([one for each in waiting for one in tails[each.topic_partition]])
-            outcomes |= {
-                each.topic_partition: outcome_of_election(each, Status.REFUSED, refused[each.topic_partition])
-                for each in waiting
-                if each.topic_partition in refused
-            }
-            waiting = [each for each in waiting if each.topic_partition not in refused]
-        yield from self._divide(waiting)
+        save_tails = self.options.save_tails if self.journal is not None else None
+        if save_tails is None:
+            yield from ((each, None) for each in self._divide(elections))
+            return
+        yield from ((each, {}) for each in self._divide(elections))
+        waiting = [*unsaved]
+        unsaved.clear()
+        saved: dict[TopicPartition, Stretches] = {}
+        refused: Mapping[TopicPartition, str] = {}
+        if waiting and not self.limits.why_ended():
+            tails = [one for each in waiting for one in find_tails(each)]
+            refused = save_tails(tails)
+            for each in tails:
+                saved[each.partition] = union([saved.get(each.partition, ()), each.lost])
+        outcomes |= {
+            each.topic_partition: outcome_of_election(each, Status.REFUSED, refused[each.topic_partition])
+            for each in waiting
+            if each.topic_partition in refused
+        }
+        yield from ((each, saved) for each in self._divide([e for e in waiting if e.topic_partition not in refused]))
+        outcomes |= {
+            each.topic_partition: outcome_of_election(each, Status.REFUSED, _explain_unsaved(each, saved))
+            for each in unsaved
+        }
 
     def _divide(self, elections: Sequence[PlannedElection]) -> Iterator[Sequence[PlannedElection]]:
         """Yield the elections in batches of one type, because a request has only one."""
@@ -279,7 +297,10 @@ class _Run:
             yield from in_batches([each for each in elections if each.election_type is kind], self.options.batch_size)
 
     def _carry_out_batch(
-        self, elections: Sequence[PlannedElection], leftovers: Sequence[OrderLeftover]
+        self,
+        elections: Sequence[PlannedElection],
+        leftovers: Sequence[OrderLeftover],
+        saved: Mapping[TopicPartition, Stretches] | None,
     ) -> ElectionBatch:
         # The cluster is read again, to also ask brokers that were registered since the plan or the last batch.
         observations = observe_partitions(
@@ -305,12 +326,23 @@ class _Run:
             kept=self.kept,
             begun=self.begun,
             written=self.written,
+            saved=saved,
         )
         if self.journal is None:
             batch.preview()
         else:
             batch.carry_out(self.writer, self.journal, self.progress, self.limits)
         return batch
+
+
+def _explain_unsaved(election: PlannedElection, saved: Mapping[TopicPartition, Stretches]) -> str:
+    """Return why an election is refused that would delete more than was saved."""
+    known = saved.get(election.topic_partition, ())
+    holders = sorted({each.broker_id for each in find_tails(election) if subtract_each(each.lost, known)})
+    return (
+        f"{name_brokers(holders)} came online while records of losers were saved, and holds records that would be "
+        "deleted unsaved: run again"
+    )
 
 
 def _update_left_alone(outcome: Outcome, metadata: PartitionStates) -> Outcome:

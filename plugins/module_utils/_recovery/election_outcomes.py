@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from .._model.log_contents import Stretches, subtract_each
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .decide import decide_again
 from .outcome import Outcome, outcome_of_election
-from .plan import ElectionType, PlannedElection, Status
+from .plan import ElectionType, PlannedElection, Status, find_tails
 from .preconditions import (
     PartitionObservation,
     find_dropped,
@@ -46,9 +47,18 @@ class ElectionOutcomes:
     """The order that each partition is elected in, with the election and observation that it was computed from."""
     written: set[TopicPartition] = field(default_factory=set)
     """Partitions for which an election was requested, or whose order stays changed."""
+    saved: Mapping[TopicPartition, Stretches] | None = None
+    """The records of losers that were saved before this batch, as far as ``salvage`` wants them saved. None if the run
+    saves none."""
+    unsaved: list[PlannedElection] = field(default_factory=list)
+    """Elections that would delete records which are not saved yet, as they were decided last. They have not ended."""
 
     def select_allowed(self) -> list[TopicPartition]:
-        """Compare the observations with the plan, end partitions that must not be elected, and return the others."""
+        """Compare the observations with the plan, end partitions that must not be elected, and return the others.
+
+        This is the final decision. The records to save before an election are those that it loses by this decision:
+        the plan may not know a loser that has returned since.
+        """
         allowed = []
         judged = dict(self.elections)
         for partition, election in self.elections.items():
@@ -57,12 +67,21 @@ class ElectionOutcomes:
             if status is None:
                 judged[partition], reason = decide_again(election, self.observations[partition])
                 status = Status.REFUSED if reason else None
-            if status is None:
-                allowed.append(partition)
-            else:
+            if status is not None:
                 self.end(partition, status, reason, self.observations[partition].state)
+            elif self._must_wait_for_saving(judged[partition]):
+                self.unsaved.append(judged[partition])
+            else:
+                allowed.append(partition)
         self.elections = judged
         return allowed
+
+    def _must_wait_for_saving(self, election: PlannedElection) -> bool:
+        """Return whether the election deletes records of a live replica that are to be saved, and are not yet."""
+        if self.saved is None:
+            return False
+        saved = self.saved.get(election.topic_partition, ())
+        return any(subtract_each(each.lost, saved) for each in find_tails(election))
 
     def end_changed(
         self, waiting: Iterable[TopicPartition], states: Mapping[TopicPartition, PartitionState]

@@ -161,7 +161,8 @@ def observe_partitions(
 
     - of a candidate in the plan, whether its log still ends with the same epoch at the same offset,
     - of a designated leader that was not compared, the newest epoch,
-    - of a replica that was silent in the plan, everything that a gather asks,
+    - of a replica that was silent in the plan, and of all replicas of a bare designation, everything that a gather
+      asks,
     - of other replicas, nothing.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
@@ -202,6 +203,10 @@ def _collect_questions(elections: Iterable[PlannedElection]) -> dict[int, _Quest
     questions: dict[int, _Questions] = defaultdict(_Questions)
     for election in elections:
         partition = election.topic_partition
+        if election.is_bare:
+            for broker_id in election.replicas:
+                questions[broker_id].partitions.append(partition)
+            continue
         compared = {each.broker_id: each.lineage[-1] if each.lineage else None for each in election.candidates}
         compared.setdefault(election.designated_leader, None)
         silent = {each.broker_id for each in election.silent}

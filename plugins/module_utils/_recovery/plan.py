@@ -28,7 +28,7 @@ from .._model.log_contents import Tail
 from .._model.partition import NO_LEADER, OfPartition, PartitionState
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLosses, Records
-from .strategy import Strategy
+from .strategy import Policy, Strategy
 
 Isr: TypeAlias = Annotated[Replicas, Meta(description="the ISR is a list of broker ids")]
 Elr: TypeAlias = Annotated[Replicas, Meta(description="the ELR is a list of broker ids")]
@@ -100,6 +100,16 @@ class PlannedElection(OfPartition):
     """The greatest number of records that the election may be known to lose. None for no limit."""
     dropped: Dropped = ()
     """Unregistered brokers that the new order drops, because the controller refuses every order that names them."""
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether this is a bare designation: a person chose the leader, and no replica was compared."""
+        return self.strategy is None and not self.candidates
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the plan. Without a strategy, the election accepts every loss."""
+        return Policy(self.strategy or Strategy.AGGRESSIVE, self.max_lost_records)
 
     @property
     def state(self) -> PartitionState:

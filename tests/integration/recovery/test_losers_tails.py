@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from lab import Cluster
 from lab.module_process import run_module
@@ -74,3 +75,73 @@ def test_a_loser_s_records_are_saved_before_the_election_and_given_back(cluster:
     kept = [f"common-{number}" for number in range(_COMMON)] + [f"newer-{number}" for number in range(_NEWER)]
     for partition in offline.partitions:
         assert cluster.client.consume_all(_TOPIC, partition) == [*kept, *labels]
+
+
+def _returned_loser(cluster: Cluster, topic: str, plan: Path) -> tuple[int, int]:
+    """Plan while the loser is frozen, and return when it is back: the loser, and the leader of the plan."""
+    offline = longer_log_of_older_epoch(cluster, topic, records=_RECORDS)
+    _dead, loser, leader = offline.replicas
+
+    def wait(*, away: bool) -> None:
+        wait_until(
+            lambda: (loser in cluster.client.describe(topic, broker=leader)[0].offline_replicas) == away,
+            60,
+            what=f"broker {loser} is {'away' if away else 'back'}",
+        )
+
+    cluster.brokers[loser].freeze()
+    wait(away=True)
+    how = {"recovery_strategy": "aggressive", "partitions": [{"topic": topic, "partitions": [0]}]}
+    where = {"bootstrap_servers": [cluster.bootstrap()], "request_timeout_ms": 2000, "recovery_duration_ms": 4000}
+    planned = run_module("leader_candidate_info", {**where, **how, "plan_file": str(plan)})
+    assert "msg" not in planned, planned["msg"]
+    cluster.brokers[loser].thaw()
+    wait(away=False)
+    return loser, leader
+
+
+def _saved_labels(saved: Path) -> list[str]:
+    return [row["value"].decode() for row in pq.read_table(saved / "records").to_pylist()]
+
+
+def test_a_loser_that_was_silent_in_the_plan_is_saved_too(cluster: Cluster, tmp_path: Path) -> None:
+    """What is saved comes from the last look. The plan, made while the loser was away, foresaw no loss."""
+    plan, saved = tmp_path / "plan.json", tmp_path / "saved"
+    loser, leader = _returned_loser(cluster, "late", plan)
+    elected = run_module(
+        "designated_election",
+        {
+            "bootstrap_servers": [cluster.bootstrap()],
+            "journal_dir": str(tmp_path),
+            "plan_file": str(plan),
+            "salvage": "required",
+            "salvage_dir": str(saved),
+        },
+    )
+    assert "msg" not in elected, elected["msg"]
+    (row,) = elected["partitions"]
+    assert (
+        f"loses offsets {_COMMON}..{_COMMON + _OLDER - 1} ({_OLDER} records) that replica {loser} holds"
+        in (row["reason"])
+    )
+    assert _saved_labels(saved) == [f"older-{number}" for number in range(_OLDER)]
+    assert cluster.client.leader("late") == leader
+
+
+@pytest.mark.wide
+def test_losers_of_a_bare_designation_are_saved(cluster: Cluster, tmp_path: Path) -> None:
+    offline = longer_log_of_older_epoch(cluster, "bare", records=_RECORDS)
+    saved = tmp_path / "saved"
+    elected = run_module(
+        "designated_election",
+        {
+            "bootstrap_servers": [cluster.bootstrap()],
+            "journal_dir": str(tmp_path),
+            "partitions": [{"topic": "bare", "partition": 0, "designated_leader": offline.best}],
+            "salvage": "required",
+            "salvage_dir": str(saved),
+        },
+    )
+    assert "msg" not in elected, elected["msg"]
+    assert _saved_labels(saved) == [f"older-{number}" for number in range(_OLDER)]
+    assert [each["kind"] for each in elected["aftermath"]].count("will_truncate") == len(offline.replicas) - 1

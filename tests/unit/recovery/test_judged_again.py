@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Tail
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Cause,
     EpochEnd,
@@ -23,7 +24,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
     SilentReplica,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide, decide_again
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import PlannedElection
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+    PlannedElection,
+    find_tails,
+    plan_election,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import PartitionObservation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import a_candidate, an_offline_partition
@@ -102,8 +107,27 @@ def test_of_equal_logs_the_first_in_the_replica_list_is_the_best(
     assert judged.designated_leader == answered
 
 
-def test_bare_designations_and_missing_partitions_are_not_decided_again() -> None:
+def test_elections_without_a_strategy_and_missing_partitions_are_not_decided_again() -> None:
     election, more = planned(a_candidate(2, (5, 80))), an_answer(3, (5, 200))
-    bare = replace(election, strategy=None)
-    assert again(bare, more) == bare
+    no_strategy = replace(election, strategy=None)
+    assert again(no_strategy, more) == no_strategy
     assert again(election, more, state=None) == election
+
+
+def test_a_bare_designation_is_forecast_by_what_answers_right_before_it() -> None:
+    bare = plan_election(STATE, 2, "broker 2 was designated")
+    judged = again(bare, an_answer(2, (5, 80)), an_answer(3, (4, 50), (6, 60)))
+    assert judged.reason.startswith(
+        "broker 2 was designated; electing 2 loses offsets 0..59 (60 records) that replica 3 holds"
+    )
+    assert [(each.broker_id, each.cause) for each in judged.silent] == [(1, Cause.FENCED)]
+    assert find_tails(judged) == (
+        Tail(STATE.topic_partition, STATE.topic_id, 3, (EpochRange(4, 0, 50), EpochRange(6, 50, 60))),
+    )
+
+
+def test_the_reason_has_the_forecast_of_what_is_known_now() -> None:
+    election = planned(a_candidate(2, (5, 80)), silent=3)
+    judged = again(replace(election, reason=f"{election.reason}; noted"), an_answer(3, (4, 100)))
+    assert judged.reason == ("broker 2, ; electing 2 loses offsets 0..99 (100 records) that replica 3 holds; noted")
+    assert find_tails(judged) == (Tail(STATE.topic_partition, STATE.topic_id, 3, (EpochRange(4, 0, 100),)),)

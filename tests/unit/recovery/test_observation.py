@@ -55,12 +55,10 @@ def test_a_replica_that_was_silent_is_asked_for_its_lineage_and_others_for_their
     ]
 
 
-def test_only_the_designated_replica_of_a_bare_designation_is_asked(wreck: Wreck) -> None:
+def test_all_replicas_of_a_bare_designation_are_asked_for_their_lineages(wreck: Wreck) -> None:
     plan = plan_from_designations(wreck.cluster, {FIRST: BEST, SECOND: BEHIND, THIRD: BEST})
-    assert asked(wreck, plan) == [
-        (BEHIND, (SECOND,), frozenset({SECOND})),
-        (BEST, (FIRST, THIRD), frozenset({FIRST, THIRD})),
-    ]
+    everything = (FIRST, SECOND, THIRD)
+    assert asked(wreck, plan) == [(each, everything, frozenset()) for each in (DEAD, BEHIND, BEST)]
 
 
 @pytest.mark.parametrize(("partitions", "limits"), [(3, 1), (250, 2), (1000, 5)])
