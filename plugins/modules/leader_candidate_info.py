@@ -160,7 +160,7 @@ partitions:
           description: Properties to check before electing it.
           type: list
           elements: str
-          choices: [empty_log, gap, future_replica, fenced, diverged, local_only]
+          choices: [empty_log, gap, future_replica, fenced, diverged, local_only, not_comparable]
         explanation: {type: str, description: "Why it has this rank, in words."}
         local_log_start_offset:
           description: Of a tiered topic, the first offset on its own disk. Earlier offsets are only in the tier.

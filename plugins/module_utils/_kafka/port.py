@@ -98,9 +98,10 @@ class Kafka(BaseKafka):
         deadline: float,
         *,
         only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
+        checked: Collection[TopicPartition] = (),
     ) -> list[ReplicaLog]:
         """Ask one broker what its replicas of these partitions hold."""
-        return probe_replicas(self.settings, broker, partitions, deadline, only_newest=only_newest)
+        return probe_replicas(self.settings, broker, partitions, deadline, only_newest=only_newest, checked=checked)
 
     def log_end_offsets(
         self, address: Address, partitions: Sequence[TopicPartition]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from .._model.partition import Cause, EpochEnd, ReplicaLog, TopicPartition
 from . import error_codes
 from .epochs import EpochAnswer, NoEpochEnd
+from .header_search import HeaderSearch
 from .held_replicas import OffsetAnswer
 from .lineage_search import LineageSearch
 from .log_dirs import LogDirs
@@ -27,12 +28,14 @@ _CAUSES = {
     error_codes.KAFKA_STORAGE_ERROR: Cause.LOG_DIR_OFFLINE,
 }
 _EPOCH_PROBE = "Fetch (epoch probe)"
+_MOST_CHECKED = 16
+"""Epochs of a long lineage, the newest ones, that are compared with the headers of batches."""
 
 
 class ReplicaAnswers:
     """The answers about one replica so far. Mutable and without a dataclass, because a gather has a million of them."""
 
-    __slots__ = ("end", "epoch", "error", "last_tiered", "lineage", "local_start", "search", "start")
+    __slots__ = ("end", "epoch", "error", "last_tiered", "lineage", "local_start", "note", "search", "start")
 
     def __init__(self) -> None:
         self.end: int | None = None
@@ -42,7 +45,9 @@ class ReplicaAnswers:
         self.last_tiered: int | None = None
         self.search: LineageSearch | None = None
         self.lineage: tuple[EpochEnd, ...] = ()
-        """The newest epoch, if it was confirmed without a search."""
+        """The newest epoch, if it was confirmed without a search, or the epochs that headers of batches have shown."""
+        self.note = ""
+        """Why the epochs of a log with records are unknown."""
         self.error: tuple[Cause, str] | None = None
 
     def take_end(self, answers: Sequence[OffsetAnswer], request: str) -> None:
@@ -82,6 +87,45 @@ class ReplicaAnswers:
         else:
             search.take_answer(question, None if isinstance(answer, NoEpochEnd) else answer)
 
+    def known_lineage(self) -> tuple[EpochEnd, ...]:
+        """Return the epochs that are known now."""
+        return self.search.lineage if self.search else self.lineage
+
+    def begin_reading(self, *, is_checked: bool, only_newest: bool) -> HeaderSearch | None:
+        """Begin to read headers of batches; None if that is not needed.
+
+        It is needed if the log holds records, and the epochs do not reach its end. Otherwise only if ``is_checked``:
+        the epochs are compared with the headers of the batches at which they should begin and end.
+        """
+        start, end, known = self.start or 0, self.end or 0, self.known_lineage()
+        if self.error or end <= start:
+            return None
+        if not known or known[-1].end_offset < end:
+            if self.local_start is not None and self.local_start > start:
+                self.forget_lineage(f"the records before offset {self.local_start} are only in the tier")
+                return None
+            return HeaderSearch(start, end)
+        if not is_checked:
+            return None
+        if only_newest:
+            return HeaderSearch(end - 1, end)
+        ends = [each.end_offset for each in known[-_MOST_CHECKED:]]
+        return HeaderSearch(max(start, self.local_start or 0), end, [*ends, *(each - 1 for each in ends)])
+
+    def take_headers(self, read: HeaderSearch) -> None:
+        """Take what the headers have shown. What was known stays if the headers agree, or cannot be read."""
+        known = self.known_lineage()
+        is_known = bool(known) and known[-1].end_offset >= (self.end or 0)
+        if is_known and (read.error or read.agrees_with(known)):
+            return
+        self.forget_lineage(read.error)
+        self.lineage = read.lineage
+
+    def forget_lineage(self, why: str) -> None:
+        """Forget the epochs of a log with records. ``why`` they are unknown is empty if they are found otherwise."""
+        self.search, self.lineage = None, ()
+        self.note = f"the leader epochs of its records are unknown: {why}" if why else ""
+
     def to_row(self, partition: TopicPartition, broker_id: int, disk: LogDirs, *, is_tiered: bool | None) -> ReplicaLog:
         """Return the replica's row. ``disk`` has the log directories of its broker."""
         replicas = disk.replicas.get(partition, ())
@@ -89,7 +133,7 @@ class ReplicaAnswers:
         error = self.error
         if error is None and current is not None and current.log_dir in disk.offline:
             error = (Cause.LOG_DIR_OFFLINE, f"{current.log_dir}: {disk.offline[current.log_dir]}")
-        lineage = self.search.lineage if self.search else self.lineage
+        lineage = self.known_lineage()
         return ReplicaLog(
             partition.topic,
             partition.partition,
@@ -103,7 +147,7 @@ class ReplicaAnswers:
             current.log_dir if current else None,
             any(each.is_future for each in replicas) if len(replicas) > 1 or current is None else False,
             error[0] if error else None,
-            error[1] if error else "",
+            error[1] if error else self.note,
             is_tiered,
             self.local_start,
             self.last_tiered,

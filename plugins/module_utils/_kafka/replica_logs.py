@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from math import ceil, inf
@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from .._model.partition import Broker, BrokerState, Cause, EpochEnd, ReplicaLog, TopicPartition, in_batches
 from .._model.run import Clock
+from .batch_headers import header_request
 from .cluster import check_identity
 from .epochs import Questions, epochs_request
 from .errors import BrokerCallError
@@ -47,6 +48,8 @@ _DISTANT_S = 0.025
 """A broker that lets us wait longer in each step is distant."""
 _BATCHES_AT_ONCE = 4
 """Batches to ask a distant broker about together. A near one is asked batch by batch: if it hangs, fewer are lost."""
+_HEADERS_AT_ONCE = 200
+"""Batches to read before the first answer arrives: a broker sends a whole batch for each."""
 _QUESTIONS_AT_ONCE = 32_000
 """Epochs of a batch to ask about before the first answer arrives: two megabytes in each direction."""
 
@@ -73,6 +76,7 @@ def probe_replicas(
     native: NativeQuestion | None = None,
     *,
     only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
+    checked: Collection[TopicPartition] = (),
     tiered: Mapping[str, bool] = MappingProxyType({}),
     is_retried: bool = True,
     open_wire: Callable[[ConnectionSettings], Wire] = Wire,
@@ -93,6 +97,11 @@ def probe_replicas(
     partition is the expected newest epoch, and the log still ends where that epoch ends, one question about it is
     enough, and the log start is not asked.
 
+    The epochs of a log come from its epoch checkpoint. If they do not reach the log's end, they are read from the
+    headers of its batches. Those of the partitions in ``checked`` are compared with headers in any case: a checkpoint
+    that is older than its log looks complete. If the headers do not show the epochs of a log with records either, its
+    row has no lineage, no cause, and an error that says why.
+
     ``tiered`` maps topics to whether they are tiered, if that is known. A replica of a tiered topic is also asked where
     the log on its disk starts, and for the last offset in the tier.
     """
@@ -105,7 +114,9 @@ def probe_replicas(
     with open_wire(settings) as wire:
         while clock.monotonic() < deadline:
             with closing(wire.fresh_connection(address)) as connection:
-                probe = _Probe(settings, connection, broker.broker_id, deadline, clock, native, only_newest, tiered)
+                probe = _Probe(
+                    settings, connection, broker.broker_id, deadline, clock, native, only_newest, checked, tiered
+                )
                 try:
                     rows = probe.rows(partitions)
                 except BrokerCallError as error:
@@ -148,6 +159,7 @@ class _Probe:
     clock: Clock
     native: NativeQuestion | None
     only_newest: Mapping[TopicPartition, EpochEnd | None]
+    checked: Collection[TopicPartition]
     tiered: Mapping[str, bool]
     broker_epoch: int | None = None
     complete: list[ReplicaLog] = field(default_factory=list)
@@ -218,6 +230,7 @@ class _Probe:
                 {each: found for each, found in unconfirmed.items() if self.tiered.get(each.topic)}
             )
             yield from self._ask_lineages({each: answers for each, answers in unconfirmed.items() if not answers.error})
+        yield from self._read_headers(all_answers)
         disk = LogDirs({}, {}, "")
         if any(each not in self.only_newest for each in partitions):
             (disk,) = yield [log_dirs_request(partitions)]
@@ -282,6 +295,34 @@ class _Probe:
                     ends, of_topic = found.get(topic, {}), searching[topic]
                     for number, epoch in epochs.items():
                         of_topic[number].take_epoch(epoch, ends.get(number))
+
+    def _read_headers(self, asked: _Asked) -> Exchange[None]:
+        """Read headers of batches, in rounds, where the epochs are missing or are to be checked."""
+        reading = {
+            each: search
+            for each, answers in asked.items()
+            if (
+                search := answers.begin_reading(
+                    is_checked=each in self.checked or self._is_unexpected(each, answers),
+                    only_newest=each in self.only_newest,
+                )
+            )
+        }
+        while offsets := [(each, offset) for each, search in reading.items() for offset in search.next_offsets()]:
+            some = offsets[:_HEADERS_AT_ONCE]
+            answers = yield [header_request(each, offset) for each, offset in some]
+            for (each, offset), answer in zip(some, answers, strict=True):
+                if not reading[each].error:
+                    reading[each].take_answer(offset, answer)
+        for each, search in reading.items():
+            asked[each].take_headers(search)
+
+    def _is_unexpected(self, partition: TopicPartition, answers: ReplicaAnswers) -> bool:
+        """Return whether the checkpoint denies the expected newest epoch, although the log ends where that one ends."""
+        expected = self.only_newest.get(partition)
+        if expected is None or expected.end_offset != answers.end:
+            return False
+        return answers.known_lineage()[-1:] != (expected,)
 
 
 _Asked: TypeAlias = Mapping[TopicPartition, ReplicaAnswers]

@@ -39,6 +39,10 @@ class EpochRange(NamedTuple):
         return offset_range(self.start_offset, self.end_offset)
 
 
+UNKNOWN_EPOCH = -1
+"""The epoch of records whose leader epoch is unknown, or that have none."""
+
+
 def offset_range(start: int, end: int, form: str = "") -> str:
     """Return the first and the last offset as text: "100 to 349", or "15" if there is only one.
 
@@ -118,6 +122,21 @@ def all_stretches(log: Log) -> Stretches | None:
     """
     found = stretches_with_epochs(log)
     return found if (found[-1].end_offset if found else log.log_start_offset) == log.log_end_offset else None
+
+
+def has_all_epochs(log: Log) -> bool:
+    """Return whether the epochs of a log cover its records, so that it can be compared with other logs."""
+    newest = log.lineage[-1].end_offset if log.lineage else 0
+    return max(newest, log.log_start_offset) == log.log_end_offset
+
+
+def records_beyond(one: Log, other: Log) -> Stretches:
+    """Return the records of ``other`` after the end of ``one``, which certainly lacks them, whatever the epochs are."""
+    start = max(one.log_end_offset, other.log_start_offset)
+    known = all_stretches(other)
+    if known is not None:
+        return from_offset(known, start)
+    return (EpochRange(UNKNOWN_EPOCH, start, other.log_end_offset),) if start < other.log_end_offset else ()
 
 
 def from_offset(stretches: Stretches, offset: int) -> Stretches:

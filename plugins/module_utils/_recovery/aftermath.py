@@ -17,7 +17,7 @@ from .._model.reasons import join_first
 from .._model.run import KafkaOpsError, garbage_collection_paused
 from .expected_loss import describe_offsets
 from .outcome import AftermathFinding, AftermathKind, Outcome
-from .plan import Status
+from .plan import Status, lost_of_live_replicas
 
 _TRANSACTION_LIMIT = "transaction.max.timeout.ms"
 _MOST_NAMED = 3
@@ -78,13 +78,19 @@ def find_truncations(outcome: Outcome) -> Iterator[AftermathFinding]:
     for loss in outcome.losses:
         if loss.broker_id != outcome.leader_after:
             continue
+        live = lost_of_live_replicas(loss.broker_id, outcome.candidates, outcome.losses)
         for other in loss.against:
             if other.broker_id in outcome.dropped:
                 continue
-            if other.lost:
+            if lost := live.get(other.broker_id, () if other.answered else other.lost):
                 least = "" if other.answered else "at least "
+                text = f"replica {other.broker_id} deletes {least}offsets {describe_offsets(lost)} when it follows"
+                if other.is_incomparable:
+                    text += "; whether it deletes others too is unknown, since it cannot be compared with the leader"
+            elif other.is_incomparable:
                 text = (
-                    f"replica {other.broker_id} deletes {least}offsets {describe_offsets(other.lost)} when it follows"
+                    f"replica {other.broker_id} cannot be compared with the leader: what it deletes when it follows is "
+                    "unknown"
                 )
             elif not other.answered:
                 text = (

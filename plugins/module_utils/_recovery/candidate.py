@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Annotated, NamedTuple, TypeAlias
 
 from .._model.fields import INT32_MAX, BrokerId, LeaderEpoch, Meta, Offset, SizeBytes
-from .._model.log_contents import from_offset, stretches_with_epochs, subtract
+from .._model.log_contents import from_offset, has_all_epochs, offset_range, stretches_with_epochs, subtract
 from .._model.partition import Cause, EpochEnd
 from .sort_keys import python_order
 
@@ -37,6 +37,8 @@ class Flag(StrEnum):
     """Its lineage is not a prefix of the best candidate's: it holds records that the best candidate does not hold."""
     LOCAL_ONLY = "local_only"
     """The topic is tiered: the replica was ranked by what is on its own disk. Older records may be only in the tier."""
+    NOT_COMPARABLE = "not_comparable"
+    """Its log holds records whose leader epochs are unknown: what it holds cannot be compared with other logs."""
 
 
 Lineage: TypeAlias = Annotated[
@@ -141,6 +143,7 @@ def _find_flags(log: AnsweredLog, best: AnsweredLog, latest_start: int) -> tuple
         (Flag.FENCED, log.is_fenced),
         (Flag.DIVERGED, _is_diverged(log, best)),
         (Flag.LOCAL_ONLY, log.is_tiered),
+        (Flag.NOT_COMPARABLE, not has_all_epochs(log)),
     )
     return tuple([flag for flag, holds in conditions if holds])
 
@@ -257,6 +260,11 @@ def _explain_flag(flag: Flag, one: Standing, standings: Sequence[Standing]) -> s
             return f"it holds records that broker {standings[0].broker_id}, rank 1, does not"
         case Flag.LOCAL_ONLY:
             return f"the topic is tiered, and its own disk has offsets from {_local_start_in_words(one)} on only"
+        case Flag.NOT_COMPARABLE:
+            return (
+                f"it holds offsets {offset_range(one.log_start_offset, one.log_end_offset)}, which cannot be compared "
+                "with other logs"
+            )
 
 
 def _epoch_in_words(one: Standing) -> str:

@@ -83,6 +83,7 @@ class _Case:
             *find_obstacles(election, self.state, find_election_order(election, self.state)),
             *self.find_warnings(),
             *self._find_limit_refusals(best.broker_id),
+            *(() if designated is not None else self._find_incomparable(best.broker_id)),
         ]
         return self.leave_alone(Status.REFUSED, obstacles) if obstacles else election
 
@@ -121,6 +122,21 @@ class _Case:
             return []
         refusals = [explain_limit_refusal(limit, each) for each in self.forecasts if each.broker_id == leader]
         return [each for each in refusals if each]
+
+    def _find_incomparable(self, leader: int) -> list[str]:
+        """Return which replicas cannot be compared, so that the best one is unknown: a person has to designate it."""
+        against = [other for each in self.forecasts if each.broker_id == leader for other in each.against]
+        if not any(each.is_incomparable for each in against):
+            return []
+        return [
+            *(
+                f"what broker {each.broker_id} holds cannot be compared: {each.explanation}"
+                for each in self.candidates
+                if Flag.NOT_COMPARABLE in each.flags
+            ),
+            "so it is unknown which replica holds the most: designate the leader (unclean_recovery_designations), or, "
+            "to keep both logs, stop the other brokers and save their disks first (salvage_logs)",
+        ]
 
     def _make_election(self, leader: int, election_type: ElectionType, reason: str) -> PlannedElection:
         return plan_election(
@@ -288,7 +304,11 @@ def _has_answered(log: ReplicaLog | None) -> bool:
 def _unranked_candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Candidate:
     """Return a replica that answered as a candidate with a provisional rank and no explanation."""
     is_fenced = log.broker_id not in acceptable_replicas(state)
-    conditions = ((Flag.FUTURE_REPLICA, log.is_future), (Flag.FENCED, is_fenced), (Flag.LOCAL_ONLY, is_tiered))
+    conditions = (
+        (Flag.FUTURE_REPLICA, log.is_future),
+        (Flag.FENCED, is_fenced),
+        (Flag.LOCAL_ONLY, is_tiered),
+    )
     flags = [flag for flag, holds in conditions if holds]
     return Candidate(
         broker_id=log.broker_id,

@@ -74,8 +74,11 @@ def _describe_known_loss(forecast: Forecast) -> str:
         if each.answered and each.lost
     ]
     if losses:
-        total = f", {_count_records(forecast.at_least)} in all" if len(losses) > 1 else ""
+        several = len(losses) > 1 or any(each.is_incomparable for each in forecast.against)
+        total = f", {_count_records(forecast.at_least)} in all" if several else ""
         return f"loses {' and '.join(losses)}{total}"
+    if forecast.lost:
+        return f"loses at least offsets {describe_offsets(forecast.lost)}, which it does not have"
     compared = [each.broker_id for each in forecast.against if each.is_exact]
     if compared:
         return f"loses nothing that replica{'s' if len(compared) > 1 else ''} {_list_ids(compared)} holds"
@@ -91,7 +94,10 @@ def _describe_exceptions(forecast: Forecast) -> Iterator[str]:
         if not each.answered:
             yield f"against silent replica {each.broker_id}: {_describe_silent(each)}"
         elif each.lost is None:
-            yield f"against replica {each.broker_id}: unknown, since records without a leader epoch cannot be compared"
+            yield (
+                f"against replica {each.broker_id}: unknown, since records without a known leader epoch cannot be "
+                "compared"
+            )
         elif each.deleted:
             also = f"replica {each.broker_id} also deletes offsets {describe_offsets(each.deleted)}"
             yield f"{also}, as this replica has already"

@@ -28,6 +28,7 @@ from .._model.log_contents import (
     compare_logs,
     from_offset,
     never_held_before_start,
+    records_beyond,
     records_in,
     subtract,
     union,
@@ -60,6 +61,14 @@ class LossAgainst:
     def is_bounded(self) -> bool:
         """True if the other replica cannot hold records that no replica has reported."""
         return self.answered or self.holds_no_more_than is not None
+
+    @property
+    def is_incomparable(self) -> bool:
+        """True if the other replica answered, and the leader epochs of its records, or of the candidate's, are unknown.
+
+        Then only the records after the candidate's end are known to be lost (``records_beyond``).
+        """
+        return self.answered and self.lost is None
 
     @property
     def is_exact(self) -> bool:
@@ -120,6 +129,7 @@ def forecast_losses(
     Then all replicas copied everything that they hold from its log.
     """
     logs = {each.broker_id: all_stretches(each) for each in candidates}
+    by_id = {each.broker_id: each for each in candidates}
     leader = find_last_leader(state)
     of_leader = _find_known_part_of_last_leader(state, candidates) if leader in silent else None
     only_leader = _find_only_leader_ever(state, candidates) if silent else None
@@ -133,7 +143,15 @@ def forecast_losses(
         )
         for one in candidates
     ]
-    lost = [union(each.lost for each in against if each.lost) for against in all_against]
+    lost = [
+        union(
+            [
+                *(each.lost for each in against if each.lost),
+                *(records_beyond(one, by_id[each.broker_id]) for each in against if each.is_incomparable),
+            ]
+        )
+        for one, against in zip(candidates, all_against, strict=True)
+    ]
     is_comparable = None not in logs.values()
     return tuple(
         Forecast(
@@ -156,11 +174,11 @@ def explain_limit_refusal(limit: int, forecast: Forecast) -> str | None:
     """
     if forecast.at_least > limit:
         return f"electing {forecast.broker_id} loses {forecast.at_least} records or more, and the limit is {limit}"
-    not_compared = [str(each.broker_id) for each in forecast.against if each.answered and each.lost is None]
+    not_compared = [str(each.broker_id) for each in forecast.against if each.is_incomparable]
     if not_compared:
         return (
             f"what electing {forecast.broker_id} loses of what replica {', '.join(not_compared)} holds is unknown, "
-            f"since records without a leader epoch cannot be compared, and the limit is {limit}"
+            f"since records without a known leader epoch cannot be compared, and the limit is {limit}"
         )
     return _explain_tier_refusal(limit, forecast.tier)
 
@@ -204,6 +222,8 @@ def _find_only_leader_ever(state: PartitionState, candidates: Sequence[Candidate
 
 def _compare_answered(one: Candidate, other: Candidate, logs: dict[int, Stretches | None]) -> LossAgainst:
     mine, theirs = logs[one.broker_id], logs[other.broker_id]
+    if theirs == () and other.log_end_offset <= one.log_end_offset:
+        return LossAgainst(other.broker_id, True, ())
     if mine is None or theirs is None:
         return LossAgainst(other.broker_id, True, None)
     missing = compare_logs(one, mine, theirs)

@@ -196,6 +196,8 @@ class _Questions:
     partitions: list[TopicPartition] = field(default_factory=list)
     only_newest: dict[TopicPartition, EpochEnd | None] = field(default_factory=dict)
     """Of these partitions, only the newest epoch is asked, with the value that the plan expects, if there is one."""
+    checked: set[TopicPartition] = field(default_factory=set)
+    """Partitions whose epochs are compared with the headers of batches, because the plan has not done so."""
 
 
 def _collect_questions(elections: Iterable[PlannedElection]) -> dict[int, _Questions]:
@@ -213,6 +215,8 @@ def _collect_questions(elections: Iterable[PlannedElection]) -> dict[int, _Quest
         for broker_id in election.replicas:
             if broker_id in silent or broker_id in compared:
                 questions[broker_id].partitions.append(partition)
+            if broker_id in silent:
+                questions[broker_id].checked.add(partition)
             if broker_id in compared and broker_id not in silent:
                 questions[broker_id].only_newest[partition] = compared[broker_id]
     return questions
@@ -231,7 +235,9 @@ def _read_logs(
 
     def ask(broker: Broker) -> list[ReplicaLog]:
         asked = questions[broker.broker_id]
-        return kafka.probe_replicas(broker, asked.partitions, deadline, only_newest=asked.only_newest)
+        return kafka.probe_replicas(
+            broker, asked.partitions, deadline, only_newest=asked.only_newest, checked=asked.checked
+        )
 
     with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_THREADS)) as executor:
         for rows in executor.map(ask, brokers):

@@ -9,8 +9,10 @@ Imported only if a partition is offline.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -31,7 +33,11 @@ from .survey import Survey
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
-    from .rows import read_ranked_partitions
+    from .rows import find_differing, read_ranked_partitions, replace_answered
+
+
+MOST_CHECKED_REPLICAS = 30_000
+"""Replicas whose epochs are compared with the headers of batches: it takes a second for each few thousand."""
 
 
 def collect_evidence(
@@ -71,6 +77,10 @@ def gather_evidence(
 ) -> Evidence:
     """Return the answers of the offline partitions' replicas within ``duration_ms``, with a row for silent ones too.
 
+    Where replicas differ, the election depends on their epochs. So these are asked again, and the epochs compared with
+    the headers of batches: an epoch checkpoint that is older than its log looks complete. Replicas that do not answer
+    again keep their first answers.
+
     ``native`` is the operator's RPC for log ends. ``settings_reference`` is the path of a file with the connection
     settings on every executor's host; without it, a temporary file is written on this host.
     """
@@ -79,7 +89,14 @@ def gather_evidence(
     gathered_at = utc_now()
     given = None if settings_reference is None else nullcontext(settings_reference)
     with given or temporary_settings_reference(settings) as reference:
+        ends_at = time.monotonic() + duration_ms / 1000
         replica_logs = gather(engine, reference, found.brokers, found.offline, duration_ms, ask=ask)
+        differing = find_differing(replica_logs)
+        states = [each for each in found.offline if each.topic_partition in differing]
+        if states and sum(len(each.replicas) for each in states) <= MOST_CHECKED_REPLICAS:
+            left_ms = max(int((ends_at - time.monotonic()) * 1000), duration_ms // 3)
+            again = gather(engine, reference, found.brokers, states, left_ms, ask=replace(ask, checks_epochs=True))
+            replica_logs = replace_answered(replica_logs, again)
     return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, TypeAlias
@@ -24,10 +25,10 @@ from .._model.fields import (
     TopicId,
     TopicName,
 )
-from .._model.log_contents import Tail
+from .._model.log_contents import Stretches, Tail, records_beyond
 from .._model.partition import NO_LEADER, OfPartition, PartitionState
 from .candidate import Candidate, SilentReplicas
-from .expected_loss import ExpectedLosses, Records
+from .expected_loss import ExpectedLoss, ExpectedLosses, Records
 from .strategy import Policy, Strategy
 
 Isr: TypeAlias = Annotated[Replicas, Meta(description="the ISR is a list of broker ids")]
@@ -218,14 +219,29 @@ class Plan:
 
 
 def find_tails(election: PlannedElection) -> tuple[Tail, ...]:
-    """Return the records that electing the designated leader deletes on other replicas, by the plan's forecast."""
+    """Return the records that electing the designated leader deletes on other replicas, by the election's forecast.
+
+    Of a replica that cannot be compared, these are all records after the leader's end.
+    """
+    lost = lost_of_live_replicas(election.designated_leader, election.candidates, election.losses)
     return tuple(
-        Tail(election.topic_partition, election.topic_id, against.broker_id, against.lost)
-        for loss in election.losses
-        if loss.broker_id == election.designated_leader
-        for against in loss.against
-        if against.answered and against.lost
+        Tail(election.topic_partition, election.topic_id, broker_id, stretches) for broker_id, stretches in lost.items()
     )
+
+
+def lost_of_live_replicas(
+    leader: int, candidates: Sequence[Candidate], losses: Sequence[ExpectedLoss]
+) -> dict[int, Stretches]:
+    """Return the records that each replica that answered holds and the leader lacks, by broker id, if there are any."""
+    logs = {each.broker_id: each for each in candidates}
+    found: dict[int, Stretches] = {}
+    for against in (other for loss in losses if loss.broker_id == leader for other in loss.against):
+        lost = against.lost
+        if against.is_incomparable and leader in logs and against.broker_id in logs:
+            lost = records_beyond(logs[leader], logs[against.broker_id])
+        if against.answered and lost:
+            found[against.broker_id] = lost
+    return found
 
 
 INTERNAL_NOTE = "internal topic: what is lost is the cluster's own state, such as committed offsets or transactions"

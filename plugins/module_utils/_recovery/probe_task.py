@@ -176,6 +176,8 @@ class AskReplicas:
     """The API key of GetReplicaLogInfo, which then returns the log ends; None for Kafka's public RPCs."""
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     """Topic ids by topic name, in Kafka's text form. Only needed with ``native_key``."""
+    checks_epochs: bool = False
+    """Whether the epochs of all logs are compared with the headers of their batches."""
 
     def __call__(
         self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
@@ -189,7 +191,8 @@ class AskReplicas:
         key = self.native_key
         native = None if key is None else NativeQuestion(NativeSource(key), self.topic_ids)
         settings = read_settings_reference(settings_reference)
-        return probe_replicas(settings, broker, partitions, deadline, native, tiered=self.tiered)
+        checked = frozenset(partitions) if self.checks_epochs else ()
+        return probe_replicas(settings, broker, partitions, deadline, native, checked=checked, tiered=self.tiered)
 
 
 def _check_client() -> None:

@@ -19,6 +19,7 @@ from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, ex
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     def _field(name: str, data_type: pa.DataType, comment: str) -> pa.Field:
         return pa.field(name, data_type, metadata={"comment": comment})
@@ -192,6 +193,31 @@ class _ToRank(NamedTuple):
         )
 
 
+def find_differing(replica_logs: pa.Table) -> set[TopicPartition]:
+    """Return the partitions whose replicas do not all end with the same epoch at the same offset."""
+    answered = replica_logs.filter(pc.is_null(replica_logs["cause"]))
+    of_partition = answered.group_by(["topic", "partition"]).aggregate(
+        [(name, kind) for name in ("last_written_epoch", "log_end_offset") for kind in ("min", "max")]
+    )
+    differs = pc.or_kleene(
+        pc.not_equal(of_partition["last_written_epoch_min"], of_partition["last_written_epoch_max"]),
+        pc.not_equal(of_partition["log_end_offset_min"], of_partition["log_end_offset_max"]),
+    )
+    found = of_partition.filter(pc.fill_null(differs, True))
+    return set(map(TopicPartition, found["topic"].to_pylist(), found["partition"].to_pylist()))
+
+
+def replace_answered(replica_logs: pa.Table, again: pa.Table) -> pa.Table:
+    """Return the rows with those of ``again`` instead, as far as these replicas answered again."""
+    newer = again.filter(pc.is_null(again["cause"]))
+    known = set(zip(*(newer[name].to_pylist() for name in _KEY), strict=True))
+    is_kept = [each not in known for each in zip(*(replica_logs[name].to_pylist() for name in _KEY), strict=True)]
+    return pa.concat_tables([replica_logs.filter(pa.array(is_kept, pa.bool_())), newer])
+
+
+_KEY = ("topic", "partition", "broker_id")
+
+
 def read_ranked_partitions(ranked: pa.Table) -> Iterator[RankedPartition]:
     """Yield the partitions in the rows of ``RANKED_SCHEMA``, in order of topic and number."""
     table = ranked.sort_by([(name, "ascending") for name in ("topic", "partition", "rank", "place")])
@@ -256,7 +282,7 @@ def _to_candidate(row: _Row, standing: Standing, explanation: str) -> Candidate:
         lineage=row.lineage,
         size_bytes=row.size_bytes,
         flags=standing.flags,
-        explanation=explanation,
+        explanation="; ".join(filter(None, [explanation, row.error])),
         local_log_start_offset=row.local_log_start_offset,
         last_tiered_offset=row.last_tiered_offset,
     )

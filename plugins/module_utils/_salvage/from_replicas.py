@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from .._kafka.errors import BrokerCallError, RequestRefusedError
@@ -28,7 +28,7 @@ from .manifest import Manifest, SavedFrom
 from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, build_rows
-from .stretch import intersect_stretches, merge_stretches, subtract_stretches
+from .stretch import NO_EPOCH, intersect_stretches, merge_stretches, subtract_stretches
 from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark, read_back_error
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -94,7 +94,7 @@ class TailSaver:
 
         Raises KafkaOpsError if nothing could be saved.
         """
-        wanted = remove_overlaps(tails)
+        wanted = remove_overlaps([self._with_epochs(each) for each in tails])
         if not is_remote(self.destination):
             check_destination(self.destination)
         work = [
@@ -125,6 +125,32 @@ class TailSaver:
             origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
             manifest = writer.finish(written, self.cluster_id, origins, held)
             return TailSalvage(manifest, failures, held)
+
+    def _with_epochs(self, tail: Tail) -> Tail:
+        """Return a tail with the epochs of its batches, if the forecast does not know them.
+
+        If the batches cannot be read, the tail stays as it is, and reading back finds that it is missing.
+        """
+        unknown = [each for each in tail.lost if each.epoch == NO_EPOCH]
+        address = self.addresses.get(tail.broker_id)
+        if not unknown or address is None:
+            return tail
+        known = [each for each in tail.lost if each.epoch != NO_EPOCH]
+        try:
+            with Wire(self.settings) as wire:
+                batches = [
+                    header.offsets
+                    for header, _raw in _fetch_tail(partial(wire.call, address), tail.partition, tuple(unknown))
+                ]
+        except KafkaOpsError:
+            return tail
+        found = [
+            EpochRange(batch.epoch, max(batch.start_offset, each.start_offset), min(batch.end_offset, each.end_offset))
+            for each in unknown
+            for batch in batches
+            if batch.start_offset < each.end_offset and each.start_offset < batch.end_offset
+        ]
+        return replace(tail, lost=merge_stretches([*known, *found]))
 
     def _accept_finished_salvage(
         self, writer: SalvageWriter, manifest: Manifest, wanted: Sequence[Tail]
@@ -184,7 +210,20 @@ class TailSaver:
                 silent[tail.broker_id] = str(error)
             return f"{what}: {error}"
         readable = [header.offsets for header, _raw in batches]
-        return f"{what}, and can be read now: run again" if intersect_stretches(readable, absent) else ""
+        if intersect_stretches(readable, absent):
+            return f"{what}, and can be read now: run again"
+        others = [
+            batch.epoch
+            for batch in readable
+            for each in absent
+            if batch.start_offset < each.end_offset and each.start_offset < batch.end_offset
+        ]
+        if others:
+            return (
+                f"{what}: its batches have leader epoch {others[0]} there, and its leader-epoch-checkpoint says "
+                f"{absent[0].epoch}: make a new plan"
+            )
+        return ""
 
 
 def _partition_of(work: _TailRequest) -> TopicPartition:

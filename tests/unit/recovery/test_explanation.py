@@ -82,7 +82,8 @@ def test_every_flag_is_put_into_words() -> None:
         "a log-dir move is running on it: only its current log was ranked; "
         "the controller fences it, so it cannot be elected now; "
         "it holds records that broker 4, rank 1, does not; "
-        "the topic is tiered, and its own disk has offsets from an unknown offset on only"
+        "the topic is tiered, and its own disk has offsets from an unknown offset on only; "
+        "it holds offsets 20 to 99, which cannot be compared with other logs"
     )
 
 

@@ -169,7 +169,7 @@ def test_the_loss_of_records_without_epochs_is_unknown() -> None:
     assert (with_epochs.at_most, with_epochs.more_than_first) == (None, None)
     assert describe_forecast(without) == (
         "electing 2 cannot be compared with another replica; "
-        "against replica 3: unknown, since records without a leader epoch cannot be compared"
+        "against replica 3: unknown, since records without a known leader epoch cannot be compared"
     )
 
 
@@ -185,7 +185,7 @@ def test_an_unknown_loss_exceeds_the_limit() -> None:
     for each, other in zip(forecasts(*logs, silent=(1,)), (2, 3), strict=True):
         assert explain_limit_refusal(1000, each) == (
             f"what electing {each.broker_id} loses of what replica {other} holds is unknown, since records without a "
-            "leader epoch cannot be compared, and the limit is 1000"
+            "known leader epoch cannot be compared, and the limit is 1000"
         )
 
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
@@ -37,7 +37,9 @@ def asked(wreck: Wreck, plan: Plan) -> list[Question]:
         _deadline: float,
         *,
         only_newest: Mapping[TopicPartition, EpochEnd | None],
+        checked: Collection[TopicPartition],
     ) -> list[ReplicaLog]:
+        assert set(checked) == (set(replicas) - set(only_newest) if plan.elections[0].candidates else set())
         questions.append((broker.broker_id, tuple(replicas), frozenset(only_newest)))
         return []
 

@@ -1,0 +1,155 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A replica whose epoch checkpoint is lost or too old is compared by the headers of its batches, on real brokers."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from integration.on_call import OnCall
+from lab import Cluster, scenarios
+from lab.module_process import run_module
+from lab.waiting import wait_until
+
+_COMMON, _LONGER = 100, 50
+_RECORDS = (_COMMON, _LONGER, 10)
+Damage = Callable[[Path], None]
+"""Changes the directory of a partition while its broker is stopped."""
+
+
+def _remove(directory: Path) -> None:
+    (directory / "leader-epoch-checkpoint").unlink()
+
+
+def _empty(directory: Path) -> None:
+    (directory / "leader-epoch-checkpoint").write_text("0\n0\n")
+
+
+def _keep_first_epoch(directory: Path) -> None:
+    checkpoint = directory / "leader-epoch-checkpoint"
+    version, count, first, *_others = checkpoint.read_text().splitlines()
+    assert int(count) > 1
+    checkpoint.write_text(f"{version}\n1\n{first}\n")
+
+
+def _write_in_old_format(directory: Path) -> None:
+    """Replace the log by as many records of format 1, which has no leader epochs (Kafka 0.10)."""
+    _remove(directory)
+    content = b""
+    for offset in range(_COMMON + _LONGER):
+        value = f"old-{offset}".encode()
+        message = struct.pack(">bbqii", 1, 0, 1_700_000_000_000, -1, len(value)) + value
+        message = struct.pack(">I", zlib.crc32(message)) + message
+        content += struct.pack(">qi", offset, len(message)) + message
+    (directory / "00000000000000000000.log").write_bytes(content)
+
+
+def _damage(cluster: Cluster, broker: int, topic: str, damage: Damage, *, seen_by: int) -> None:
+    node = cluster.brokers[broker]
+    node.stop()
+    for directory in node.data_dirs:
+        if (found := directory / f"{topic}-0").is_dir():
+            damage(found)
+    node.start()
+    wait_until(
+        lambda: broker not in cluster.client.describe(topic, broker=seen_by)[0].offline_replicas,
+        60,
+        what=f"broker {broker} is back",
+    )
+
+
+def _recover(on_call: OnCall, topic: str) -> Outcome:
+    (outcome,) = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, topic))
+    return outcome
+
+
+def test_the_replica_that_lost_its_epochs_leads_with_all_its_records(cluster: Cluster, on_call: OnCall) -> None:
+    offline = scenarios.diverged(cluster, "epochs", records=_RECORDS)
+    _dead, shorter, longer = offline.replicas
+    _damage(cluster, longer, "epochs", _remove, seen_by=shorter)
+    outcome = _recover(on_call, "epochs")
+    assert (outcome.status, outcome.leader_after) == (Status.RECOVERED, longer)
+    assert len(cluster.client.consume_all("epochs", 0)) == _COMMON + _LONGER
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("damage", [_remove, _empty, _keep_first_epoch], ids=["missing", "empty", "too old"])
+def test_lost_epochs_do_not_change_the_ranking(cluster: Cluster, on_call: OnCall, damage: Damage) -> None:
+    """The best replica ends in a newer epoch than the longer one, whatever its checkpoint says."""
+    topic = f"ranking{damage.__name__}"
+    offline = scenarios.longer_log_of_older_epoch(cluster, topic)
+    _dead, older, newer = offline.replicas
+    expected = on_call.plan(Strategy.AGGRESSIVE, topic)
+    _damage(cluster, newer, topic, damage, seen_by=older)
+    plan = on_call.plan(Strategy.AGGRESSIVE, topic)
+    assert [each.lineage for each in plan.elections[0].candidates] == [
+        each.lineage for each in expected.elections[0].candidates
+    ]
+    outcome = on_call.carry_out(plan)[0]
+    assert (outcome.status, outcome.leader_after) == (Status.RECOVERED, newer)
+    assert cluster.client.consume_all(topic, 0)[-1].startswith("newer-")
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("damage", [_remove, _keep_first_epoch], ids=["missing", "too old"])
+def test_lost_epochs_of_a_replica_that_was_silent_in_the_plan_are_found(
+    cluster: Cluster, on_call: OnCall, damage: Damage
+) -> None:
+    topic = f"returned{damage.__name__}"
+    offline = scenarios.longer_log_of_older_epoch(cluster, topic)
+    _dead, older, newer = offline.replicas
+    cluster.brokers[newer].stop()
+    wait_until(
+        lambda: newer in cluster.client.describe(topic, broker=older)[0].offline_replicas,
+        60,
+        what=f"broker {newer} is away",
+    )
+    plan = on_call.plan(Strategy.AGGRESSIVE, topic)
+    assert [each.designated_leader for each in plan.elections] == [older]
+    _damage(cluster, newer, topic, damage, seen_by=older)
+    (outcome,) = on_call.carry_out(plan)
+    assert outcome.status is Status.REFUSED
+    assert f"replica {newer}, silent in the plan, answers now and holds more" in outcome.reason
+
+
+@pytest.mark.wide
+def test_a_replica_that_cannot_be_compared_is_never_passed_over_in_silence(
+    cluster: Cluster, on_call: OnCall, tmp_path: Path
+) -> None:
+    offline = scenarios.diverged(cluster, "old", records=_RECORDS)
+    _dead, shorter, longer = offline.replicas
+    _damage(cluster, longer, "old", _write_in_old_format, seen_by=shorter)
+    outcome = _recover(on_call, "old")
+    assert outcome.status is Status.REFUSED
+    assert f"what broker {longer} holds cannot be compared" in outcome.reason
+    assert "no leader epoch (a format before 0.11)" in outcome.reason
+    options: dict[str, Any] = {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "journal_dir": str(tmp_path / "journal"),
+        "recovery_strategy": "aggressive",
+        "designations": [{"topic": "old", "partition": 0, "designated_leader": shorter}],
+        "salvage_dir": str(tmp_path / "saved"),
+    }
+    required = run_module("unclean_recovery", {**options, "salvage": "required"})
+    (row,) = required["partitions"]
+    assert row["status"] == "refused"
+    assert (
+        f"offsets {_COMMON} to {_COMMON + _LONGER - 1}, which only broker {longer} holds, were not saved"
+        in (row["reason"])
+    )
+    done = run_module("unclean_recovery", {**options, "salvage": "best_effort"})
+    (row,) = done["partitions"]
+    assert (row["status"], row["leader_after"]) == ("recovered", shorter)
+    left = [each["explanation"] for each in done["aftermath"] if each["kind"] == "will_truncate"]
+    assert any(each.startswith(f"replica {longer} deletes offsets {_COMMON}..{_COMMON + _LONGER - 1}") for each in left)
