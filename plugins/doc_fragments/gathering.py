@@ -14,7 +14,7 @@ options:
     description:
       - Milliseconds in which all brokers are asked. Until then, a broker that does not answer is asked again.
       - A broker that has not answered by then is reported as silent, with the cause.
-      - If Spark starts slowly, brokers still get a third of this time.
+      - If the tasks of a Spark cluster start slowly, brokers still get a third of this time.
     type: int
     default: 30000
   evidence_dir:
@@ -37,11 +37,25 @@ options:
       - The API key under which your brokers have GetReplicaLogInfo. Required with O(replica_log_source=native).
       - Keys up to 93 are refused, because released Apache Kafka uses them for other RPCs.
     type: int
+  engine:
+    description:
+      - What ranks the replicas. V(spark) is Spark, V(process) the module's own process, which needs no Java and no
+        PySpark. The result is the same.
+      - Spark starts in the background when partitions are found to be offline. If Spark is not ready in time, or if it
+        fails, the module does the work by itself. A warning and the result C(engine) say why.
+    type: str
+    choices: [spark, process]
+    default: spark
+  spark_wait_ms:
+    description:
+      - Milliseconds that the module waits for Spark when there is work for it.
+    type: int
+    default: 10000
   spark:
     description:
-      - Where and how Spark runs. If any suboption is given, Spark asks the replicas, whatever their number.
-      - Without it, the module itself asks and ranks up to 1,000,000 replicas, from 100,000 on in up to four processes.
-        Above 1,000,000, Spark on the host that runs the module does it.
+      - Where and how Spark runs. Excludes O(engine=process).
+      - With Spark on the host that runs the module, which is the default, the module itself asks the replicas, from
+        100,000 on in up to four processes. With a cluster or a Spark Connect server, Spark's tasks ask them.
       - It must not contain secrets, because Spark shows its settings in event logs and process lists.
     type: dict
     suboptions:
@@ -77,10 +91,9 @@ options:
           - Names that Spark treats as secrets are refused.
         type: dict
 requirements:
-  - Java >= 17
-  - pyspark >= 4.1
-  - pandas >= 2.2
   - pyarrow
+  - Java >= 17 and pyspark >= 4.1, unless O(engine=process)
+  - pandas >= 2.2, if Spark runs on a cluster
 """
 
     # For whatever returns a row a partition or a replica.

@@ -16,7 +16,7 @@ description:
     rank, and plans the election of the best replica that can be elected.
   - The best replica has the highest last written leader epoch. Among replicas with the same epoch, the longest log is
     the best. Among equal logs, the first one in the replica list is the best.
-  - The module itself asks and ranks up to 1,000,000 replicas. Above that, Spark does it in one session.
+  - Spark ranks. If it is not there in time, the module does the same by itself.
   - The loss of electing each replica is computed from the epochs in the logs. It is exact against replicas that
     answered, and a lower bound or unknown against those that did not.
   - O(recovery_strategy) sets how much loss to accept. A partition with a live member of the ELR gets an ordinary
@@ -86,6 +86,14 @@ brokers:
   type: list
   elements: dict
   sample: []
+engine:
+  description: The engine that ranked the replicas. Null if there were none.
+  returned: success
+  type: dict
+  sample: {name: spark, reason: ''}
+  contains:
+    name: {type: str, description: The engine., choices: [spark, process]}
+    reason: {type: str, description: "Why it is not the engine of O(engine), empty if it is."}
 awaited:
   description:
     - Brokers that M(kafkaops.recovery.unclean_recovery) would wait for. The broker to start first is the first entry.
@@ -307,7 +315,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     Arguments,
     connection_arguments,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_ARROW
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import partition_results, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
@@ -344,7 +352,7 @@ ARGUMENTS = (
 
 
 def main() -> None:
-    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=KAFKA_AND_SPARK)
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=KAFKA_AND_ARROW)
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
@@ -359,6 +367,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": planned.plan.cluster_id,
         "brokers": to_json_types(planned.brokers),
         "awaited": to_json_types(planned.awaited),
+        "engine": to_json_types(planned.engine),
         **partition_results(outcomes, module.params["max_rows"], Status, DONE_OR_FORESEEN),
         "groups": to_json_types([each.group for each in group_outcomes(outcomes)]),
         "loss": to_json_types(total_loss(outcomes)),

@@ -51,7 +51,8 @@ options:
     default: 30
   local_spark:
     description:
-      - Whether Spark on this host makes plans. Otherwise Java and the class archive are not checked.
+      - Whether Spark on this host ranks replicas. Otherwise PySpark, Java and the class archive are not checked.
+      - They are never more than a warning, because a recovery works without Spark.
     type: bool
     default: true
 seealso:

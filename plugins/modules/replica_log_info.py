@@ -16,7 +16,7 @@ description:
     from the cluster's metadata.
   - The last written leader epoch and the lineage come from Fetch requests that change no consumer offset and no replica
     state.
-  - Brokers are asked in parallel, up to 1,000,000 replicas by the module itself, and above that by Spark tasks.
+  - Brokers are asked in parallel, by the module itself or by the tasks of a Spark cluster.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
@@ -133,6 +133,14 @@ summary:
     replicas: {type: int, description: Number of their replicas.}
     answered: {type: int, description: Number of replicas that answered everything.}
     silent: {type: dict, description: "Number of replicas that did not, for each cause."}
+engine:
+  description: The engine that counted the answers. Null if there were none.
+  returned: success
+  type: dict
+  sample: {name: spark, reason: ''}
+  contains:
+    name: {type: str, description: The engine., choices: [spark, process]}
+    reason: {type: str, description: "Why it is not the engine of O(engine), empty if it is."}
 left_alone:
   description:
     - Partitions that were requested or are offline, and whose replicas were not asked. At most O(max_rows).
@@ -152,7 +160,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     CONNECTION,
     connection_settings,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_ARROW
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
     PROGRESS,
     SELECTION,
@@ -165,20 +173,21 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
     select_most_important,
     to_json_types,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engines import Engines, describe_fallback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import (
     GATHERING,
-    Engines,
     read_gathering_options,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcome_of_left_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineUse
 
 ARGUMENTS = CONNECTION + SELECTION + GATHERING + MAX_ROWS + PROGRESS
 
 
 def main() -> None:
-    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=KAFKA_AND_SPARK)
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=KAFKA_AND_ARROW)
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
@@ -198,14 +207,15 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "truncated": False,
         "summary": {"partitions": 0, "replicas": 0, "answered": 0, "silent": {}},
     }
-    with Engines(how.spark) as engines:
+    used: EngineUse | None = None
+    with Engines(how.engine) as engines:
         with Wire(settings) as wire:
             kafka = Kafka(wire)
             found = survey(
                 kafka,
                 wanted,
                 include_internal=params["include_internal_topics"],
-                when_offline=engines.start_if_needed,
+                when_offline=engines.begin,
             )
             found = add_tiered_topics(kafka, found)
         if found.offline:
@@ -215,7 +225,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             )
 
             evidence = collect_evidence(engines, settings, found, how, progress_to(params["progress_file"]))
-            summary = summarize_rows(evidence.replica_logs, params["max_rows"])
+            summary = summarize_rows(engines, evidence.replica_logs, params["max_rows"])
+            used = engines.use
+    for note in describe_fallback(used):
+        module.warn(note)
     outcomes = [outcome_of_left_alone(each) for each in found.left_alone]
     shown = select_most_important(outcomes, params["max_rows"], DONE_OR_FORESEEN)
     return {
@@ -223,6 +236,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": found.cluster_id,
         "brokers": to_json_types(found.brokers),
         **summary,
+        "engine": to_json_types(used),
         "left_alone": to_json_types(shown),
         "truncated": summary["truncated"] or len(shown) < len(outcomes),
     }

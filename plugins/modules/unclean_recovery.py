@@ -84,6 +84,14 @@ partitions:
   type: list
   elements: dict
   sample: []
+engine:
+  description: The engine that ranked the replicas. Null if there were none.
+  returned: always, once the elections began
+  type: dict
+  sample: {name: spark, reason: ''}
+  contains:
+    name: {type: str, description: The engine., choices: [spark, process]}
+    reason: {type: str, description: "Why it is not the engine of O(engine), empty if it is."}
 summary:
   description:
     - How many partitions have each status.
@@ -106,7 +114,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_SPARK
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_ARROW
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import (
     QUORUM_PREFLIGHT,
@@ -143,7 +151,7 @@ ARGUMENTS = (
 
 
 def main() -> None:
-    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=KAFKA_AND_SPARK)
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=KAFKA_AND_ARROW)
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
@@ -159,6 +167,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         module.warn(warning)
     return {
         "awaited": to_json_types(done.planned.awaited),
+        "engine": to_json_types(done.planned.engine),
         **results_of(done.elected, params["max_rows"], tails.results(done.elected.refused), check_mode=check_mode),
     }
 

@@ -43,6 +43,9 @@ class Account:
         return {**given, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
 
 
+_RANKS = ("leader_candidate_info", "replica_log_info", "unclean_recovery")
+
+
 def small_disk_prefix(directory: Path, size: str) -> list[str]:
     """Return the words to put before a command that sees a directory as an empty disk of this size, for it alone.
 
@@ -72,9 +75,13 @@ def start_module(
 ) -> subprocess.Popen[str]:
     """Start a module as Ansible does in the end: options on stdin, results on stdout. An option None is left out.
 
+    Without a word about Spark, replicas are ranked without it, as in ``Recovery.variables``.
+
     ``python_path`` comes before the collection, and ``prefix`` before the command.
     """
     arguments = {option: value for option, value in options.items() if value is not None}
+    if name in _RANKS and not arguments.keys() & {"engine", "spark"}:
+        arguments["engine"] = "process"
     arguments |= {"_ansible_check_mode": check_mode, "_ansible_diff": True}
     paths = [*([python_path] if python_path else ()), PROJECT / ".venv" / "collections"]
     process = subprocess.Popen(

@@ -34,13 +34,15 @@ class Recovery:
     def variables(self, **more: object) -> dict[str, object]:
         """Return a run's default variables, with a new report file name.
 
-        Aggressive, since the scenarios' last leader is dead and stays dead: balanced waits for it.
+        Aggressive, since the scenarios' last leader is dead and stays dead: balanced waits for it. Without Spark, which
+        ranks alike, because its JVM would take a third of a test's CPU time. Tests of the pipeline use Spark.
         """
         self.runs += 1
         return {
             "kafka_bootstrap_servers": self.cluster.bootstrap(),
             "kafka_request_timeout_ms": 10_000,
             "unclean_recovery_strategy": "aggressive",
+            "unclean_recovery_engine": "process",
             # No test starts a dead broker during the run.
             "unclean_recovery_lost_brokers": [each for each, node in self.cluster.brokers.items() if not node.running],
             "unclean_recovery_report_file": str(self.report_path),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -44,6 +44,8 @@ class BackgroundContext(Generic[Result]):
         self._open_context = open_context
         self._name = name
         self._context: AbstractContextManager[Result] | None = None
+        self._is_abandoned = False
+        self._lock = threading.Lock()
         self._begun: Future[Result] | None = None
 
     def __enter__(self) -> Self:
@@ -59,20 +61,34 @@ class BackgroundContext(Generic[Result]):
             self._begun = in_background(self._enter, self._name)
         return self._begun
 
-    def opened(self) -> Result:
-        """Wait until the context is entered, and return its value. Raises the error of entering it."""
-        return self.begin().result()
+    def opened(self, limit_s: float | None = None) -> Result:
+        """Wait until the context is entered, and return its value. Raises the error of entering it, or TimeoutError."""
+        return self.begin().result(limit_s)
+
+    def is_over(self, limit_s: float) -> bool:
+        """Wait until the context is entered or has failed, and return whether that happened in time."""
+        return bool(wait([self.begin()], limit_s).done)
+
+    def abandon(self) -> None:
+        """Do not wait for the context any more: if it is entered later, its own thread exits it at once."""
+        with self._lock:
+            self._is_abandoned = self._context is None
 
     def _enter(self) -> Result:
         context = self._open_context()
         entered = context.__enter__()  # another thread exits it
-        self._context = context
-        return entered
+        with self._lock:
+            if not self._is_abandoned:
+                self._context = context
+                return entered
+        context.__exit__(None, None, None)
+        raise TimeoutError("entered after it was abandoned")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        if self._begun is None:
+        if self._begun is None or self._is_abandoned:
             return None
         self._begun.exception()  # wait until it is entered or has failed
-        return self._context.__exit__(kind, error, trace) if self._context is not None else None
+        context, self._context = self._context, None
+        return context.__exit__(kind, error, trace) if context is not None else None

@@ -16,7 +16,9 @@ from importlib.util import find_spec
 DOCUMENTS = ("jsonschema",)
 REPORT = (*DOCUMENTS, "jinja2")
 KAFKA = (*DOCUMENTS, "javaproperties", "kafka")
-KAFKA_AND_SPARK = (*KAFKA, "pandas", "pyarrow", "pyspark")
+KAFKA_AND_ARROW = (*KAFKA, "pyarrow")
+SPARK = ("pyspark",)
+KAFKA_AND_SPARK = (*KAFKA_AND_ARROW, *SPARK)
 BOTH_KAFKA_CLIENTS = (*KAFKA, "confluent_kafka")
 
 RECORDS = ("aiokafka", "crc32c", "pyarrow")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .._documents.files import MIB
-from .._module.libraries import KAFKA_AND_SPARK, missing_libraries_message
+from .._module.libraries import KAFKA_AND_ARROW, SPARK, missing_libraries_message
 from .._spark.java import SparkUnavailableError, find_java
 from .._spark.session import has_class_archive
 from .check import Check, CheckName, failed, passed, unknown, warning
@@ -25,17 +25,28 @@ _MAKE_ARCHIVE = (
 )
 
 
-def check_libraries(*, local_spark: bool) -> Iterator[Check]:
-    """Check that this host has the Python libraries, Java and Spark's class archive for a plan.
+_WITHOUT_SPARK = (
+    "A recovery works without it: the module does by itself what Spark would do. To have no warning, set the variable "
+    "readiness_local_spark to false, and unclean_recovery_engine to process"
+)
 
-    Without ``local_spark``, Spark runs on another host, and Java is not checked.
+
+def check_libraries(*, local_spark: bool) -> Iterator[Check]:
+    """Check that this host has the Python libraries for a plan, and Spark's library, Java and class archive.
+
+    Without ``local_spark``, Spark runs on another host or not at all, and is not checked.
     """
-    missing = missing_libraries_message(KAFKA_AND_SPARK)
+    missing = missing_libraries_message(KAFKA_AND_ARROW)
     if missing:
         yield failed(CheckName.LIBRARIES, missing, "Install them")
     else:
         yield passed(CheckName.LIBRARIES, "every Python library that a recovery needs is installed")
-    if local_spark and not missing:
+    if not local_spark or missing:
+        return
+    without_spark = missing_libraries_message(SPARK)
+    if without_spark:
+        yield warning(CheckName.LIBRARIES, without_spark, f"Install it. {_WITHOUT_SPARK}", "Spark")
+    else:
         yield from _check_java()
 
 
@@ -43,8 +54,7 @@ def _check_java() -> Iterator[Check]:
     try:
         java = find_java()
     except SparkUnavailableError as error:
-        yield failed(CheckName.JAVA, str(error), "Install it, or set JAVA_HOME")
-        yield unknown(CheckName.CLASS_ARCHIVE, "not checked: it depends on Java", "Install Java first")
+        yield warning(CheckName.JAVA, str(error), f"Install it, or set JAVA_HOME. {_WITHOUT_SPARK}")
         return
     yield passed(CheckName.JAVA, f"Java {java.version} in {java.home}")
     try:

@@ -23,6 +23,7 @@ from .._module.connection import connection_settings
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import QuorumCheck
 from .._module.run import call_all
+from .._spark.options import EngineUse
 from .aftermath import find_aftermath
 from .designations import plan_from_designations, read_given_designations
 from .election import ElectionOptions, run_elections
@@ -133,13 +134,19 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     return Elected(cluster.cluster_id, brokers, report, aftermath)
 
 
-def with_report(elected: Elected, report_file: ReportFile, *, check_mode: bool) -> Elected:
-    """Write the report that was asked for. An error becomes part of the result, since the leaders are elected."""
+def with_report(
+    elected: Elected, report_file: ReportFile, *, check_mode: bool, engine: EngineUse | None = None
+) -> Elected:
+    """Write the report that was asked for. An error becomes part of the result, since the leaders are elected.
+
+    ``engine`` ranked the replicas, if this run did so.
+    """
     document_at = prepare_report(
         mode=RunMode.CHECK if check_mode else RunMode.APPLY,
         cluster_id=elected.cluster_id,
         brokers=elected.brokers,
         outcomes=elected.report.outcomes,
         aftermath=elected.aftermath,
+        engine=engine,
     )
     return replace(elected, report_error=report_file.write_or_explain(document_at, REPORT_FILE))

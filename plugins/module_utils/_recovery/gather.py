@@ -2,12 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask every replica of the offline partitions what it holds, by one of two engines.
-
-Replicas are asked and ranked on this host (on_this_host.py), or by Spark's tasks (on_spark.py). Both engines run the
-same code and return the same rows. Spark takes seconds to start, and can use a cluster. Without it, up to
-``MOST_WITHOUT_SPARK`` replicas take half of its CPU time and memory, and less time. So Spark is used above that, or if
-the operator chose it.
+"""Ask the replicas of offline partitions what they hold, by the engine of the run (``engines.py``).
 
 The doc fragment ``gathering`` describes the options.
 """
@@ -15,31 +10,26 @@ The doc fragment ``gathering`` describes the options.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol
 
 from .._kafka.native import NativeSource, NativeSourceError
 from .._kafka.replica_logs import silent_rows
-from .._model.background import BackgroundContext
 from .._model.partition import Broker, PartitionState
 from .._module.connection import Arguments
 from .._module.options import SPARK
 from .._module.run import call_all
-from .._spark.options import SparkOptions, parse_spark_options, require_settings_reference
+from .._spark.options import EngineName, EngineOptions, parse_spark_options, require_settings_reference
 from .._spark.workers import Deadline
-from .on_this_host import OnThisHost
 from .options import refuse_existing_output
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker, to_rows
+from .summary import Summary
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
     from .rows import REPLICA_LOG_SCHEMA
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 _PUBLIC, _NATIVE = "public", "native"
@@ -49,6 +39,12 @@ GATHERING = (
         argument_spec={
             "recovery_duration_ms": {"type": "int", "default": 30000},
             "evidence_dir": {"type": "path"},
+            "engine": {
+                "type": "str",
+                "choices": [each.value for each in EngineName],
+                "default": EngineName.SPARK.value,
+            },
+            "spark_wait_ms": {"type": "int", "default": 10000},
             "replica_log_source": {"type": "str", "choices": [_PUBLIC, _NATIVE], "default": _PUBLIC},
             "replica_log_api_key": {"type": "int", "no_log": False},
         },
@@ -66,8 +62,7 @@ class Gathering:
     """The directory to store the evidence in; None to store nothing."""
     native: NativeSource | None
     """The operator's RPC for log ends; None for Kafka's public RPCs."""
-    spark: SparkOptions | None
-    """Where Spark runs; None if the operator did not choose Spark."""
+    engine: EngineOptions
     settings_reference: str | None
     """Path of the connection settings on the executors' hosts; None if the tasks run on this host."""
 
@@ -75,13 +70,13 @@ class Gathering:
 def read_gathering_options(params: Mapping[str, Any]) -> Gathering:
     """Read and check the options of a gather. Opens no connection. Raises KafkaOpsError with every problem."""
     evidence_dir = params["evidence_dir"]
-    native, spark, _checked = call_all(
+    native, engine, _checked = call_all(
         lambda: _read_native_source(params),
-        lambda: _read_spark_options(params),
+        lambda: read_engine_options(params),
         lambda: refuse_existing_output(evidence_dir),
     )
     reference = (params["spark"] or {}).get("settings_reference")
-    return Gathering(params["recovery_duration_ms"], evidence_dir, native, spark, reference)
+    return Gathering(params["recovery_duration_ms"], evidence_dir, native, engine, reference)
 
 
 def _read_native_source(params: Mapping[str, Any]) -> NativeSource | None:
@@ -96,13 +91,13 @@ def _read_native_source(params: Mapping[str, Any]) -> NativeSource | None:
     return NativeSource(key) if is_native else None
 
 
-def _read_spark_options(params: Mapping[str, Any]) -> SparkOptions | None:
-    options = parse_spark_options(params["spark"])
-    if options is None:
-        return None
+def read_engine_options(params: Mapping[str, Any]) -> EngineOptions:
+    """Read which engine ranks, and where Spark runs. Raises SparkOptionsError."""
+    spark = parse_spark_options(params["spark"])
+    options = EngineOptions(EngineName(params["engine"]), spark, params["spark_wait_ms"])
     asks_brokers = params.get("evidence") is None
-    if asks_brokers and not options.is_local:
-        require_settings_reference(params["spark"], options)
+    if asks_brokers and not options.where.is_local:
+        require_settings_reference(params["spark"], options.where)
     return options
 
 
@@ -115,54 +110,8 @@ class Engine(Protocol):
     def rank(self, replica_logs: pa.Table) -> pa.Table:
         """Return the rows of ``REPLICA_LOG_SCHEMA`` as ``RANKED_SCHEMA``, in any order. Partitions must be complete."""
 
-
-MOST_WITHOUT_SPARK = 1_000_000
-"""Replicas. docs/performance.md has the measurement."""
-
-
-class Engines:
-    """Chooses the engine by the number of replicas. Use it in a ``with`` block: its end stops Spark, if it runs."""
-
-    def __init__(self, options: SparkOptions | None) -> None:
-        """``options`` are the operator's choice of Spark, which is then used for any number of replicas."""
-        self._is_chosen = options is not None
-        self._ahead = BackgroundContext(lambda: _open_session(options or SparkOptions()), "spark-start")
-
-    def __enter__(self) -> Self:
-        self._ahead.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return self._ahead.__exit__(kind, error, trace)
-
-    def start_if_needed(self, replicas: int) -> None:
-        """Start Spark in the background if this number of replicas needs it. Does not wait for it."""
-        if self.needs_spark(replicas):
-            self._ahead.begin()
-
-    def needs_spark(self, replicas: int) -> bool:
-        """Return whether Spark asks this number of replicas. It does if it was started already."""
-        return self._is_chosen or self._ahead.has_begun or replicas > MOST_WITHOUT_SPARK
-
-    def engine_for(self, replicas: int) -> Engine:
-        """Return the engine for this number of replicas. Waits for Spark to start, if it is needed.
-
-        Raises SparkUnavailableError.
-        """
-        if not self.needs_spark(replicas):
-            return OnThisHost.for_replicas(replicas)
-        from .on_spark import OnSpark  # noqa: PLC0415 - PySpark takes half a second to import
-
-        return OnSpark(self._ahead.opened())
-
-
-def _open_session(options: SparkOptions) -> AbstractContextManager[SparkSession]:
-    from .._spark.session import spark_session  # noqa: PLC0415 - see above
-    from .on_spark import rehearse  # noqa: PLC0415
-
-    return spark_session(options, rehearse=rehearse)
+    def summarize(self, replica_logs: pa.Table) -> Summary:
+        """Count the partitions and replicas in rows of ``REPLICA_LOG_SCHEMA``, and the silent ones by cause."""
 
 
 _PUBLIC_RPCS = AskReplicas()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask and rank replicas by Spark's tasks: for many replicas, or on the operator's own Spark.
+"""Ask replicas by Spark's tasks, and rank them by Spark SQL.
 
 A rehearsal does the same with one invented partition, so that the class archive gets every class that is needed.
 """
@@ -10,24 +10,23 @@ A rehearsal does the same with one invented partition, so that the class archive
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from importlib import import_module
+from contextlib import contextmanager, suppress
 
 from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, ReplicaLog, TopicPartition
+from .._spark.options import SparkOptions
 from .._spark.session import spark_session
 from .._spark.tasks import distribute, slots, task_for_each
 from .._spark.workers import Deadline
 from .probe_task import AskBrokers, BrokerWork, divide_by_broker
+from .summary import Summary
+from .transformations import RANKED_BY, ROW, count_causes, rank
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from .rows import RANKED_SCHEMA, REPLICA_LOG_SCHEMA, rank_table, read_ranked_partitions
-
-    # PySpark imports it with the first task. Importing it here takes place while the JVM starts.
-    import_module("pandas")
+    from .rows import RANKED_SCHEMA, REPLICA_LOG_SCHEMA, read_ranked_partitions, to_record_batch
 
 
 class OnSpark:
@@ -47,17 +46,40 @@ class OnSpark:
         return rows.toArrow().cast(REPLICA_LOG_SCHEMA)
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:
-        return rank_dataframe(self._spark.createDataFrame(replica_logs)).toArrow().cast(RANKED_SCHEMA)
+        """Return the rows as ``RANKED_SCHEMA``, in the same order.
+
+        Spark gets the columns that decide, and the number of each row. It returns ranks and flags by this number.
+        """
+        numbers = pa.array(range(replica_logs.num_rows), pa.int64())
+        answers = self._spark.createDataFrame(replica_logs.select([*RANKED_BY]).append_column(ROW, numbers))
+        found = answers.transform(rank).toArrow().sort_by(ROW)
+        return pa.Table.from_arrays(
+            [*replica_logs.columns, *(found[name].cast(RANKED_SCHEMA.field(name).type) for name in ("rank", "flags"))],
+            schema=RANKED_SCHEMA,
+        )
+
+    def summarize(self, replica_logs: pa.Table) -> Summary:
+        """Count the partitions and replicas, and the silent ones by cause."""
+        answers = self._spark.createDataFrame(replica_logs.select(["topic", "partition", "cause"]))
+        causes = {row["cause"]: row["replicas"] for row in answers.transform(count_causes).collect()}
+        return Summary(
+            partitions=answers.select("topic", "partition").distinct().count(),
+            replicas=replica_logs.num_rows,
+            answered=causes.pop(None, 0),
+            silent=dict(sorted(causes.items())),
+        )
 
 
-def rank_dataframe(replica_logs: DataFrame) -> DataFrame:
-    """Return the rows of ``REPLICA_LOG_SCHEMA`` as ``RANKED_SCHEMA``, independent of how the rows are partitioned."""
+@contextmanager
+def open_session(options: SparkOptions, *, is_long: bool) -> Iterator[SparkSession]:
+    """Open a session for one run. On this host it has ranked once, so that Spark's first plans take no time later.
 
-    def rank_partitions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        table = pa.Table.from_batches(batches, REPLICA_LOG_SCHEMA)
-        yield from rank_table(table).to_batches()
-
-    return replica_logs.repartition("topic", "partition").mapInArrow(rank_partitions, from_arrow_schema(RANKED_SCHEMA))
+    Raises SparkUnavailableError.
+    """
+    with spark_session(options, rehearse=rehearse, runs_python=not options.is_local, is_long=is_long) as spark:
+        if options.is_local:
+            rank_once(spark)
+        yield spark
 
 
 _DURATION_MS = 10_000
@@ -75,12 +97,23 @@ def make_class_archive() -> None:
 
 def rehearse(spark: SparkSession) -> None:
     """Gather, rank and read one invented partition, without a broker."""
-    broker = Broker(0, "rehearsal.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
     partition = PartitionState("rehearsal", 0, "", -1, 0, (0,), (), None, None, ())
-    engine = OnSpark(spark)
     ask_brokers = AskBrokers("", Deadline.after_ms(_DURATION_MS), _LEAST_SECONDS, _answer_rehearsal)
-    logs = engine.ask(divide_by_broker([broker], [partition]), ask_brokers)
-    list(read_ranked_partitions(engine.rank(logs)))
+    OnSpark(spark).ask(divide_by_broker(_TWO, [partition]), ask_brokers)
+    rank_once(spark)
+
+
+def rank_once(spark: SparkSession) -> None:
+    """Rank and read one invented partition."""
+    logs = [
+        to_record_batch(_answer_rehearsal("", each, [TopicPartition("rehearsal", 0)], 0), [0], False) for each in _TWO
+    ]
+    list(read_ranked_partitions(OnSpark(spark).rank(pa.Table.from_batches(logs))))
+
+
+_TWO = tuple(
+    Broker(each, "rehearsal.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE) for each in range(2)
+)
 
 
 def _answer_rehearsal(

@@ -25,11 +25,12 @@ from .._model.partition import Cause
 from .._model.program import program
 from .._spark.tasks import distribute
 from .probe_task import GRACE_SECONDS, AskBrokers, BrokerWork, silence_all, to_rows
+from .summary import Summary
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
-    from .rows import REPLICA_LOG_SCHEMA, rank_table
+    from .rows import REPLICA_LOG_SCHEMA, rank_table, summarize_table
 
 _MAX_PROCESSES = 4
 _REPLICAS_PER_PROCESS = 50_000
@@ -64,6 +65,9 @@ class OnThisHost:
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:
         return rank_table(replica_logs)
+
+    def summarize(self, replica_logs: pa.Table) -> Summary:
+        return summarize_table(replica_logs)
 
 
 def _ask_by_helper(share: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:

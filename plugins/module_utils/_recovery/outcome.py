@@ -33,6 +33,7 @@ from .._model.fields import (
 )
 from .._model.partition import NO_LEADER, Broker, OfPartition, PartitionState
 from .._model.run import RunMode, count_by_status
+from .._spark.options import EngineUse
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLoss, ExpectedLosses
 from .plan import (
@@ -207,6 +208,8 @@ class Report:
         tuple[Annotated[AftermathFinding, Meta(description="a finding is an object")], ...],
         Meta(description="what is left behind is a list"),
     ] = ()
+    engine: EngineUse | None = None
+    """The engine that ranked the replicas. None if this run ranked none, as with a plan that was made before."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "summary", count_by_status((outcome.status for outcome in self.outcomes), Status))
@@ -228,11 +231,14 @@ def prepare_report(
     brokers: Sequence[Broker],
     outcomes: Sequence[Outcome],
     aftermath: Sequence[AftermathFinding] = (),
+    engine: EngineUse | None = None,
 ) -> Callable[[str, str], dict[str, Any]]:
     """Return a function that makes the report of a run from its start and end times."""
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
-        report = Report(cluster_id, started_at, finished_at, mode, tuple(brokers), tuple(outcomes), tuple(aftermath))
+        report = Report(
+            cluster_id, started_at, finished_at, mode, tuple(brokers), tuple(outcomes), tuple(aftermath), engine
+        )
         return report_document(report)
 
     return document_at

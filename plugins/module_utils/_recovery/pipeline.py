@@ -22,8 +22,9 @@ from .._kafka.settings import ConnectionSettings
 from .._model.partition import TopicPartition
 from .._model.run import VERSION, Progress, garbage_collection_paused, utc_now
 from .decide import decide
+from .engines import Engines
 from .evidence import Evidence, write_evidence
-from .gather import Engine, Engines, Gathering, gather
+from .gather import Engine, Gathering, gather
 from .options import Designations
 from .plan import LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas
@@ -49,12 +50,11 @@ def collect_evidence(
 ) -> Evidence:
     """Ask the replicas of all offline partitions, and store their answers if ``how`` names a directory.
 
-    Raises SparkUnavailableError or EvidenceError.
+    Raises EvidenceError.
     """
-    engine = _start_engine(engines, found.replicas, progress)
     progress.step(f"asking the replicas of {len(found.offline)} partitions")
     evidence = gather_evidence(
-        engine,
+        engines,
         settings,
         found,
         how.duration_ms,
@@ -111,23 +111,20 @@ def plan_from_survey(  # noqa: PLR0917
 ) -> Plan:
     """Ask the replicas of all offline partitions, rank them and plan. ``leaders`` are those that a person chose.
 
-    Raises SparkUnavailableError or EvidenceError.
+    Raises EvidenceError.
     """
     evidence = collect_evidence(engines, settings, found, how, progress)
     progress.step("ranking replicas")
-    return plan_recovery(engines.engine_for(found.replicas), evidence, policies, found.left_alone, leaders)
+    return plan_recovery(engines, evidence, policies, found.left_alone, leaders)
 
 
 def plan_from_evidence(
     engines: Engines, evidence: Evidence, policies: Mapping[str, Policy], progress: Progress
 ) -> Plan:
-    """Rank the replicas of stored evidence, and plan.
-
-    Raises SparkUnavailableError.
-    """
-    engine = _start_engine(engines, evidence.replica_logs.num_rows, progress)
+    """Rank the replicas of stored evidence, and plan."""
+    engines.begin(evidence.replica_logs.num_rows)
     progress.step("ranking replicas")
-    return plan_recovery(engine, evidence, policies)
+    return plan_recovery(engines, evidence, policies)
 
 
 @garbage_collection_paused()
@@ -160,27 +157,11 @@ def plan_recovery(
     )
 
 
-def _start_engine(engines: Engines, replicas: int, progress: Progress) -> Engine:
-    if engines.needs_spark(replicas):
-        progress.step("starting Spark")
-    return engines.engine_for(replicas)
-
-
-def summarize_rows(replica_logs: pa.Table, max_rows: int) -> dict[str, Any]:
+def summarize_rows(engine: Engine, replica_logs: pa.Table, max_rows: int) -> dict[str, Any]:
     """Return the results ``rows`` (at most ``max_rows``), ``truncated`` and ``summary`` of a module."""
     order = [(name, "ascending") for name in ("topic", "partition", "place")]
     return {
         "rows": replica_logs.sort_by(order).slice(0, max_rows).to_pylist(),
         "truncated": replica_logs.num_rows > max_rows,
-        "summary": _summarize(replica_logs),
-    }
-
-
-def _summarize(replica_logs: pa.Table) -> dict[str, Any]:
-    causes = {each["values"]: each["counts"] for each in replica_logs["cause"].value_counts().to_pylist()}
-    return {
-        "partitions": replica_logs.group_by(["topic", "partition"]).aggregate([]).num_rows,
-        "replicas": replica_logs.num_rows,
-        "answered": causes.pop(None, 0),
-        "silent": causes,
+        "summary": engine.summarize(replica_logs),
     }

@@ -21,7 +21,9 @@ from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_pa
 from .._module.connection import connection_settings
 from .._module.options import progress_to
 from .._module.run import call_all
-from .gather import Engines, Gathering, read_gathering_options
+from .._spark.options import EngineUse
+from .engines import Engines, describe_fallback
+from .gather import Gathering, read_gathering_options
 from .observation import plan_drops
 from .options import Wanted, read_wanted, refuse_existing_output
 from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
@@ -61,6 +63,8 @@ class Planned:
     """What a person must know besides: brokers whose metadata was old."""
     document: dict[str, Any] = field(default_factory=dict)
     """The plan as it stands in a file, digest included."""
+    engine: EngineUse | None = None
+    """The engine that ranked the replicas. None if there were none."""
     returned: dict[str, Any] = field(default_factory=dict)
     """The plan in the form that was asked for, by the name of the module's result."""
 
@@ -122,7 +126,13 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
     document = plan_document(planned.plan) if path is None else write_plan(planned.plan, path)
     returned = _returned(document, plan_form(params))
     cluster_id, outcomes = planned.plan.cluster_id, outcomes_of_plan(planned.plan)
-    document_at = prepare_report(mode=RunMode.CHECK, cluster_id=cluster_id, brokers=planned.brokers, outcomes=outcomes)
+    document_at = prepare_report(
+        mode=RunMode.CHECK,
+        cluster_id=cluster_id,
+        brokers=planned.brokers,
+        outcomes=outcomes,
+        engine=planned.engine,
+    )
     report.write(document_at, REPORT_FILE)
     return replace(planned, document=document, returned=returned)
 
@@ -133,8 +143,9 @@ def _from_evidence(path: str, options: PlanOptions, progress: Progress) -> Plann
 
     evidence = read_evidence(path)
     policies = options.policies.same_for_all({each.topic for each in evidence.partitions})
-    with Engines(options.how.spark) as engines:
-        return Planned(plan_from_evidence(engines, evidence, policies, progress), ())
+    with Engines(options.how.engine) as engines:
+        plan = plan_from_evidence(engines, evidence, policies, progress)
+        return Planned(plan, (), engine=engines.use)
 
 
 def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> Planned:
@@ -142,13 +153,13 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
 
     Raises KafkaOpsError.
     """
-    with Engines(options.how.spark) as engines:
+    with Engines(options.how.engine) as engines:
         found = survey(
             kafka,
             options.asked.partitions,
             include_internal=options.include_internal,
             lost=options.limits.lost,
-            when_offline=engines.start_if_needed,
+            when_offline=engines.begin,
         )
         topics = {each.topic for each in found.offline}
         policies = read_policies(kafka, topics, options.policies, found.brokers) if topics else {}
@@ -160,10 +171,11 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         from .pipeline import plan_from_survey
 
         plan = plan_from_survey(engines, kafka.settings, found, policies, options.how, progress, options.asked.leaders)
+        used = engines.use
     progress.step("looking for open transactions")
     plan = plan_drops(kafka, plan, may_drop=options.may_drop)
     plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
-    return Planned(plan, found.brokers, waited.awaited, notes)
+    return Planned(plan, found.brokers, waited.awaited, (*notes, *describe_fallback(used)), engine=used)
 
 
 @garbage_collection_paused()

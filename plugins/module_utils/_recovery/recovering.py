@@ -53,4 +53,5 @@ def recover(params: Mapping[str, Any], *, check_mode: bool, tails: Tails) -> Rec
         planned = plan_of_cluster(kafka, options, terms.progress)
         stop_on_signals(stop)
         elected = carry_out(kafka, planned.plan, terms, check.require)
-        return Recovered(planned, with_report(elected, report_file, check_mode=check_mode))
+        reported = with_report(elected, report_file, check_mode=check_mode, engine=planned.engine)
+        return Recovered(planned, reported)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .._model.partition import Cause, EpochEnd, ReplicaLog, TopicPartition
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
+from .summary import Summary
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -159,6 +160,17 @@ def rank_table(replica_logs: pa.Table) -> pa.Table:
             flags.append(own_flags)
     columns = [*table.columns, pa.array(ranks, pa.int32()), pa.array(flags, pa.list_(pa.string()))]
     return pa.Table.from_arrays(columns, schema=RANKED_SCHEMA)
+
+
+def summarize_table(replica_logs: pa.Table) -> Summary:
+    """Count the partitions and replicas in rows of ``REPLICA_LOG_SCHEMA``, and the silent ones by cause."""
+    causes = {each["values"]: each["counts"] for each in replica_logs["cause"].value_counts().to_pylist()}
+    return Summary(
+        partitions=replica_logs.group_by(["topic", "partition"]).aggregate([]).num_rows,
+        replicas=replica_logs.num_rows,
+        answered=causes.pop(None, 0),
+        silent=dict(sorted(causes.items())),
+    )
 
 
 class _ToRank(NamedTuple):

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
 
+from .._model.fields import Meta
 from .._model.run import KafkaOpsError
 
 LOCAL = "local[*,4]"
@@ -61,6 +63,50 @@ class SparkOptions:
     @property
     def is_local(self) -> bool:
         return self.remote is None and self.master.startswith("local")
+
+
+class EngineName(StrEnum):
+    """What ranks the replicas and computes all that follows from their answers."""
+
+    SPARK = "spark"
+    PROCESS = "process"
+    """The module's own process, without Spark and Java."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineUse:
+    """The engine that did the work of a run."""
+
+    name: Annotated[EngineName, Meta("an engine")]
+    reason: str = ""
+    """Why it is not the engine that the operator chose. Empty if it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Which engine the operator chose, where Spark runs, and how long a run waits for it.
+
+    Raises SparkOptionsError if ``spark`` is given for an engine without Spark.
+    """
+
+    name: EngineName = EngineName.SPARK
+    spark: SparkOptions | None = None
+    """Where Spark runs. None if the operator did not say."""
+    wait_ms: int = 10_000
+    """How long Spark may still take to start when the work for it is there, in milliseconds."""
+
+    def __post_init__(self) -> None:
+        if self.name is EngineName.PROCESS and self.spark is not None:
+            raise SparkOptionsError(
+                "engine is process, which uses no Spark, and spark says where Spark runs: give one of the two"
+            )
+        if self.wait_ms < 0:
+            raise SparkOptionsError(f"spark_wait_ms is {self.wait_ms}: give milliseconds, from 0 on")
+
+    @property
+    def where(self) -> SparkOptions:
+        """Where Spark runs. Without the operator's word, on this host."""
+        return self.spark or SparkOptions()
 
 
 def parse_spark_options(given: Mapping[str, Any] | None) -> SparkOptions | None:

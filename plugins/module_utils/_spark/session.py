@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,9 @@ with suppress(ImportError):  # a missing library is reported before the module s
     """Errors of py4j if the JVM does not answer, or answers with an error without a PySpark class."""
 
 
-_JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
+_JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
+_ONLY_C1 = ("-XX:TieredStopAtLevel=1",)
+"""C2 does not pay in a short session. A class archive is valid with and without it."""
 _SETTINGS = {
     "spark.app.name": "kafkaops.recovery",
     "spark.ui.enabled": "false",
@@ -58,7 +61,7 @@ _CLUSTER_SETTINGS = {
     # If a worker is lost, its tasks run again on another one.
     "spark.task.maxFailures": "4",
     # Executors run for one gather only, like the driver.
-    "spark.executor.extraJavaOptions": " ".join(_JVM_FLAGS),
+    "spark.executor.extraJavaOptions": " ".join((*_ONLY_C1, *_JVM_FLAGS)),
     "spark.sql.shuffle.partitions": "16",
 }
 _EXECUTOR_LIMIT_S = 60.0
@@ -76,13 +79,21 @@ Errors of our own code in a task are PythonExceptions instead.
 
 _DEFAULT_OPTIONS = SparkOptions()
 
+_OPEN_DIRECTORIES: set[str] = set()
+"""The directories of this process' sessions, also of one that is still starting. A JVM's command line names its own."""
+
 Rehearsal: TypeAlias = Callable[["SparkSession"], None]
 """Loads every class of Spark that real work needs, without a broker."""
 
 
 @contextmanager
 def spark_session(
-    options: SparkOptions = _DEFAULT_OPTIONS, *, rehearse: Rehearsal | None = None, wait_for_class_archive: bool = False
+    options: SparkOptions = _DEFAULT_OPTIONS,
+    *,
+    rehearse: Rehearsal | None = None,
+    wait_for_class_archive: bool = False,
+    runs_python: bool = True,
+    is_long: bool = False,
 ) -> Iterator[SparkSession]:
     """Open a session for a ``with`` block: on this host, on a cluster, or on a Spark Connect server (``options``).
 
@@ -90,6 +101,9 @@ def spark_session(
     the first one on a host that is given ``rehearse``: it calls ``rehearse`` after the block, to load all classes, and
     then runs for some seconds at the lowest priority to write the class archive. With ``wait_for_class_archive`` this
     function waits for that (for an installation, or the build of an image).
+
+    ``runs_python``: whether tasks run functions of this collection. A session on this host without them gets no copy of
+    its code. ``is_long``: whether there is so much to do that the C2 compiler pays.
 
     Raises SparkUnavailableError if Spark cannot be started, if a cluster gives no executor within _EXECUTOR_LIMIT_S, if
     the JVM ends during the block, or if it aborts a job.
@@ -103,12 +117,12 @@ def spark_session(
     java = find_java()
     home = _find_spark_home(options)
     archive = class_archive(java, home / "jars", _JVM_FLAGS)
-    with tempfile.TemporaryDirectory(prefix="kafkaops-spark-", ignore_cleanup_errors=True) as name:
-        directory = Path(name)
-        context = _start(_conf(options, archive, directory), options, home, directory)
+    with _session_directory() as directory:
+        context = _start(_conf(options, archive, directory, is_long=is_long), options, home, directory)
         leave_jvm = False
         try:
-            context.addPyFile(str(code_for_workers(directory)))
+            if runs_python or archive.is_recorded or not options.is_local:
+                context.addPyFile(str(code_for_workers(directory)))
             spark = SparkSession(context)
             if not options.is_local:
                 _await_executor(spark, options.master)
@@ -120,15 +134,55 @@ def spark_session(
                 raise
             raise SparkUnavailableError(reason) from error
         finally:
-            jvm = _stop(context)
+            jvm = _stop(context, gently=leave_jvm or not options.is_local or bool(options.conf))
             # addPyFile has added the workers' code to our own sys.path. Its directory is deleted now.
-            sys.path[:] = [each for each in sys.path if not each.startswith(name)]
+            sys.path[:] = [each for each in sys.path if not each.startswith(str(directory))]
             if leave_jvm:
                 _let_jvm_end(jvm)
             else:
                 jvm.kill()
             if wait_for_class_archive or not leave_jvm:
                 jvm.wait()
+
+
+@contextmanager
+def _session_directory() -> Iterator[Path]:
+    """Yield the directory of a session's temporary files, and remove it after the block."""
+    with tempfile.TemporaryDirectory(prefix="kafkaops-spark-", ignore_cleanup_errors=True) as name:
+        _OPEN_DIRECTORIES.add(name)
+        try:
+            yield Path(name)
+        finally:
+            _OPEN_DIRECTORIES.discard(name)
+
+
+def kill_jvms() -> None:
+    """Kill the JVM of this process' session, also one that is still starting, or that does not react.
+
+    Whoever waits for it gets an error at once. PySpark does not return the process of a JVM before it has started, so
+    it is looked up among this process' children. A system without /proc finds only one that has started.
+    """
+    found = {pid for pid in _children() if any(each in _command_of(pid) for each in _OPEN_DIRECTORIES)}
+    if SparkContext._gateway is not None:
+        found.add(_jvm().pid)
+    for pid in found:
+        # Each was started in a session of its own, with the programs that build its command line.
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _children() -> Iterator[int]:
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # the process has ended
+            # The name of the program is in parentheses, and may contain spaces.
+            if int(status.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]) == os.getpid():
+                yield int(status.parent.name)
+
+
+def _command_of(pid: int) -> str:
+    with suppress(OSError):
+        return Path("/proc", str(pid), "cmdline").read_text(encoding="utf-8", errors="replace")
+    return ""
 
 
 def _explain_error(error: Exception, directory: Path) -> str | None:
@@ -149,12 +203,13 @@ def has_class_archive(java: Java) -> bool:
     return is_recorded(java, _find_spark_home(_DEFAULT_OPTIONS) / "jars", _JVM_FLAGS)
 
 
-def _conf(options: SparkOptions, archive: ClassArchive, directory: Path) -> SparkConf:
+def _conf(options: SparkOptions, archive: ClassArchive, directory: Path, *, is_long: bool) -> SparkConf:
+    flags = (*(() if is_long else _ONLY_C1), *_JVM_FLAGS, *archive.flags)
     settings = {
         **_SETTINGS,
         "spark.master": options.master,
         "spark.driver.memory": options.driver_memory,
-        "spark.driver.extraJavaOptions": " ".join((*_JVM_FLAGS, *archive.flags)),
+        "spark.driver.extraJavaOptions": " ".join(flags),
         "spark.local.dir": str(directory),
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
@@ -232,8 +287,13 @@ def _await_executor(spark: SparkSession, master: str) -> None:
     job.result()
 
 
-def _stop(context: SparkContext) -> subprocess.Popen[bytes]:
-    """Stop the context and return its JVM, which still runs."""
+def _stop(context: SparkContext, *, gently: bool) -> subprocess.Popen[bytes]:
+    """Stop the context and return its JVM. It still runs if ``gently``, which takes half a second.
+
+    A context on this host without further settings leaves nothing that only its JVM could remove or write.
+    """
+    if not gently or _jvm().poll() is not None:
+        context._jsc = None  # PySpark then forgets the context without a request to the JVM
     with suppress(*_LOST):  # the JVM may have ended
         context.stop()
     return _forget_jvm()

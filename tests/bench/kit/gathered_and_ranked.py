@@ -15,13 +15,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_f
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import set_collector_thresholds
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engines, gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engines import Engines
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineName, EngineOptions
 
-WITHOUT_SPARK = "without Spark"
-ON_SPARK = "on Spark"
+WITHOUT_SPARK = EngineName.PROCESS
+ON_SPARK = EngineName.SPARK
 
 _DURATION_MS = 900_000
 _REQUEST_TIMEOUT_MS = 300_000
@@ -31,13 +31,11 @@ def main(bootstrap: str, where: str) -> None:
     """Print each step when it is done. ``where`` is WITHOUT_SPARK or ON_SPARK, which starts during the survey."""
     set_collector_thresholds()
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": _REQUEST_TIMEOUT_MS})
-    with temporary_settings_reference(settings) as reference, Engines(SparkOptions()) as engines:
-        on_spark = where == ON_SPARK
+    options = EngineOptions(EngineName(where))
+    with temporary_settings_reference(settings) as reference, Engines(options) as engine:
         with Wire(settings) as wire:
-            found = survey(Kafka(wire), when_offline=engines.start_if_needed if on_spark else lambda replicas: None)
+            found = survey(Kafka(wire), when_offline=engine.begin)
         print("surveyed", flush=True)
-        engine = engines.engine_for(found.replicas) if on_spark else OnThisHost.for_replicas(found.replicas)
-        print("Spark started, after that", flush=True)
         logs = gather(engine, reference, found.brokers, found.offline, _DURATION_MS)
         silent = logs.num_rows - pc.sum(pc.is_null(logs["cause"])).as_py()
         if silent:
@@ -47,6 +45,8 @@ def main(bootstrap: str, where: str) -> None:
         first = pc.sum(pc.equal(table["rank"], 1)).as_py()
         if (table.num_rows, first) != (logs.num_rows, len(found.offline)):
             sys.exit(f"{table.num_rows} rows were ranked, {first} of them first, for {len(found.offline)} partitions")
+        if engine.use.reason:
+            sys.exit(engine.use.reason)
         print("ranked", flush=True)
 
 

@@ -153,8 +153,10 @@ def test_a_module_makes_the_same_plan_in_process_and_on_spark(
     options: dict[str, str], offline: scenarios.Offline
 ) -> None:
     aggressive = {"recovery_strategy": "aggressive"}
-    choices: list[dict[str, object]] = [{}, {"spark": {"master": "local[2]"}}]
-    plans = [run_module("leader_candidate_info", {**options, **aggressive, **choice})["plan"] for choice in choices]
+    choices: list[dict[str, object]] = [{"engine": "process"}, {"engine": "spark", "spark_wait_ms": 60_000}]
+    done = [run_module("leader_candidate_info", {**options, **aggressive, **choice}) for choice in choices]
+    assert [each["engine"] for each in done] == [{"name": each["engine"], "reason": ""} for each in choices]
+    plans = [each["plan"] for each in done]
     for plan in plans:
         del plan["createdAt"], plan["digest"]
     assert plans[0] == plans[1]

@@ -108,3 +108,16 @@ def test_context_gets_the_error_of_the_block() -> None:
     with pytest.raises(SparkUnavailableError, match="as the session explains it"):
         work()
     assert fake.closed_by == [ZeroDivisionError]
+
+
+def test_a_context_that_is_abandoned_is_not_awaited_and_ends_by_itself() -> None:
+    fake = FakeSession()
+    with BackgroundContext(fake.open, "spark-start") as ahead:
+        begun = ahead.begin()
+        assert not ahead.is_over(0)
+        ahead.abandon()
+    assert fake.closed_by == []
+    fake.may_start.set()
+    with pytest.raises(TimeoutError, match="abandoned"):
+        begun.result(_SECONDS)
+    assert fake.closed_by == [None]

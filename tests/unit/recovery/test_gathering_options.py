@@ -12,7 +12,11 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import read_gathering_options
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptionsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import (
+    EngineName,
+    EngineOptions,
+    SparkOptionsError,
+)
 
 PUBLIC: dict[str, Any] = {
     "recovery_duration_ms": 30_000,
@@ -20,15 +24,31 @@ PUBLIC: dict[str, Any] = {
     "replica_log_source": "public",
     "replica_log_api_key": None,
     "spark": None,
+    "engine": "spark",
+    "spark_wait_ms": 10_000,
 }
 NOTHING: dict[str, Any] = dict.fromkeys(
     ("master", "remote", "driver_memory", "executor_python", "settings_reference", "conf")
 )
 
 
-def test_the_defaults_are_no_chosen_spark_and_public_rpcs() -> None:
+def test_the_defaults_are_spark_on_this_host_and_public_rpcs() -> None:
     how = read_gathering_options(PUBLIC)
-    assert (how.native, how.spark, how.settings_reference) == (None, None, None)
+    assert (how.native, how.settings_reference) == (None, None)
+    assert how.engine == EngineOptions()
+    assert how.engine.name is EngineName.SPARK
+    assert how.engine.where.is_local
+
+
+def test_the_engine_without_spark_is_not_told_where_spark_runs() -> None:
+    assert read_gathering_options({**PUBLIC, "engine": "process"}).engine.name is EngineName.PROCESS
+    with pytest.raises(SparkOptionsError, match="give one of the two"):
+        read_gathering_options({**PUBLIC, "engine": "process", "spark": {**NOTHING, "driver_memory": "4g"}})
+
+
+def test_a_negative_wait_is_refused() -> None:
+    with pytest.raises(SparkOptionsError, match="spark_wait_ms is -1"):
+        read_gathering_options({**PUBLIC, "spark_wait_ms": -1})
 
 
 def test_a_spark_cluster_needs_a_settings_reference() -> None:
@@ -37,12 +57,9 @@ def test_a_spark_cluster_needs_a_settings_reference() -> None:
         read_gathering_options({**PUBLIC, "spark": given})
     how = read_gathering_options({**PUBLIC, "spark": {**given, "settings_reference": "/etc/kafkaops/connection.json"}})
     assert how.settings_reference == "/etc/kafkaops/connection.json"
-    assert how.spark is not None
-    assert how.spark.conf == {"spark.speculation": "true", "spark.cores.max": "2"}
-    assert not how.spark.is_local
-    ranks_evidence = read_gathering_options({**PUBLIC, "spark": given, "evidence": "/e"}).spark
-    assert ranks_evidence is not None
-    assert not ranks_evidence.is_local
+    assert how.engine.where.conf == {"spark.speculation": "true", "spark.cores.max": "2"}
+    assert not how.engine.where.is_local
+    assert not read_gathering_options({**PUBLIC, "spark": given, "evidence": "/e"}).engine.where.is_local
 
 
 def test_all_problems_are_reported_at_once() -> None:

@@ -50,6 +50,8 @@ NOT_REPEATED = {
     "unclean_recovery_election_timeout_ms",
     "unclean_recovery_replica_log_source",
     "unclean_recovery_replica_log_api_key",
+    "unclean_recovery_engine",
+    "unclean_recovery_spark_wait_ms",
     "unclean_recovery_spark",
     "unclean_recovery_ignore_quorum",
 }

@@ -86,16 +86,19 @@ def test_a_session_is_silent_and_leaves_nothing_behind(environment: dict[str, st
 
 
 @pytest.mark.parametrize(
-    "use", ["engines.engine_for(1).rank(REPLICA_LOG_SCHEMA.empty_table())", "pass"], ids=["used", "not needed any more"]
+    "use",
+    ["engines.rank(REPLICA_LOG_SCHEMA.empty_table()); assert engines.use == EngineUse(EngineName.SPARK)", "pass"],
+    ids=["used", "not needed any more"],
 )
 def test_a_session_that_starts_in_the_background_leaves_nothing_behind_either(
     use: str, environment: dict[str, str]
 ) -> None:
     program = f"""
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engines
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engines import Engines
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import REPLICA_LOG_SCHEMA
-with Engines(SparkOptions()) as engines:
-    engines.start_if_needed(1)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import *
+with Engines(EngineOptions(wait_ms=60_000)) as engines:
+    engines.begin(1)
     {use}
 """
     ran = run(program, environment)

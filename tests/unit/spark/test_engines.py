@@ -1,0 +1,143 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whatever happens to Spark, a run ranks the same rows, does not wait for long, and says what happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.waiting import wait_until
+
+# In a process of its own: PySpark has one session per process, and the other tests use the session of this process.
+_PROGRAM = """
+import json, os, signal, sys, threading, time
+from pathlib import Path
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engines import Engines
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import rank_table
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import *
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import session
+from unit.fakes.brokers import a_log
+from unit.recovery.test_ranking import to_table
+
+ROWS = to_table([a_log("orders", number, broker, (3, 9), (4, 9 + broker)) for number in range(40) for broker in (1, 2)])
+ORDER = [(name, "ascending") for name in ("topic", "partition", "broker_id")]
+
+def jvms():
+    return [each for each in session._children() if any(name in session._command_of(each) for name in DIRECTORIES)]
+
+DIRECTORIES = session._OPEN_DIRECTORIES
+
+def signal_jvm(number):
+    def send(engines):
+        while not jvms():
+            time.sleep(0.01)
+        [os.kill(each, number) for each in jvms()]
+    return send
+
+def wait_until_open(engines):
+    engines._ahead.opened()
+
+def rank(options, *hurt):
+    with Engines(options) as engines:
+        engines.begin(80)
+        for each in hurt:
+            each(engines)
+        began = time.monotonic()
+        ranked = engines.rank(ROWS)
+        took = time.monotonic() - began
+        same = ranked.sort_by(ORDER).equals(rank_table(ROWS).sort_by(ORDER))
+        again = engines.rank(ROWS).num_rows == ROWS.num_rows
+        use = engines.use
+        ending = time.monotonic()
+    print(json.dumps({"engine": use.name, "reason": use.reason, "same": same and again, "took": took,
+                      "ended": time.monotonic() - ending}))
+
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "tmp").mkdir()
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path / "tmp")}
+
+
+def run(body: str, environment: dict[str, str]) -> list[dict[str, Any]]:
+    """Run a program, and return what it printed for each ranking. Nothing is left of its sessions."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _PROGRAM + body], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert all(each["same"] for each in found), found
+    temporary = environment["TMPDIR"]
+    wait_until(lambda: not any(Path(temporary).iterdir()), 5, what="the temporary files of all sessions are removed")
+    return found
+
+
+def test_spark_ranks_and_its_jvm_is_gone_at_once(environment: dict[str, str]) -> None:
+    [found] = run("rank(EngineOptions(wait_ms=60_000))", environment)
+    assert (found["engine"], found["reason"]) == ("spark", "")
+    assert found["ended"] < 5
+
+
+@pytest.mark.parametrize(
+    ("hurt", "reason"),
+    [
+        ("signal_jvm(signal.SIGKILL)", "Spark did not start: "),
+        ("wait_until_open, signal_jvm(signal.SIGKILL)", "Spark's JVM ended: it was killed"),
+        ("wait_until_open, signal_jvm(signal.SIGSTOP)", "Spark did not finish within 1 s"),
+        ("signal_jvm(signal.SIGSTOP)", "Spark was not ready 1 s after its work was there"),
+    ],
+    ids=["killed while it starts", "killed before it ranks", "frozen before it ranks", "frozen while it starts"],
+)
+def test_a_jvm_that_is_lost_costs_the_wait_at_most(hurt: str, reason: str, environment: dict[str, str]) -> None:
+    [found] = run(f"rank(EngineOptions(wait_ms=1000), {hurt})", environment)
+    assert found["engine"] == "process"
+    assert found["reason"].startswith(reason), found
+    assert found["took"] < 1 + 10, "the wait, and the end of the JVM"
+    assert found["ended"] < 5
+
+
+def test_a_jvm_that_is_killed_while_it_ranks_costs_nothing_but_time(environment: dict[str, str]) -> None:
+    body = """
+def kill_soon(engines):
+    threading.Timer(0.05, signal_jvm(signal.SIGKILL), [engines]).start()
+rank(EngineOptions(), wait_until_open, kill_soon)
+"""
+    [found] = run(body, environment)
+    assert found["engine"] == "process"
+    assert "JVM ended" in found["reason"]
+
+
+def test_without_java_or_memory_or_pyspark_this_process_ranks(environment: dict[str, str], tmp_path: Path) -> None:
+    body = f"""
+java = os.environ.pop("JAVA_HOME", None)
+os.environ["JAVA_HOME"] = {str(tmp_path)!r}
+rank(EngineOptions())
+del os.environ["JAVA_HOME"]
+if java:
+    os.environ["JAVA_HOME"] = java
+rank(EngineOptions(spark=SparkOptions(driver_memory="40m")))
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import REQUIRED
+REQUIRED["pyspark"] = ("pyspark", "99")
+rank(EngineOptions())
+"""
+    java, memory, pyspark = run(body, environment)
+    assert {each["engine"] for each in (java, memory, pyspark)} == {"process"}
+    assert "is not a program" in java["reason"]
+    assert "memory" in memory["reason"]
+    assert "lacks pyspark 99 or later" in pyspark["reason"]
+
+
+def test_the_engine_process_starts_no_jvm(environment: dict[str, str]) -> None:
+    [found] = run("rank(EngineOptions(EngineName.PROCESS), lambda engines: print(end=str(jvms() or '')))", environment)
+    assert (found["engine"], found["reason"]) == ("process", "")
