@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from .._model.controller_model import acceptable_replicas
 from .._model.log_contents import Stretches, subtract_each
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .decide import decide_again
@@ -116,6 +117,15 @@ class ElectionOutcomes:
                 continue
             elif self._is_planned_leader(partition, state.leader_id):
                 self.end(partition, Status.RECOVERED, self.planned_reason(partition), state)
+            elif self._has_returned(partition, state.leader_id):
+                # No reason to stop: all other partitions of a broker that returns are elected like this.
+                self.end(
+                    partition,
+                    Status.ALREADY_ONLINE,
+                    f"broker {state.leader_id} is back, and leads it: the controller elects a member of the ISR or ELR "
+                    "and the last known leader by itself",
+                    state,
+                )
             else:
                 self.has_unplanned_leader = True
                 designated = self.designated_leader(partition)
@@ -232,6 +242,13 @@ class ElectionOutcomes:
 
     def _is_same_topic(self, partition: TopicPartition, state: PartitionState) -> bool:
         return state.topic_id == self.elections[partition].topic_id
+
+    def _has_returned(self, partition: TopicPartition, leader_id: int) -> bool:
+        """Return whether the leader was out of reach, and is one that the controller elects without a request."""
+        state = self.observations[partition].state
+        if state is None or leader_id in acceptable_replicas(state):
+            return False
+        return leader_id in {*state.isr, *(state.elr or ()), *(state.last_known_elr or ())}
 
     def _is_planned_leader(self, partition: TopicPartition, leader_id: int) -> bool:
         election = self.elections[partition]
