@@ -36,7 +36,8 @@ options:
     type: path
   journal_discard_lost:
     description:
-      - Continue although the journal of an earlier run is lost because no replica of its topic is left.
+      - Continue although the journal of an earlier run is lost, or may have lost its last entries. It is lost if no
+        replica of its topic answers. It may have lost entries if only replicas answer that were not in sync.
       - Changes that the earlier run did not undo stay.
     type: bool
     default: false

@@ -8,12 +8,12 @@ A file in a container is lost with the container. So a run in a container does n
 
 If the run topic has no leader, it is recovered first, because it has the changes to undo. As in every recovery, the
 surviving replica with the highest last written leader epoch is elected, and among those the one with the longest log.
+But a survivor that was not in sync may miss the last entries. It is elected only if the operator gives them up.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -41,10 +41,13 @@ _MOUNT_POINT = 4
 """Of a line of /proc/self/mountinfo (proc(5))."""
 _PROBE_S = 10.0
 _LEADER_S = 15.0
+_GIVE_UP = (
+    "Or, to give up what that run has not undone, set journal_discard_lost (in a role: kafka_journal_discard_lost)"
+)
 
 
 class JournalLostError(JournalError):
-    """The run topic has no replica left that can be elected."""
+    """The run topic has no replica left that certainly has all entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +96,32 @@ class JournalHome(JournalReader):
         return log
 
     def _recover(self, offline: TopicOfflineError) -> str:
-        try:
-            brokers = self.brokers or self.kafka.probe_brokers(self.cluster)
-            return _recover_topic(self.kafka, offline.state, brokers, [*self.cluster.living(self.brokers).values()])
-        except JournalLostError:
-            if not self.options.discard_lost:
-                raise
-            lost = self._topics.log_of(offline.state.topic_id, offline.state.leader_id)
-            if not lost.delete():
-                raise
-            return f"the journal of an earlier run (topic id {offline.state.topic_id}) was lost, and was deleted"
+        """Elect the best surviving replica of the run topic, or delete the topic if the operator gives it up.
+
+        Return a note on it. Raises JournalLostError or JournalError.
+        """
+        state, brokers = offline.state, self.brokers or self.kafka.probe_brokers(self.cluster)
+        best = _find_best_replica(self.kafka, state, brokers)
+        in_sync = _had_all_entries(state)
+        if best is not None and (best.broker_id in in_sync or self.options.discard_lost):
+            return _elect_replica(self.kafka, state, best, [*self.cluster.living(self.brokers).values()])
+        if self.options.discard_lost:
+            lost = self._topics.log_of(state.topic_id, state.leader_id)
+            if lost.delete():
+                return f"the journal of an earlier run (topic id {state.topic_id}) was lost, and was deleted"
+        elif _has_leader(self.kafka, state.topic_partition):
+            return f"the journal of an earlier run, topic {state.topic}, had no leader for a moment: a broker returned"
+        topic = f"topic {state.topic} (id {state.topic_id}) has no leader"
+        if best is None:
+            raise JournalLostError(
+                f"the journal of an earlier run is lost: {topic}, and none of its replicas on brokers "
+                f"{[*state.replicas]} answers. Start one of these brokers. {_GIVE_UP}"
+            )
+        raise JournalLostError(
+            f"the last entries of the journal of an earlier run may be lost: {topic}. Broker {best.broker_id} answers, "
+            f"and was not in sync. Brokers {sorted(in_sync)} had all entries: start one of them with its disk. "
+            f"{_GIVE_UP}"
+        )
 
     @contextmanager
     def _in_topic(self, log: TopicLog) -> Iterator[Journal]:
@@ -149,20 +168,17 @@ class JournalHome(JournalReader):
             )
 
 
-def _recover_topic(
-    kafka: Kafka, state: PartitionState, brokers: Collection[Broker], addresses: Sequence[Address]
-) -> str:
-    """Elect the best surviving replica of the run topic, and return a note on it.
+def _had_all_entries(state: PartitionState) -> frozenset[int]:
+    """Return the brokers that had every acknowledged entry when the topic lost its leader.
 
-    Raises JournalLostError if no living broker has a replica, or JournalError.
+    After an unclean stop of the last one, the controller keeps it as the last known leader (KIP-966). Each entry is on
+    its disk, because the topic has flush.messages=1.
     """
-    best = _find_best_replica(kafka, state, brokers)
-    if best is None:
-        raise JournalLostError(
-            f"the journal of an earlier run is lost: topic {state.topic} (id {state.topic_id}) has no leader, and none "
-            f"of its replicas on brokers {[*state.replicas]} answers. Start one of these brokers. Or, to give up the "
-            "changes that this run has not undone, set journal_discard_lost (in a role: kafka_journal_discard_lost)"
-        )
+    return frozenset({*state.isr, *(state.elr or ()), *(state.last_known_elr or ())})
+
+
+def _elect_replica(kafka: Kafka, state: PartitionState, best: ReplicaLog, addresses: Sequence[Address]) -> str:
+    """Elect a replica of the run topic, and return a note on it. Raises JournalError."""
     partition = state.topic_partition
     order = [best.broker_id, *(each for each in state.replicas if each != best.broker_id)]
     problem = ""
@@ -180,15 +196,18 @@ def _recover_topic(
             f"the journal, topic {state.topic}, has no leader, and broker {best.broker_id} could not be elected for "
             f"it: {problem or 'no leader was seen'}"
         )
-    complete = best.broker_id in {*state.isr, *(state.elr or ())}
-    doubt = "" if complete else "; it was not in sync, so it may miss the last changes of that run"
+    doubt = (
+        ""
+        if best.broker_id in _had_all_entries(state)
+        else "; it was not in sync, so it may miss the last changes of that run"
+    )
     return (
         f"the journal of an earlier run, topic {state.topic}, had no leader: broker {best.broker_id} was elected{doubt}"
     )
 
 
 def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[Broker]) -> ReplicaLog | None:
-    deadline = time.monotonic() + _PROBE_S
+    deadline = kafka.clock.monotonic() + _PROBE_S
     logs = [
         log
         for broker in brokers
@@ -201,7 +220,7 @@ def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[
 
 def _has_leader(kafka: Kafka, partition: TopicPartition) -> bool:
     """Wait until the partition has a leader, and return whether it has one."""
-    for _look in looks(time, _LEADER_S):
+    for _look in looks(kafka.clock, _LEADER_S):
         with suppress(NoBrokerAnswersError, BrokerCallError):
             seen = kafka.read_partition_states([partition]).states.get(partition)
             if seen is not None and not seen.is_offline:

@@ -42,7 +42,7 @@ class JournalOptions:
     directory: str = ""
     """The directory of the file; empty for the default below the user's home."""
     discard_lost: bool = False
-    """Give up the journal of an earlier run if it has no replica left."""
+    """Give up what the journal of an earlier run has lost."""
 
     @property
     def path(self) -> str:

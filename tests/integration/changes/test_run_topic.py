@@ -247,6 +247,31 @@ def test_a_lost_journal_is_discarded_only_if_the_operator_allows_it(cluster: Clu
 
 
 @pytest.mark.wide
+def test_a_survivor_that_may_miss_the_last_entry_is_elected_only_if_the_operator_allows_it(cluster: Cluster) -> None:
+    """Broker 3 leaves the ISR, a change is recorded, and the two others die: only they have its undo record."""
+    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+        journal.begin([a_change(0)])
+        cluster.brokers[3].kill()
+        wait_until(lambda: 3 not in cluster.client.describe(RUN_TOPIC)[0].isr, 30, what="broker 3 is not in sync")
+        journal.begin([a_change(1)])
+    for broker_id in (1, 2):
+        cluster.brokers[broker_id].kill()
+    cluster.brokers[3].start()
+    with (
+        journal_home(cluster.bootstrap()) as home,
+        pytest.raises(JournalError, match="Broker 3 answers, and was not in sync"),
+        home.open(),
+    ):
+        pass
+    assert cluster.client.leader(RUN_TOPIC) is None
+    with journal_home(cluster.bootstrap(), discard_lost=True) as home, home.open() as journal:
+        assert journal.pending == (a_change(0),), "the last change is given up"
+        assert "it may miss the last changes of that run" in journal.notes[0]
+        journal.end(journal.pending, "test")
+    assert_gone(cluster)
+
+
+@pytest.mark.wide
 def test_a_file_of_an_earlier_run_is_moved_into_the_topic(cluster: Cluster, tmp_path: Path) -> None:
     with journal_home(cluster.bootstrap(), home=Home.FILE, directory=tmp_path) as home, home.open() as journal:
         journal.begin([a_change()])

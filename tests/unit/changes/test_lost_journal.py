@@ -1,0 +1,113 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A run topic without a leader: which replica is elected, and which one may miss the last entries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome, JournalLostError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC, JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import TopicOfflineError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    Broker,
+    BrokerState,
+    PartitionState,
+    ReplicaLog,
+    TopicPartition,
+)
+from unit.fakes.clock import FakeClock
+from unit.fakes.topics import FakeTopics
+
+OFFLINE = PartitionState(RUN_TOPIC, 0, "A" * 22, NO_LEADER, 4, (1, 2, 3), (1, 2), (), (), (1, 2))
+
+
+class FakeOfflineTopic(FakeTopics):
+    """A run topic without a leader. Some replicas answer, each with the epoch of its last record and its end."""
+
+    def __init__(self, state: PartitionState, logs: dict[int, tuple[int, int]], *, returns_at_s: float = 1e9) -> None:
+        super().__init__()
+        self.state, self.logs, self.returns_at_s = state, logs, returns_at_s
+        self.clock = FakeClock()
+
+    def describe_partitions(
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
+        is_back = self.clock.monotonic() >= self.returns_at_s
+        return Description((self.state._replace(leader_id=1) if is_back else self.state,), ())
+
+    def probe_replicas(self, broker: Broker, partitions: Sequence[TopicPartition], *_: Any, **_options: Any) -> Any:
+        epoch, end = self.logs[broker.broker_id]
+        return [ReplicaLog(RUN_TOPIC, 0, broker.broker_id, 0, end, epoch, epoch, ())]
+
+    def reorder(self, address: Address, orders: Any) -> dict[TopicPartition, str | None]:
+        self.state = self.state._replace(replicas=tuple(*orders.values()))
+        return dict.fromkeys(orders)
+
+    def elect(
+        self, address: Address, election_type: int, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ElectionAnswer]:
+        self.sent.append("ElectLeaders")
+        self.state = self.state._replace(leader_id=self.state.replicas[0])
+        return {}
+
+    def _state_of(self, broker_id: int) -> BrokerState:
+        return BrokerState.ONLINE if broker_id in self.logs else BrokerState.FENCED
+
+    def home(self, *, discard_lost: bool = False) -> JournalHome:
+        """Return the journal of a run that sees these brokers online."""
+        address = Address("fake.invalid", 9092)
+        cluster = Cluster("c", tuple(Registration(each, address, None, each not in self.logs) for each in (1, 2, 3)))
+        brokers = tuple(
+            Broker(each, "fake.invalid", 9092, None, each not in self.logs, self._state_of(each)) for each in (1, 2, 3)
+        )
+        return JournalHome(self, cluster, JournalOptions(discard_lost=discard_lost), brokers)
+
+
+def recover(topic: FakeOfflineTopic, *, discard_lost: bool = False) -> str:
+    return topic.home(discard_lost=discard_lost)._recover(TopicOfflineError(topic.state))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        OFFLINE._replace(isr=(3,)),
+        OFFLINE._replace(isr=(), elr=(3,)),
+        OFFLINE._replace(isr=(), last_known_elr=(3,)),
+    ],
+    ids=["ISR", "ELR", "last known leader"],
+)
+def test_a_replica_that_had_all_entries_is_elected(state: PartitionState) -> None:
+    topic = FakeOfflineTopic(state, {3: (4, 10)})
+    assert recover(topic).endswith("had no leader: broker 3 was elected")
+    assert topic.state.leader_id == 3
+
+
+def test_a_replica_that_was_not_in_sync_is_elected_only_if_the_operator_allows_it() -> None:
+    topic = FakeOfflineTopic(OFFLINE, {3: (4, 10)})
+    with pytest.raises(JournalLostError, match=r"Broker 3 answers, and was not in sync. Brokers \[1, 2\] had all"):
+        recover(topic)
+    assert topic.sent == []
+    assert recover(topic, discard_lost=True).endswith("it may miss the last changes of that run")
+    assert topic.state.leader_id == 3
+
+
+def test_an_in_sync_broker_that_just_starts_is_waited_for() -> None:
+    topic = FakeOfflineTopic(OFFLINE, {3: (4, 10)}, returns_at_s=10)
+    assert "a broker returned" in recover(topic)
+    assert topic.sent == []
+
+
+def test_without_any_replica_the_topic_is_named() -> None:
+    with pytest.raises(JournalLostError, match=r"none of its replicas on brokers \[1, 2, 3\] answers"):
+        recover(FakeOfflineTopic(OFFLINE, {}))
