@@ -24,7 +24,7 @@ from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .._model.run import looks
 from .journal import Journal
-from .orders import Writer, read_states, set_orders
+from .orders import OrderRequest, Writer, read_states, set_orders
 from .record import Leftover, OrderChange, OrderLeftover, Undoing
 
 _TO_REQUEST = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
@@ -108,13 +108,30 @@ def restore_orders(writer: Writer, changes: Sequence[OrderChange]) -> tuple[Orde
     states = read_states(writer.kafka, [each.topic_partition for each in dropping]) if dropping else {}
     failures = set_orders(
         writer,
-        {each.topic_partition: each.original for each in complete},
-        {each.topic_partition: each.possible_orders for each in complete},
+        {each.topic_partition: OrderRequest(each.topic_id, each.original, each.possible_orders) for each in complete},
+        were_read=True,
     )
     dropping = [each for each in dropping if each.topic_partition in states]
     more_failures, kept = _restore_after_drops(writer, dropping, states)
     failures |= more_failures
-    return tuple(_result(each, failures.get(each.change.topic_partition), kept) for each in found)
+    gone = _find_gone(writer.kafka, [each.change for each in found if each.change.topic_partition in failures])
+    return tuple(
+        Leftover(each.change, Undoing.GONE, failures[each.change.topic_partition])
+        if each.change.key in gone
+        else _result(each, failures.get(each.change.topic_partition), kept)
+        for each in found
+    )
+
+
+def _find_gone(kafka: Kafka, changes: Sequence[OrderChange]) -> frozenset[str]:
+    """Return the keys of changes whose topics were deleted or re-created while their orders were restored."""
+    if not changes:
+        return frozenset()
+    try:
+        found = preview_order_undo(kafka, changes)
+    except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError):
+        return frozenset()
+    return frozenset(each.change.key for each in found if each.undoing is Undoing.GONE)
 
 
 def _restore_after_drops(
@@ -131,20 +148,17 @@ def _restore_after_drops(
         return {}, frozenset()
     registered = {each.broker_id for each in writer.kafka.describe_cluster().registrations}
     kept = {
-        each.topic_partition: each.original
+        each.topic_partition
         for each in changes
         if {*each.dropped} <= registered and _cancel_removal(writer, each, states[each.topic_partition])
     }
-    rest = [each for each in changes if each.topic_partition not in kept]
-    before = {each.topic_partition: each.possible_orders for each in changes}
-    failures = set_orders(writer, kept, before)
-    failures |= set_orders(
-        writer,
-        {each.topic_partition: each.restored_order for each in rest},
-        before,
-        {each.topic_partition: each.dropped for each in rest},
-    )
-    return failures, frozenset(kept)
+    requests = {
+        each.topic_partition: OrderRequest(each.topic_id, each.original, each.possible_orders)
+        if each.topic_partition in kept
+        else OrderRequest(each.topic_id, each.restored_order, each.possible_orders, each.dropped)
+        for each in changes
+    }
+    return set_orders(writer, requests), frozenset(kept)
 
 
 def _cancel_removal(writer: Writer, change: OrderChange, state: PartitionState) -> bool:

@@ -143,6 +143,8 @@ class SettingChange:
     """The resource's own value; None if it had none. DELETE restores that."""
     changed: str
     """The value that the run sets. Another party has set any third value."""
+    topic_id: str = ""
+    """The id of the topic. Empty for a broker."""
 
     @property
     def key(self) -> str:
@@ -296,7 +298,9 @@ def _decode_change(entry: Entry) -> Change:
 def _is_valid(change: Change) -> bool:
     """Return whether an undo of it changes only what a run of this collection can have changed."""
     if isinstance(change, SettingChange):
-        return change.kind in {"broker", "topic"} and _are_all(str, change.resource, change.name, change.changed)
+        return change.kind in {"broker", "topic"} and _are_all(
+            str, change.resource, change.name, change.changed, change.topic_id
+        )
     if isinstance(change, LastingOrders):
         return True
     if isinstance(change, VoterChange):

@@ -20,7 +20,7 @@ from .._kafka.settings import Address
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError, Progress
 from .journal import Journal
-from .orders import Writer, set_orders
+from .orders import OrderRequest, Writer, cancel_on_new_topic, explain_new_topic, set_orders
 from .record import Leftover, ReplicaChange, Undoing
 
 _LOOK_EVERY_S = 0.3
@@ -70,7 +70,28 @@ class ReplicaSets:
                 )
             self.restore_leadership(change)
             undoing, reason = Undoing.RESTORED, f"its replicas are {list(change.original)} again, and it is in sync"
+        elif undoing is Undoing.GONE:
+            reason = self._undo_on_new_topic(change) or reason
         return undoing, reason
+
+    def _undo_on_new_topic(self, change: ReplicaChange) -> str:
+        """Undo what a request of this change did to a topic that was re-created right before it.
+
+        Return what was found; empty if the partition cannot be read, or does not exist.
+        """
+        partition = change.topic_partition
+        try:
+            running = self.writer.kafka.running_reassignments([partition]).get(partition)
+            state = self.writer.kafka.read_partition_state(partition)
+        except _READ_ERRORS:
+            return ""
+        if state is None or state.topic_id == change.topic_id:
+            return ""
+        left = {*state.replicas} - {*(running.removing if running is not None else ())}
+        for requested in (change.without_replica, change.original):
+            if running is not None and left == {*requested}:
+                return cancel_on_new_topic(self.writer, state, requested)
+        return explain_new_topic(state, change.without_replica) if state.replicas == change.without_replica else ""
 
     def is_dropped(self, change: ReplicaChange) -> bool:
         """Return whether the replica is dropped or is being dropped; False if that cannot be read."""
@@ -122,7 +143,8 @@ class ReplicaSets:
     def _set_order(self, change: ReplicaChange, order: tuple[int, ...]) -> str | None:
         """Set an order of all replicas, and return why it is not seen; None if it is."""
         partition = change.topic_partition
-        return set_orders(self.writer, {partition: order}, {partition: _complete_orders(change)}).get(partition)
+        request = OrderRequest(change.topic_id, order, _complete_orders(change))
+        return set_orders(self.writer, {partition: request}).get(partition)
 
     def restore_leadership(self, change: ReplicaChange) -> None:
         """Let the replica lead again if it was the preferred leader before.
@@ -154,11 +176,20 @@ class ReplicaSets:
         )
 
     def assign(self, change: ReplicaChange, replicas: Sequence[int]) -> None:
-        """Request a replica set. Raises StepError."""
+        """Request a replica set. Raises StepError.
+
+        Kafka's request names the topic and not its id, so the partition is read right before it. ``restore_replica``
+        undoes what a request did to a topic that was re-created after that.
+        """
         problem: str | None = None
         for attempt in range(self.writer.attempts):
             if forbidden := self.writer.why_forbidden():
                 raise StepError(forbidden)
+            try:
+                self.read_state(change)
+            except _READ_ERRORS as error:
+                problem = str(error)
+                continue
             try:
                 problem = self.writer.send(
                     attempt, lambda to: self.writer.kafka.assign(to, change.topic_partition, replicas)
@@ -194,6 +225,8 @@ class ReplicaSets:
         state = self.writer.kafka.read_partition_state(change.topic_partition)
         if state is None:
             raise StepError("the partition does not exist any more")
+        if state.topic_id != change.topic_id:
+            raise StepError(f"the topic was re-created (id {state.topic_id})")
         return state
 
     def read_size_or_none(self, change: ReplicaChange, broker_id: int) -> int | None:

@@ -17,6 +17,7 @@ from .._kafka.configs import BROKER, TOPIC
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
+from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, looks
 from .._model.setting import Setting, same_value
 from .journal import Journal
@@ -72,14 +73,27 @@ class SettingWriter:
         address = None if change.kind == _TOPIC else self._broker_address(change)
         return self.kafka.read_configs(address, _KINDS[change.kind], change.resource, [change.name]).get(change.name)
 
+    def read_topic_id(self, topic: str) -> str:
+        """Return the id of a topic; empty if there is no such topic.
+
+        Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+        """
+        state = self.kafka.read_partition_state(TopicPartition(topic, 0))
+        return state.topic_id if state is not None else ""
+
     def write(self, change: SettingChange, value: str | None) -> None:
-        """Set a value, or delete it (None), and wait until it is read back. Raises SettingError."""
+        """Set a value, or delete it (None), and wait until it is read back. Raises SettingError.
+
+        Kafka's request names the topic and not its id. So the id is read right before the request, and once more when
+        the value is seen: from a topic that was re-created in between, the value is removed.
+        """
         problem, may_be_changed = "", False
         for attempt in range(self.attempts):
             if attempt:
                 self.kafka.clock.sleep(_PAUSE_S)
             try:
                 address = self._address_of_attempt(change, attempt)
+                self._require_same_topic(change)
                 self._check_lock()
                 self.kafka.write_configs(address, _KINDS[change.kind], change.resource, {change.name: value})
             except RequestRefusedError as error:
@@ -92,12 +106,45 @@ class SettingWriter:
                 # It may have been executed: the next read shows it.
                 note_lost_response(self.note_late_requests, self.kafka, error, [subject_of(change)])
                 problem, may_be_changed = f"the outcome is unknown: {error}", True
+            except NoBrokerAnswersError as error:
+                problem = str(error)
+                continue
             else:
                 problem, may_be_changed = "the broker accepted the value, but does not show it yet", True
             if self._wait_for_value(change, value):
+                self._remove_from_new_topic(change, value)
                 return
         problem = f"{change} could not be set to {_text_of(value)}: {problem}"
         raise SettingError(problem) if may_be_changed else SettingRefusedError(problem)
+
+    def _require_same_topic(self, change: SettingChange) -> None:
+        if change.topic_id and (found := self.read_topic_id(change.resource)) != change.topic_id:
+            raise SettingRefusedError(f"{change} was not set: {_recreated(found)}")
+
+    def _remove_from_new_topic(self, change: SettingChange, value: str | None) -> None:
+        """Remove a value that was written to a topic that was re-created right before. Raises SettingError then."""
+        try:
+            found = self.read_topic_id(change.resource) if change.topic_id else ""
+        except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError):
+            return
+        if found == change.topic_id or value is None:
+            return
+        self.write(replace(change, topic_id=found), None)
+        raise SettingRefusedError(f"{change} was removed again: {_recreated(found)} when it was set")
+
+    def remove_late_value(self, change: SettingChange) -> str:
+        """Remove a value of ours from the successor of a deleted topic. Return what was done; empty for nothing.
+
+        The request of a dead run may have been executed after the topic was re-created.
+        """
+        try:
+            found = self.read_topic_id(change.resource) if change.topic_id else ""
+            if found in ("", change.topic_id) or not same_value(self.read_configs(change), change.changed):
+                return ""
+            self.write(replace(change, topic_id=found), None)
+        except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError, SettingError) as error:
+            return f"; whether it has {change.name}={change.changed} from us is unknown: {error}"
+        return f"; {change.name}={change.changed}, which we had requested, was removed from it"
 
     def write_edits(self, broker_id: int, edits: Mapping[str, str | None]) -> str:
         """Set a broker's own settings permanently, all or none, and return why they are not set; empty if they are.
@@ -176,6 +223,10 @@ class SettingWriter:
         return False
 
 
+def _recreated(topic_id: str) -> str:
+    return f"the topic was re-created (id {topic_id})" if topic_id else "the topic does not exist any more"
+
+
 def own_value(settings: Mapping[str, Setting], name: str) -> str | None:
     """Return the resource's own value of a setting; None if it has none."""
     return settings[name].own if name in settings else None
@@ -196,6 +247,8 @@ def restore_setting(writer: SettingWriter, journal: Journal, change: SettingChan
             return Undoing.FAILED, str(error)
     if undoing is Undoing.WOULD_RESTORE:
         undoing, reason = Undoing.RESTORED, f"back to {_text_of(change.original)}"
+    if undoing is Undoing.GONE:
+        reason += writer.remove_late_value(change)
     if undoing is not Undoing.FAILED:
         journal.end([change], undoing.value)
     return undoing, reason
@@ -230,6 +283,8 @@ def throttled_places(topic: str, broker_id: int) -> Mapping[tuple[str, str], str
 def preview_setting_undo(writer: SettingWriter, change: SettingChange) -> tuple[Undoing, str]:
     """Return what an undo of a change would do, and why. Writes nothing."""
     try:
+        if change.topic_id and (found := writer.read_topic_id(change.resource)) != change.topic_id:
+            return Undoing.GONE, _recreated(found)
         current = writer.read_configs(change)
     except RequestRefusedError as error:
         if change.kind == _TOPIC and error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:

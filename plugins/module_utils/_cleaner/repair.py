@@ -260,12 +260,15 @@ class Throttle:
 
     def _change(self, place: Place, name: str, wanted: Callable[[Setting | None], str | None]) -> str:
         """Change one setting to what ``wanted`` returns, unless that is None. Return why that failed."""
+        kind, resource = place
         try:
-            found = self.writer.read_effective(SettingChange(*place, name, None, ""))
+            # The id comes first: then the original value is of this topic, or the write is refused.
+            topic_id = self.writer.read_topic_id(resource) if kind == "topic" else ""
+            found = self.writer.read_effective(SettingChange(kind, resource, name, None, ""))
             changed = wanted(found)
             if changed is not None:
                 original = found.own if found is not None else None
-                change = SettingChange(*place, name, original, changed)
+                change = SettingChange(kind, resource, name, original, changed, topic_id)
                 self.begun.append(begin_change(self.writer, self.journal, change))
         except JournalError:
             raise

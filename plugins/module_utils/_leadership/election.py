@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
-from .._changes.orders import Writer, read_states, set_orders, wait_for_states
+from .._changes.orders import OrderRequest, Writer, read_states, set_orders, wait_for_states
 from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing
 from .._changes.rollback import Rollback, has_restored
 from .._kafka.elections import PREFERRED
@@ -312,8 +312,7 @@ class TemporaryOrders:
         changes = self.journal.begin(_change(each) for each in reordered if each.topic_partition not in unready)
         failures = set_orders(
             self.writer,
-            {each.topic_partition: each.changed for each in changes},
-            {each.topic_partition: each.possible_orders for each in changes},
+            {each.topic_partition: OrderRequest(each.topic_id, each.changed, each.possible_orders) for each in changes},
         )
         try:
             yield failures | unready

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
-from .._changes.orders import Writer, read_states, set_orders
+from .._changes.orders import OrderRequest, Writer, read_states, set_orders
 from .._changes.record import LastingOrders, partition_subject
 from .._model.partition import TopicPartition, in_batches
 from .._model.run import Progress
@@ -129,14 +129,14 @@ class OrderRun:
 
         Orders that another party has set are left out.
         """
-        orders, before = {}, {}
+        orders = {}
         for partition, state in read_states(self.writer.kafka, asked).items():
             decision = asked[partition]
             order, known = decision.outcome.replicas_after, decision.remember or decision.remembered
             is_same = known is not None and known.topic_id == state.topic_id and not state.is_offline
             if order and known and is_same and state.replicas in (order, *known.known_orders):
-                orders[partition], before[partition] = order, decision.possible_orders
-        return set_orders(self.writer, orders, before) if orders else {}
+                orders[partition] = OrderRequest(known.topic_id, order, decision.possible_orders)
+        return set_orders(self.writer, orders, were_read=True)
 
     def _leave_alone(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
         self._to_remember_at_end |= {each: view.decisions[each].remembered for each in batch}
@@ -151,13 +151,11 @@ class OrderRun:
         missing = {each: _missing_outcome(view.decisions[each]) for each in batch if each not in decisions}
         self._remember(decisions.values())
         wanted = {
-            partition: each.outcome.replicas_after for partition, each in decisions.items() if each.requests_order
+            partition: OrderRequest(each.outcome.topic_id, each.outcome.replicas_after, each.possible_orders)
+            for partition, each in decisions.items()
+            if each.requests_order and each.outcome.topic_id and each.outcome.replicas_after
         }
-        failures = set_orders(
-            self.writer,
-            {partition: order for partition, order in wanted.items() if order is not None},
-            {partition: decisions[partition].possible_orders for partition in wanted},
-        )
+        failures = set_orders(self.writer, wanted)
         self._requested |= {partition: decisions[partition] for partition in wanted}
         self._to_remember_at_end |= {each: view.decisions[each].remembered for each in missing}
         self._to_remember_at_end |= {

@@ -18,7 +18,14 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
-from .._changes.orders import Writer, forwarded_for_s, read_with_retries, set_orders, wait_for_states
+from .._changes.orders import (
+    OrderRequest,
+    Writer,
+    forwarded_for_s,
+    read_with_retries,
+    set_orders,
+    wait_for_states,
+)
 from .._changes.record import LEFT_AS_IS, JournalError, OrderChange, OrderLeftover, Undoing
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
 from .._kafka.errors import BrokerCallError, RequestRefusedError
@@ -155,11 +162,15 @@ class ElectionBatch(ElectionOutcomes):
         ``changes`` is updated to what the journal has.
         """
         while begun:
+            before = self._list_possible_orders(journal, begun)
             errors = set_orders(
                 writer,
-                {each.topic_partition: each.changed for each in begun},
-                self._list_possible_orders(journal, begun),
-                {each.topic_partition: each.dropped for each in begun},
+                {
+                    each.topic_partition: OrderRequest(
+                        each.topic_id, each.changed, before[each.topic_partition], each.dropped
+                    )
+                    for each in begun
+                },
             )
             again = []
             for partition, error in errors.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import (
+    OrderRequest,
     read_states,
     set_orders,
     wait_for_states,
@@ -18,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from unit.fakes.clock import FakeClock
 from unit.fakes.fates import NOT_CONTROLLER, Fate
 from unit.fakes.journals import open_journal
-from unit.fakes.wreck import CHANGED, ORIGINAL, MakeWreck, Wreck, an_order_change, partitions
+from unit.fakes.wreck import CHANGED, ORIGINAL, TOPIC_ID, MakeWreck, Wreck, an_order_change, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
 ABSENT = TopicPartition("orders", 99)
@@ -30,9 +31,8 @@ def set_all(wreck: Wreck, *, attempts: int = 3) -> dict[TopicPartition, str]:
     with open_journal(wreck.cluster.journal_dir) as journal:
         journal.begin([an_order_change(each) for each in wreck.cluster.states])
     states = wreck.cluster.states
-    return set_orders(
-        wreck.writer(attempts=attempts), dict.fromkeys(states, CHANGED), dict.fromkeys(states, (ORIGINAL, CHANGED))
-    )
+    request = OrderRequest(TOPIC_ID, CHANGED, (ORIGINAL, CHANGED))
+    return set_orders(wreck.writer(attempts=attempts), dict.fromkeys(states, request))
 
 
 def test_orders_are_set_and_seen(wreck: Wreck) -> None:
@@ -43,7 +43,7 @@ def test_orders_are_set_and_seen(wreck: Wreck) -> None:
 
 
 def test_without_orders_nothing_is_requested(wreck: Wreck) -> None:
-    assert set_orders(wreck.writer(), {}, {}) == {}
+    assert set_orders(wreck.writer(), {}) == {}
     assert wreck.cluster.writes == []
 
 
@@ -125,9 +125,48 @@ def test_an_order_is_not_requested_again_if_reassignments_cannot_be_read(wreck: 
 
 
 def test_an_order_that_cannot_be_read_back_is_a_failure(wreck: Wreck) -> None:
-    wreck.cluster.reads_until_silent = 0
+    wreck.cluster.reads_until_silent = 1
     faults = set_all(wreck, attempts=1)
     assert set(faults.values()) == {"the controller accepted the order [3, 2, 1], but it cannot be read"}
+
+
+def test_an_order_is_not_requested_if_the_partitions_cannot_be_read(wreck: Wreck) -> None:
+    wreck.cluster.reads_until_silent = 0
+    faults = set_all(wreck)
+    assert all(each.startswith("not requested again, because another party") for each in faults.values())
+    assert wreck.cluster.writes == []
+
+
+NEW_ID = "B" * 22
+
+
+def test_a_topic_that_was_re_created_before_the_request_is_left_alone(wreck: Wreck) -> None:
+    wreck.cluster.change(FIRST, topic_id=NEW_ID)
+    assert set_all(wreck) == {FIRST: f"the topic was re-created (id {NEW_ID}), and its order stays"}
+    assert [each.partitions for each in wreck.cluster.writes] == [(SECOND, THIRD)]
+    assert wreck.cluster.states[FIRST].replicas == ORIGINAL
+
+
+def test_both_orders_are_named_if_a_topic_is_re_created_right_before_the_request_is_executed(wreck: Wreck) -> None:
+    wreck.cluster.fates["reorder"] = [Fate(before=lambda: wreck.cluster.change(FIRST, topic_id=NEW_ID, leader_id=1))]
+    (reason,) = set_all(wreck).values()
+    assert f"re-created (id {NEW_ID}) when the replicas [3, 2, 1] of the deleted topic were requested" in reason
+    assert "broker 1, which leads it, was probably the first" in reason
+    assert wreck.cluster.kinds() == ["reorder"]
+
+
+def test_a_reassignment_that_a_request_began_on_a_new_topic_is_cancelled(wreck: Wreck) -> None:
+    """The new topic has other brokers, so the order of the deleted topic would move its data."""
+
+    def re_create() -> None:
+        wreck.cluster.change(FIRST, topic_id=NEW_ID, replicas=(*CHANGED, 4, 5, 6), isr=(4, 5, 6), leader_id=4)
+        wreck.cluster.removing[FIRST] = (4, 5, 6)
+
+    wreck.cluster.fates["reorder"] = [Fate(errors={FIRST: 0}, after=re_create)]
+    (reason,) = set_all(wreck).values()
+    assert reason.endswith("which began a reassignment: it was cancelled")
+    assert wreck.cluster.kinds() == ["reorder", "cancel"]
+    assert FIRST not in wreck.cluster.removing
 
 
 def test_only_existing_partitions_have_states(wreck: Wreck) -> None:

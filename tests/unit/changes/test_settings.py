@@ -12,10 +12,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import SettingChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     SettingError,
+    begin_change,
     change_and_restore,
     restore_setting,
 )
-from unit.fakes.settings import FakeSettings
+from unit.fakes.settings import TOPIC_ID, FakeSettings
 
 NAME = "log.cleaner.backoff.ms"
 CHANGE = SettingChange("broker", "3", NAME, None, "15001")
@@ -70,3 +71,39 @@ def test_our_own_value_never_counts_as_the_original(settings: FakeSettings, jour
     forced = SettingChange("broker", "3", NAME, "15001", "15002")
     assert not change_and_restore(settings.writer(), journal, forced)
     assert (settings.values, journal.pending) == ({}, ())
+
+
+OF_TOPIC = SettingChange("topic", "t", "follower.replication.throttled.replicas", None, "0:3", TOPIC_ID)
+NEW_ID = "B" * 22
+
+
+def test_a_setting_of_a_topic_that_was_re_created_is_not_written(settings: FakeSettings, journal: Journal) -> None:
+    settings.topic_ids["t"] = NEW_ID
+    with pytest.raises(SettingError, match="was not set: the topic was re-created"):
+        begin_change(settings.writer(), journal, OF_TOPIC)
+    assert settings.writes == []
+    assert journal.pending == ()
+
+
+def test_a_setting_is_removed_from_a_topic_that_was_re_created_right_before_the_write(
+    settings: FakeSettings, journal: Journal
+) -> None:
+    settings.before_write = [lambda: settings.topic_ids.update(t=NEW_ID)]
+    with pytest.raises(SettingError, match=f"was removed again: the topic was re-created .id {NEW_ID}. when it was"):
+        begin_change(settings.writer(), journal, OF_TOPIC)
+    assert settings.values == {}
+    assert journal.pending == ()
+
+
+@pytest.mark.parametrize(("theirs", "left"), [("0:3", None), ("7:1", "7:1")])
+def test_only_our_value_is_removed_from_the_successor_of_a_deleted_topic(
+    settings: FakeSettings, journal: Journal, theirs: str, left: str | None
+) -> None:
+    """The request of a dead run may have been executed after the topic was re-created."""
+    journal.begin([OF_TOPIC])
+    settings.topic_ids["t"] = NEW_ID
+    settings.values["t", OF_TOPIC.name] = theirs
+    undoing, reason = restore_setting(settings.writer(), journal, OF_TOPIC)
+    assert (undoing, "was removed from it" in reason) == (Undoing.GONE, left is None)
+    assert settings.values.get(("t", OF_TOPIC.name)) == left
+    assert journal.pending == ()

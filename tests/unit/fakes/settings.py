@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -16,12 +16,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    PartitionState,
+    TopicPartition,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 from unit.fakes.clock import FakeClock
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
 CONNECTION = ConnectionSettings(bootstrap_servers=(ADDRESSES[1],), request_timeout_ms=1000)
+TOPIC_ID = "A" * 22
 Place = tuple[str, str]
 """Resource and name."""
 
@@ -40,6 +45,10 @@ class FakeSettings(Kafka):
     writes: list[tuple[str, str, str | None]] = field(default_factory=list)
     late: list[tuple[float, Place, str]] = field(default_factory=list)
     """Another party's earlier request: the config, the time of the execution by the clock, and the value."""
+    topic_ids: dict[str, str] = field(default_factory=dict)
+    """The ids of topics. All others have the same one."""
+    before_write: list[Callable[[], None]] = field(default_factory=list)
+    """What another party does right before each of the next writes is executed."""
     clock: FakeClock = field(default_factory=FakeClock)
 
     def __post_init__(self) -> None:
@@ -71,7 +80,13 @@ class FakeSettings(Kafka):
                 found[name] = Setting(value, Source.BROKER)
         return found
 
+    def read_partition_state(self, partition: TopicPartition) -> PartitionState | None:
+        topic_id = self.topic_ids.get(partition.topic, TOPIC_ID)
+        return PartitionState(*partition, topic_id, 1, 0, (1, 2, 3), (1, 2, 3), (), (), ()) if topic_id else None
+
     def write_configs(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+        if self.before_write:
+            self.before_write.pop(0)()
         for name, value in edits.items():
             self.writes.append((resource, name, value))
             if resource in self.refused:
