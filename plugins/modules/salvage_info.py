@@ -79,10 +79,10 @@ partitions:
     last_timestamp_ms: {type: int, description: The newest timestamp.}
     committed: {type: int, description: Records of committed transactions.}
     aborted: {type: int, description: Records of aborted transactions.}
-    unknown: {type: int, description: "Records of transactions without a marker. Their outcome is unknown."}
+    unknown: {type: int, description: "Records of transactions whose outcome no marker proves."}
     committed_transactions: {type: int, description: Commit markers.}
     aborted_transactions: {type: int, description: Abort markers.}
-    open_transactions: {type: int, description: Transactions without a marker.}
+    open_transactions: {type: int, description: Producers with records of unknown outcome.}
     undecodable_batches:
       description: Batches with a good checksum that do not decode. They are kept as raw batches.
       type: int

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from enum import StrEnum
@@ -44,6 +42,7 @@ _TRANSACTIONAL = 0x10
 _CONTROL = 0x20
 _KNOWN_ATTRIBUTES = 0x7F
 _CONTROL_KEY = struct.Struct(">hh")
+_CONTROL_VERSION = 0
 _GZIP = 16 + zlib.MAX_WBITS
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16
@@ -68,11 +67,12 @@ _CODECS = tuple(Codec)
 
 
 class ControlType(StrEnum):
-    """Type of a control record (KIP-98). The other types occur only in the log of the controllers."""
+    """Type of a control record (KIP-98)."""
 
     ABORT = "abort"
     COMMIT = "commit"
     OTHER = "other"
+    """Another type or version, or no control record: it does not say how a transaction ended."""
 
 
 class BatchHeader(NamedTuple):
@@ -166,7 +166,9 @@ def read_control_type(header: BatchHeader, batch: bytes | memoryview) -> Control
     for record in _decode(header, batch):
         if record.key is None or len(record.key) < _CONTROL_KEY.size:
             break
-        _version, kind = _CONTROL_KEY.unpack_from(record.key)
+        version, kind = _CONTROL_KEY.unpack_from(record.key)
+        if version != _CONTROL_VERSION:
+            break
         return {0: ControlType.ABORT, 1: ControlType.COMMIT}.get(kind, ControlType.OTHER)
     return ControlType.OTHER
 
@@ -243,32 +245,4 @@ class TransactionOutcome(StrEnum):
     COMMITTED = "committed"
     ABORTED = "aborted"
     UNKNOWN = "unknown"
-    """The log has no marker: the transaction was open, or the marker is on no disk that was read."""
-
-
-_ENDS = {ControlType.COMMIT: TransactionOutcome.COMMITTED, ControlType.ABORT: TransactionOutcome.ABORTED}
-
-
-class Markers:
-    """The transaction markers of one log, added in order of offset.
-
-    A transaction ended as its marker says: the next marker of the same producer in the same log (KIP-98).
-    """
-
-    def __init__(self) -> None:
-        self._offsets: dict[int, list[int]] = defaultdict(list)
-        self._ends: dict[int, list[TransactionOutcome]] = defaultdict(list)
-
-    def add(self, header: BatchHeader, kind: ControlType) -> None:
-        """Add a control batch. A batch that ends no transaction is ignored."""
-        if kind in _ENDS:
-            self._offsets[header.producer_id].append(header.base_offset)
-            self._ends[header.producer_id].append(_ENDS[kind])
-
-    def outcome(self, header: BatchHeader) -> TransactionOutcome:
-        """Return how the transaction of a batch ended. A producer has one transaction at a time."""
-        if not header.is_transactional:
-            return TransactionOutcome.NONE
-        place = bisect_right(self._offsets.get(header.producer_id, ()), header.base_offset)
-        ends = self._ends.get(header.producer_id, ())
-        return ends[place] if place < len(ends) else TransactionOutcome.UNKNOWN
+    """No marker that could be read proves how it ended (``markers.py``)."""

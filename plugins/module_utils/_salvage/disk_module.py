@@ -38,6 +38,9 @@ DISK_SALVAGE = Arguments(
 )
 
 
+_MOST_WARNINGS = 20
+
+
 class DiskOptionsError(KafkaOpsError):
     """An option of the salvage is invalid."""
 
@@ -99,13 +102,20 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
 
 
 def warnings_of(done: DiskSalvage) -> list[str]:
-    """Return the warnings of a run: records that are on the disk and could not be read."""
-    return [
+    """Return the warnings of a run: records that could not be read, and records of unknown outcome."""
+    unreadable = [
         f"{each.topic_partition}: {each.unreadable_records} of the offsets that the cluster lacks are in no batch that "
         f"could be read ({', '.join(one.offsets for one in each.unreadable[:5])})"
         for each in done.findings
         if each.unreadable and each.damages
-    ][:20]
+    ]
+    unknown = [
+        f"{each.topic_partition}: {each.saved.unknown} of {each.saved.records} saved records are of transactions whose "
+        "outcome is unknown. A replay leaves them out, unless include_unknown is set"
+        for each in done.findings
+        if each.saved is not None and each.saved.unknown
+    ]
+    return [*unreadable[:_MOST_WARNINGS], *unknown[:_MOST_WARNINGS]]
 
 
 def _balances(findings: Sequence[DiskFinding]) -> dict[TopicPartition, Balance]:

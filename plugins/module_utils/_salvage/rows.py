@@ -20,12 +20,12 @@ from .batch import (
     BatchHeader,
     BatchRecord,
     ControlType,
-    Markers,
     TransactionOutcome,
     decode_records,
     read_control_type,
 )
 from .log_dir import Segment
+from .markers import Gap, Markers
 from .segment import Batch, read_segment
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -250,19 +250,23 @@ def read_replica_rows(wanted: WantedReplica) -> Iterator[pa.RecordBatch]:
 
 
 def build_rows(
-    read: Callable[[], Iterable[tuple[BatchHeader, bytes | memoryview]]], origin: Origin, stretches: Stretches
+    read: Callable[[], Iterable[tuple[BatchHeader, bytes | memoryview] | Gap]], origin: Origin, stretches: Stretches
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the records in the stretches.
 
-    ``read`` is called twice, because a transaction's marker comes after its records.
+    ``read`` yields the batches of one log, and a gap where some may be missing. It is called twice, because a
+    transaction's marker comes after its records.
     """
     markers = Markers()
-    for header, raw in read():
-        if header.is_control:
-            markers.add(header, _read_end_of_transaction(header, raw))
+    for found in read():
+        if isinstance(found, Gap):
+            markers.add_gap(found)
+        elif found[0].is_control:
+            markers.add(found[0], _read_end_of_transaction(*found))
     buffer = RowBuffer(origin, stretches)
-    for header, raw in read():
-        if _has_wanted_offsets(header, stretches):
+    for found in read():
+        if not isinstance(found, Gap) and _has_wanted_offsets(found[0], stretches):
+            header, raw = found
             buffer.add(header, bytes(raw), markers.outcome(header))
             yield from buffer.batches()
     yield from buffer.batches(last=True)
@@ -279,18 +283,33 @@ def _has_wanted_offsets(header: BatchHeader, stretches: Stretches) -> bool:
 
 
 def _read_end_of_transaction(header: BatchHeader, raw: bytes | memoryview) -> ControlType:
-    """Return the type of a control batch; OTHER, which ends no transaction, if it does not decode."""
+    """Return the type of a control batch; OTHER if it does not decode."""
     try:
         return read_control_type(header, raw)
     except BatchError:
         return ControlType.OTHER
 
 
-def _batches(segments: Sequence[Segment]) -> Iterator[tuple[BatchHeader, memoryview]]:
+def _batches(segments: Sequence[Segment]) -> Iterator[tuple[BatchHeader, memoryview] | Gap]:
+    """Yield the batches of consecutive segments, and the gaps within and between them.
+
+    Compaction leaves gaps between offsets too. Within a file, these are told from damage, because the batches follow
+    each other byte by byte. Between two files they cannot be told from a missing segment.
+    """
+    end_offset = None
     for segment in segments:
+        if end_offset is not None and end_offset < segment.base_offset:
+            yield Gap(end_offset)
+        end_offset = segment.base_offset
         # The first pass reports unreadable files. Records that only this pass cannot read are found missing by the
         # check after reading back.
-        with suppress(OSError), open(segment.path, "rb", buffering=0) as file:
-            for found in read_segment(file, segment):
-                if isinstance(found, Batch):
-                    yield found.header, found.data
+        try:
+            with open(segment.path, "rb", buffering=0) as file:
+                for found in read_segment(file, segment):
+                    if isinstance(found, Batch):
+                        end_offset = found.header.next_offset
+                        yield found.header, found.data
+                    else:
+                        yield Gap(found.from_offset)
+        except OSError:
+            yield Gap(end_offset)

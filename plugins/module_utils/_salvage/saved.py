@@ -37,10 +37,11 @@ class SavedRecords(OfPartition):
     committed: Number
     aborted: Number
     unknown: Number
-    """Records of transactions without a marker."""
+    """Records of transactions whose outcome no marker proves (``markers.py``)."""
     committed_transactions: Number
     aborted_transactions: Number
     open_transactions: Number
+    """Producers with records of unknown outcome."""
     undecodable_batches: Number
     """Saved as raw batches only."""
     batches: Number

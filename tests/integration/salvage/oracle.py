@@ -77,10 +77,15 @@ class Oracle:
             self._send(producer, label, Known(topic, partition, -1, _timestamp(self._serial), key, value, ()))
         assert producer.flush(_TIMEOUT_S) == 0
 
-    def transaction(self, label: str, topic: str, partition: int, count: int, outcome: str) -> Producer:
-        """Write one transaction. ``outcome`` is committed, aborted, or unknown to leave it open."""
+    def transaction(
+        self, label: str, topic: str, partition: int, count: int, outcome: str, *, name: str | None = None
+    ) -> Producer:
+        """Write one transaction. ``outcome`` is committed, aborted, or unknown to leave it open.
+
+        Transactions of the same ``name`` have the same producer id.
+        """
         self._serial += 1
-        name = f"oracle-{self._serial}"
+        name = name or f"oracle-{self._serial}"
         config = {**self._config(), "transactional.id": name, "transaction.timeout.ms": 600_000}
         producer = Producer(config)
         producer.init_transactions(_TIMEOUT_S)

@@ -19,9 +19,11 @@ BROKER_CODECS = {codec: f"java-{codec}" for codec in CODECS[1:]}
 LEDGER = "ledger"
 STEADY = "steady"
 COMPACTED = "compacted"
+ONE_PRODUCER = "one-producer"
+"""A topic in which one producer aborts transactions and commits others."""
 NEWER_KEYS = [b"key %d" % number for number in range(10)]
 KEYS = [b"key %d" % number for number in range(40)]
-TOPICS = (CLIENT_CODECS, *BROKER_CODECS.values(), LEDGER, STEADY, COMPACTED)
+TOPICS = (CLIENT_CODECS, *BROKER_CODECS.values(), LEDGER, STEADY, COMPACTED, ONE_PRODUCER)
 _SEGMENT_BYTES = 4 * 1024 * 1024
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 GROUP, COMMITTED_BEFORE, COMMITTED = "billing", 20, 200
@@ -67,6 +69,8 @@ def wreck(cluster: Cluster) -> Oracle:
     oracle.commit(GROUP, LEDGER, COMMITTED)
     for outcome in ("committed", "aborted", "committed"):
         oracle.transaction("lost", LEDGER, 0, 20, outcome)
+    for outcome in ("aborted", "committed", "aborted", "committed"):
+        oracle.transaction("lost", ONE_PRODUCER, 0, 5, outcome, name="one producer")
     still_open = oracle.transaction("lost", LEDGER, 0, 20, "unknown")
     oracle.transaction("lost", LEDGER, 0, 20, "committed")
     cluster.brokers[LAST_LEADER].kill()
@@ -92,6 +96,7 @@ def _topics() -> list[tuple[str, int, dict[str, object]]]:
         (LEDGER, 1, {}),
         (STEADY, 1, {}),
         (COMPACTED, 1, {"cleanup.policy": "compact"}),
+        (ONE_PRODUCER, 1, {}),
     ]
 
 

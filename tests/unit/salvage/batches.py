@@ -10,13 +10,17 @@ import io
 import struct
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import Batch, Damage, read_segment
 
 _BASE_OFFSET_AND_LENGTH = 12
+_CRC_AT, _ATTRIBUTES_AT = 17, 21
+_CONTROL = 0x20
 
 
 def batch(
@@ -29,6 +33,29 @@ def batch(
     content = bytearray(builder.build())
     struct.pack_into(">q", content, 0, base_offset)
     struct.pack_into(">i", content, _BASE_OFFSET_AND_LENGTH, epoch)
+    return bytes(content)
+
+
+def a_batch(
+    offset: int,
+    *keys: bytes,
+    epoch: int = 5,
+    producer: int = -1,
+    producer_epoch: int = 0,
+    headers: Any = (),
+    control: int | None = None,
+    version: int = 0,
+) -> bytes:
+    """Return a batch. With a producer id it is transactional. ``control`` 0 aborts, 1 commits."""
+    builder = DefaultRecordBatchBuilder(2, 0, producer >= 0, producer, producer_epoch, -1, 10**9)
+    for number, key in enumerate([struct.pack(">hh", version, control)] if control is not None else keys):
+        builder.append(number, 1_700_000_000_000, key, b"value", list(headers))
+    content = bytearray(builder.build())
+    struct.pack_into(">q", content, 0, offset)
+    struct.pack_into(">i", content, 12, epoch)
+    if control is not None:
+        content[_ATTRIBUTES_AT + 1] |= _CONTROL
+        struct.pack_into(">I", content, _CRC_AT, crc32c(bytes(content[_ATTRIBUTES_AT:])))
     return bytes(content)
 
 

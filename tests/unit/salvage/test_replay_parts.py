@@ -11,8 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from crc32c import crc32c
-from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Tail
@@ -28,27 +26,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_r
     add_origin_headers,
     read_origin,
 )
+from unit.salvage.batches import a_batch
 from unit.salvage.saved import a_run, runs
 
 ORDERS = TopicPartition("orders", 0)
-_CRC_AT, _ATTRIBUTES_AT = 17, 21
-_CONTROL = 0x20
-
-
-def a_batch(
-    offset: int, *keys: bytes, epoch: int = 5, producer: int = -1, headers: Any = (), control: int | None = None
-) -> bytes:
-    """Return a batch. With a producer id it is transactional. ``control`` 0 aborts, 1 commits."""
-    builder = DefaultRecordBatchBuilder(2, 0, producer >= 0, producer, 0, -1, 10**9)
-    for number, key in enumerate([struct.pack(">hh", 0, control)] if control is not None else keys):
-        builder.append(number, 1_700_000_000_000, key, b"value", list(headers))
-    content = bytearray(builder.build())
-    struct.pack_into(">q", content, 0, offset)
-    struct.pack_into(">i", content, 12, epoch)
-    if control is not None:
-        content[_ATTRIBUTES_AT + 1] |= _CONTROL
-        struct.pack_into(">I", content, _CRC_AT, crc32c(bytes(content[_ATTRIBUTES_AT:])))
-    return bytes(content)
 
 
 class Leader:
