@@ -18,9 +18,10 @@ from typing import TypeVar
 
 from .._kafka import error_codes
 from .._kafka.base_port import BaseKafka
+from .._kafka.configs import TOPIC
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.settings import Address
-from .._kafka.topics import Record, TopicRecords
+from .._kafka.topics import Record, TopicRecords, UnreadableRecordsError
 from .._model.partition import PartitionState, TopicPartition
 from .._model.run import looks
 from .journal import LockLostError
@@ -30,6 +31,8 @@ BYTES_PER_REQUEST = 1_000_000
 """The size of a request before compression. The default of max.message.bytes is 1,048,588."""
 _DELETED_AFTER_S = 1.0
 """A topic counts as deleted if it is missing for this time: brokers learn of a new topic late."""
+_LATE_CONFIGS = (error_codes.INVALID_TIMESTAMP, error_codes.MESSAGE_TOO_LARGE, error_codes.RECORD_LIST_TOO_LARGE)
+"""With these errors a leader may refuse records until it has learnt of configs that were just set."""
 _MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
 Value = TypeVar("Value")
 
@@ -108,6 +111,42 @@ class OwnTopics:
             else:
                 return OwnTopic(self, topic_id, replicas[0])
         raise JournalError(f"topic {self.topic} cannot be created: {problem}")
+
+    def repair(self, config: Mapping[str, str]) -> None:
+        """Give a topic of an earlier run the configs that differ from ``config``, because it inherits them.
+
+        Without DESCRIBE_CONFIGS nothing is known to differ, and the topic is used as it is. No lock is needed, because
+        every run sets the same values, and without them a run may not be able to claim the lock.
+
+        Raises TopicUnavailableError: a config differs, and cannot be set. NoBrokerAnswersError.
+        """
+        try:
+            found = self.kafka.read_configs(None, TOPIC, self.topic, [*config])
+        except RequestRefusedError:
+            return
+        edits = {name: value for name, value in config.items() if name in found and found[name].value != value}
+        if not edits:
+            return
+        problem = "no broker answers"
+        for address in [*self.living.values()] * 2:
+            try:
+                self.kafka.write_configs(address, TOPIC, self.topic, edits)
+            except RequestRefusedError as error:
+                if error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
+                    return
+                problem = str(error)
+                if not error.is_transient and not error.is_outcome_unknown:
+                    break
+            except BrokerCallError as error:
+                problem = str(error)
+            else:
+                return
+        settings = ",".join(f"{name}={value}" for name, value in edits.items())
+        raise TopicUnavailableError(
+            f"topic {self.topic} has configs with which its records may be refused, unreadable or deleted, and they "
+            f"cannot be set: {problem}. Let an administrator run: kafka-configs.sh --alter --entity-type topics "
+            f"--entity-name {self.topic} --add-config {settings}"
+        )
 
 
 class OwnTopic:
@@ -208,8 +247,14 @@ class OwnTopic:
                 problem = str(error)
                 if error.code == error_codes.OFFSET_OUT_OF_RANGE:
                     raise LockLostError(f"{self.name} has lost records of this run") from None
-                if error.code not in _MOVED and not error.is_transient:
+                if error.code not in (*_MOVED, *_LATE_CONFIGS) and not error.is_transient:
                     raise TopicUnavailableError(f"{self.name} cannot be used: {problem}") from None
+            except UnreadableRecordsError as error:
+                raise TopicUnavailableError(
+                    f"{self.name} (id {self.topic_id}) holds records that cannot be decoded: {error}. Nothing was "
+                    "changed. Find out who wrote them: kafka-console-consumer.sh --from-beginning --topic "
+                    f"{self._topics.topic}"
+                ) from None
             except BrokerCallError as error:
                 problem = str(error)
             now = time.monotonic()

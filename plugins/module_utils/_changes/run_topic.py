@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import NoBrokerAnswersError
 from .._kafka.settings import Address
+from .._kafka.topics import OWN_TOPIC_CONFIG
 from .._model.run import Progress, looks
 from .journal import LockLostError
 from .own_topic import OwnTopic, OwnTopics, TopicUnavailableError
@@ -31,15 +32,7 @@ from .record import Entry, JournalError
 from .run_state import Holder, RunState
 
 MOST_REPLICAS = 3
-CONFIG = {
-    "cleanup.policy": "delete",
-    "retention.ms": "-1",
-    "retention.bytes": "-1",
-    "min.insync.replicas": "1",
-    "flush.messages": "1",
-    "max.message.bytes": "1048588",
-    "unclean.leader.election.enable": "false",
-}
+CONFIG = {**OWN_TOPIC_CONFIG, "cleanup.policy": "delete", "flush.messages": "1"}
 _RIGHTS = "CREATE, DESCRIBE, READ, WRITE and DELETE"
 _LOOK_EVERY_S = 0.25
 
@@ -161,6 +154,8 @@ class RunTopics:
         if found is None:
             return None
         own = OwnTopic(self._own, found.topic_id, found.leader_id)
+        if holder is not None:
+            self._own.repair(CONFIG)
         followers = [each for each in self.living if each != found.leader_id][: MOST_REPLICAS - 1]
         if holder is not None and len(found.replicas) == 1 and followers:
             # The run that created it died before it added the followers, or no other broker was live.

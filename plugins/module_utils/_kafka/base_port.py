@@ -16,7 +16,8 @@ from typing import TypeVar
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.quorum import SeenLeader
 from .._model.run import Clock
-from . import reassignments, topics
+from .._model.setting import Setting
+from . import configs, reassignments, topics
 from .cluster import Cluster, Registration, describe_cluster, probe_broker, probe_brokers
 from .errors import BrokerCallError
 from .partitions import Description, PartitionStates, describe_partitions, select_states
@@ -85,6 +86,18 @@ class BaseKafka:
     def read_partition_state(self, partition: TopicPartition) -> PartitionState | None:
         """Return the state of one partition, or None if it does not exist."""
         return self.read_partition_states([partition]).state_of(partition)
+
+    # Configs.
+
+    def read_configs(
+        self, address: Address | None, kind: int, resource: str, names: Sequence[str]
+    ) -> dict[str, Setting]:
+        """Return configs of a broker or a topic, with their sources."""
+        return configs.read_configs(self.wire, address, kind, resource, names)
+
+    def write_configs(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+        """Set configs of a broker or a topic, or delete them (None): all or none."""
+        configs.write_configs(self.wire, address, kind, resource, edits)
 
     # Our own topics. Their records have separate connections, so that no other request delays a heartbeat.
 

@@ -16,7 +16,6 @@ from functools import partial
 from types import MappingProxyType
 
 from .._model.partition import Broker, EpochEnd, ReplicaLog, TopicPartition
-from .._model.setting import Setting
 from . import (
     capabilities,
     configs,
@@ -147,16 +146,6 @@ class Kafka(BaseKafka):
     def write_cluster_default(self, address: Address, name: str, value: str | None) -> None:
         """Set one config of the cluster default, or delete it (None)."""
         configs.write_cluster_default(self.wire, address, name, value)
-
-    def read_configs(
-        self, address: Address | None, kind: int, resource: str, names: Sequence[str]
-    ) -> dict[str, Setting]:
-        """Return configs of a broker or a topic, with their sources."""
-        return configs.read_configs(self.wire, address, kind, resource, names)
-
-    def write_configs(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
-        """Set configs of a broker or a topic, or delete them (None): all or none."""
-        configs.write_configs(self.wire, address, kind, resource, edits)
 
     # Producers and consumer groups.
 

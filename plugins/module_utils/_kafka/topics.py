@@ -9,12 +9,15 @@ Deletes and reads use the topic id, so that they never affect a later topic of t
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from .._model.fields import INT64_MAX
 from .._model.partition import Cause, TopicPartition
+from .._model.run import KafkaOpsError
 from . import error_codes
 from .errors import BrokerCallError
 from .messages import fetch_request, parse_uuid, uuid_text
@@ -22,7 +25,7 @@ from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.errors import CorruptRecordError
+    from kafka.errors import CorruptRecordError, KafkaError
     from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
     from kafka.protocol.producer import ProduceRequest
     from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
@@ -35,8 +38,30 @@ _PRODUCE_BY_NAME_VERSIONS = (9, 12)
 _ACKS_ALL = -1
 _GZIP = 1
 """kafka-python and the console consumer need no further library for it. It compresses similar records to a tenth."""
+_DECODED_BY_KAFKA_PYTHON = (0, _GZIP)
+"""Codecs for which kafka-python needs no further library."""
 _MAX_FETCH_BYTES = 8 * 1024 * 1024
 _UNLIMITED = 2**31 - 1
+
+OWN_TOPIC_CONFIG: Mapping[str, str] = {
+    "compression.type": "gzip",
+    # The clocks of two hosts may differ by more than the cluster's limits allow.
+    "message.timestamp.type": "LogAppendTime",
+    "message.timestamp.before.max.ms": str(INT64_MAX),
+    "message.timestamp.after.max.ms": str(INT64_MAX),
+    "max.message.bytes": "2097152",
+    "min.insync.replicas": "1",
+    "preallocate": "false",
+    "retention.bytes": "-1",
+    "retention.ms": "-1",
+    "segment.bytes": "104857600",
+    "segment.ms": "604800000",
+    "unclean.leader.election.enable": "false",
+}
+"""What each topic of this collection sets, because it would else inherit it from the brokers.
+
+A cluster's default can make our records unreadable (a codec), refused (timestamps, size) or deleted (retention).
+"""
 
 Record: TypeAlias = "tuple[bytes | None, bytes | None]"
 """Key and value. A value of None deletes the key of a compacted topic."""
@@ -61,6 +86,10 @@ class TopicRecords:
     """Each with its offset."""
     next_offset: int
     """The offset to read next."""
+
+
+class UnreadableRecordsError(KafkaOpsError):
+    """A batch of records cannot be decoded. The message says which one, and why."""
 
 
 def create_topic(wire: Wire, address: Address, name: str, replicas: Sequence[int], configs: Mapping[str, str]) -> str:
@@ -175,13 +204,13 @@ def append_records(wire: Wire, leader: Address, partition: TopicPartition, recor
 def read_records(wire: Wire, leader: Address, topic_id: str, offset: int) -> TopicRecords:
     """Read partition 0 of the topic of this id from an offset to the high watermark.
 
-    Raises BrokerCallError or RequestRefusedError: UNKNOWN_TOPIC_ID if the broker does not know this topic (any more),
-    OFFSET_OUT_OF_RANGE if the log ends before the offset.
+    Raises UnreadableRecordsError, BrokerCallError or RequestRefusedError: UNKNOWN_TOPIC_ID if the broker does not know
+    this topic (any more), OFFSET_OUT_OF_RANGE if the log ends before the offset.
     """
     found: list[tuple[int, Record]] = []
     while True:
         answer = _fetch(wire, leader, topic_id, offset)
-        records, next_offset = _decode(leader, answer.records)
+        records, next_offset = decode_content(leader, answer.records)
         # Brokers return whole batches, so the first records may be before the offset.
         found += [each for each in records if each[0] >= offset]
         if next_offset is None or next_offset >= answer.high_watermark:
@@ -199,19 +228,48 @@ def _fetch(wire: Wire, leader: Address, topic_id: str, offset: int) -> Any:
     return answer
 
 
-def _decode(leader: Address, content: Any) -> tuple[list[tuple[int, Record]], int | None]:
-    """Return the records, and the offset after them. The offset is None if there is no complete batch."""
+def decode_content(leader: Address, content: Any) -> tuple[list[tuple[int, Record]], int | None]:
+    """Return the records, and the offset after them. The offset is None if there is no complete batch.
+
+    Raises UnreadableRecordsError; or BrokerCallError: a checksum is wrong.
+    """
     found: list[tuple[int, Record]] = []
     next_offset = None
     try:
         for batch in MemoryRecords(content) if content else ():
             if not batch.validate_crc():
                 raise CorruptRecordError(f"checksum of the batch at offset {batch.base_offset}")
+            if batch.compression_type not in _DECODED_BY_KAFKA_PYTHON:
+                return _decode_all_codecs(bytes(content))
             next_offset = int(batch.next_offset)
             if not batch.is_control_batch:
                 found += [(record.offset, (record.key, record.value)) for record in batch]
     except CorruptRecordError as error:
         raise BrokerCallError(str(leader), Cause.BAD_ANSWER, str(error), request="Fetch") from None
+    except (KafkaError, ValueError, struct.error) as error:
+        name = type(error).__name__
+        raise UnreadableRecordsError(f"the records after offset {(next_offset or 0) - 1}: {name}: {error}") from None
+    return found, next_offset
+
+
+def _decode_all_codecs(content: bytes) -> tuple[list[tuple[int, Record]], int | None]:
+    """Decode batches whose checksums are right. A broker compresses again if its topic has another codec (KIP-780)."""
+    # pyarrow has every codec, and takes long to import.
+    from .record_batch import HEADER_BYTES, BatchError, decode_records, read_header  # noqa: PLC0415
+
+    found: list[tuple[int, Record]] = []
+    next_offset, position = None, 0
+    while len(content) - position >= HEADER_BYTES:
+        header = read_header(content, position)
+        batch = content[position : position + header.size]
+        if len(batch) < header.size:
+            break
+        try:
+            if not header.is_control:
+                found += [(each.offset, (each.key, each.value)) for each in decode_records(header, batch)]
+        except BatchError as error:
+            raise UnreadableRecordsError(str(error)) from None
+        next_offset, position = header.next_offset, position + header.size
     return found, next_offset
 
 

@@ -31,6 +31,7 @@ from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
+from .._kafka.topics import OWN_TOPIC_CONFIG
 from .._model.run import looks
 from .._module.connection import Arguments
 from .._module.options import journal_options
@@ -190,13 +191,16 @@ _TIMEOUT_S = 12.0
 _COPIES = 3
 _POLICY = "cleanup.policy"
 _CONFIG = {
+    **OWN_TOPIC_CONFIG,
     _POLICY: "compact",
-    "unclean.leader.election.enable": "false",
     # The active segment is never compacted, and each run reads the whole topic.
     "segment.ms": "3600000",
     "min.cleanable.dirty.ratio": "0.1",
-    "max.message.bytes": "1048588",
+    "min.compaction.lag.ms": "0",
 }
+
+
+_KEPT = (_POLICY, "min.insync.replicas")
 
 
 class UnwritableTopicError(JournalError):
@@ -237,6 +241,9 @@ class MemoryTopic:
         found = self._locate()
         memory = self._read_memory(found) if found is not None else Memory()
         journal.require_lock()
+        if found is not None:
+            # It keeps its min.insync.replicas, which depends on the number of brokers when it was created.
+            self._own.repair({name: value for name, value in _CONFIG.items() if name not in _KEPT})
         try:
             store = TopicStore(found or self._create(), journal, memory)
             # Check that the topic can be written before any order is changed.

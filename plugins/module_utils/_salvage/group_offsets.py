@@ -21,7 +21,7 @@ from .._kafka.groups import committed_offsets, coordinated_groups
 from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.partition import TopicPartition
-from .batch import TransactionOutcome
+from .markers import TransactionOutcome
 from .saved_run import SavedRun
 
 _COMMIT_VERSIONS = (0, 1)

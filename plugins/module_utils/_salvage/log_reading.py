@@ -13,9 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .._kafka import error_codes
 from .._kafka.errors import BrokerCallError
 from .._kafka.messages import fetch_request
-from .._model.partition import Cause, TopicPartition
-from .._model.run import KafkaOpsError
-from .batch import (
+from .._kafka.record_batch import (
     HEADER_BYTES,
     BatchHeader,
     BatchRecord,
@@ -25,6 +23,8 @@ from .batch import (
     read_control_type,
     read_header,
 )
+from .._model.partition import Cause, TopicPartition
+from .._model.run import KafkaOpsError
 
 _MAX_BYTES = 8 * 1024 * 1024
 _READ_COMMITTED = 1

@@ -20,9 +20,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from enum import StrEnum
 from typing import NamedTuple
 
-from .batch import BatchHeader, ControlType, TransactionOutcome
+from .._kafka.record_batch import BatchHeader, ControlType
+
+
+class TransactionOutcome(StrEnum):
+    """How the transaction of a record ended."""
+
+    NONE = "none"
+    """The record belongs to no transaction."""
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    UNKNOWN = "unknown"
+    """No marker that could be read proves how it ended (see above)."""
+
 
 _ENDS = {ControlType.COMMIT: TransactionOutcome.COMMITTED, ControlType.ABORT: TransactionOutcome.ABORTED}
 

@@ -13,9 +13,9 @@ from hashlib import blake2b
 
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
-from .batch import TransactionOutcome
 from .ledger import Ledger
 from .log_reading import Ask, CommittedLog
+from .markers import TransactionOutcome
 from .replay_progress import LedgerKey
 from .replayed import Counts, LeftOut, Replayed, ReplayStatus, build_replayed
 from .saved import SavedRecords

@@ -18,9 +18,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from .._kafka.record_batch import (
+    has_valid_checksum,
+    read_header,
+)
 from .._model.log_contents import EpochRange, Stretches
 from .._model.partition import TopicPartition
-from .batch import TransactionOutcome, has_valid_checksum, read_header
+from .markers import TransactionOutcome
 from .rows import differs_from_last, read_row_batches
 from .saved import SavedRecords
 from .stretch import append_run, merge_stretches

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from .._changes.own_topic import OwnTopics
 from .._kafka import error_codes
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._kafka.topics import NewTopic
+from .._kafka.topics import OWN_TOPIC_CONFIG, NewTopic
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, looks
@@ -34,10 +35,9 @@ PROGRESS_TOPIC = "_kafkaops_salvage"
 _VERSION = 1
 _COPIES = 3
 _CONFIG = {
+    **OWN_TOPIC_CONFIG,
     "cleanup.policy": "compact",
-    "unclean.leader.election.enable": "false",
-    "max.message.bytes": "2000000",
-    "min.insync.replicas": "1",
+    "min.compaction.lag.ms": "0",
     # Every run reads the whole topic, and the active segment is never compacted. So roll it every hour.
     "segment.ms": "3600000",
 }
@@ -106,13 +106,16 @@ class ProgressTopic:
         return found
 
     def create(self) -> None:
-        """Create the topic if it does not exist.
+        """Create the topic if it does not exist, or give it the configs that an earlier version did not set.
 
-        Raises RequestRefusedError, BrokerCallError or ReplayProgressError.
+        Raises RequestRefusedError, BrokerCallError, ReplayProgressError or JournalError.
         """
         if self.kafka.read_partition_state(TopicPartition(self.name, 0)) is None:
             topic = NewTopic(self.name, 1, min(_COPIES, len(self.addresses)), _CONFIG)
             create_and_wait(self.kafka, self.addresses, topic)
+            return
+        own = OwnTopics(self.kafka, self.addresses, self.addresses, self.name, "DESCRIBE_CONFIGS", _APPEAR_S)
+        own.repair(_CONFIG)
 
     def records(self, ledgers: Mapping[LedgerKey, Ledger]) -> list[Outgoing]:
         """Return the records to write for these ledgers. Raises ReplayProgressError."""

@@ -13,19 +13,18 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from .._model.log_contents import Stretches
-from .._model.partition import TopicPartition
-from .batch import (
+from .._kafka.record_batch import (
     BatchError,
     BatchHeader,
     BatchRecord,
     ControlType,
-    TransactionOutcome,
     decode_records,
     read_control_type,
 )
+from .._model.log_contents import Stretches
+from .._model.partition import TopicPartition
 from .log_dir import Segment
-from .markers import Gap, Markers
+from .markers import Gap, Markers, TransactionOutcome
 from .segment import Batch, read_segment
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)

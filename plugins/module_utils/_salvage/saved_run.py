@@ -18,7 +18,7 @@ from itertools import accumulate, repeat
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition
-from .batch import TransactionOutcome
+from .markers import TransactionOutcome
 from .rows import differs_from_last
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)

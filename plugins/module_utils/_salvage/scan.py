@@ -23,8 +23,12 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import BinaryIO, TypeAlias
 
+from .._kafka.record_batch import (
+    HEADER_BYTES,
+    BatchHeader,
+    read_header,
+)
 from .._model.log_contents import EpochRange
-from .batch import HEADER_BYTES, BatchHeader, read_header
 from .log_dir import Segment
 from .segment import Batch, Damage, DamageKind, read_headers, read_segment
 from .stretch import append_run

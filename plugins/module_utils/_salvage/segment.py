@@ -16,8 +16,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO, NamedTuple, TypeAlias
 
+from .._kafka.record_batch import (
+    HEADER_BYTES,
+    MAGIC,
+    MAGIC_AT,
+    BatchHeader,
+    has_valid_checksum,
+    read_header,
+)
 from .._model.fields import Offset, SizeBytes
-from .batch import HEADER_BYTES, MAGIC, MAGIC_AT, BatchHeader, has_valid_checksum, read_header
 from .failing_file import FailingFile
 from .log_dir import Segment
 

@@ -24,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
     TopicPartition,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 
 CLUSTER_AUTHORIZATION_FAILED, DELETION_DISABLED, POLICY_VIOLATION, TOPIC_AUTHORIZATION_FAILED = 31, 73, 44, 29
 
@@ -32,6 +33,7 @@ CLUSTER_AUTHORIZATION_FAILED, DELETION_DISABLED, POLICY_VIOLATION, TOPIC_AUTHORI
 class _Topic:
     topic_id: str
     replicas: tuple[int, ...]
+    configs: dict[str, str]
     records: list[Record] = field(default_factory=list)
 
 
@@ -54,7 +56,7 @@ class FakeTopics(Kafka):
         self._number = 0
         self._lock = threading.RLock()
 
-    def create_topic(self, _address: Address, name: str, replicas: Sequence[int], _config: Mapping[str, str]) -> str:
+    def create_topic(self, _address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]) -> str:
         with self._lock:
             self._begin("CreateTopics")
             if len(replicas) < self.policy_min_replicas:
@@ -63,9 +65,25 @@ class FakeTopics(Kafka):
                 raise error_codes.request_refused_error("CreateTopics", error_codes.TOPIC_ALREADY_EXISTS)
             self._number += 1
             topic_id = base64.urlsafe_b64encode(self._number.to_bytes(16, "big")).decode().rstrip("=")
-            self.topics[name] = _Topic(topic_id, tuple(replicas))
+            self.topics[name] = _Topic(topic_id, tuple(replicas), {**config})
             self._end("CreateTopics")
             return topic_id
+
+    def read_configs(
+        self, _address: Address | None, _kind: int, resource: str, names: Sequence[str]
+    ) -> dict[str, Setting]:
+        with self._lock:
+            self._begin("DescribeConfigs")
+            if resource not in self.topics:
+                raise error_codes.request_refused_error("DescribeConfigs", error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+            configs = self.topics[resource].configs
+            return {name: Setting(configs[name], Source.BROKER) for name in names if name in configs}
+
+    def write_configs(self, _address: Address, _kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
+        with self._lock:
+            self._begin("IncrementalAlterConfigs")
+            self.topics[resource].configs |= {name: value for name, value in edits.items() if value is not None}
+            self._end("IncrementalAlterConfigs")
 
     def assign(self, _address: Address, partition: TopicPartition, replicas: Sequence[int]) -> None:
         with self._lock:

@@ -15,9 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import (
+    read_header,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import TransactionOutcome, read_header
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, read_manifest
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.markers import TransactionOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import combine_counts, count_rows
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import (

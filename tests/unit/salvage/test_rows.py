@@ -10,12 +10,12 @@ from typing import Any
 
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.batch import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import (
     HEADER_BYTES,
-    TransactionOutcome,
     read_header,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.markers import TransactionOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import ROW_SCHEMA, Origin, RowBuffer
 from unit.salvage.batches import batch
 

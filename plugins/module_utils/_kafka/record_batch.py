@@ -235,14 +235,3 @@ def _read_varint(data: bytes) -> int:
             return size
         shift += 7
     raise ValueError("the block has no size")
-
-
-class TransactionOutcome(StrEnum):
-    """How the transaction of a record ended."""
-
-    NONE = "none"
-    """The record belongs to no transaction."""
-    COMMITTED = "committed"
-    ABORTED = "aborted"
-    UNKNOWN = "unknown"
-    """No marker that could be read proves how it ended (``markers.py``)."""
