@@ -19,8 +19,11 @@ options:
     default: 30000
   evidence_dir:
     description:
-      - Directory for the answers of the replicas, as Parquet. The module creates it. It must not exist.
-      - It holds no secret.
+      - Directory below which the answers of the replicas are stored as Parquet, beside those of other runs. They hold
+        no secret.
+      - Defaults to C($XDG_STATE_HOME/kafkaops-recovery/evidence), or else to
+        V(~/.local/state/kafkaops-recovery/evidence).
+      - With O(engine=spark), it may be a URI that Hadoop knows, such as V(hdfs://namenode/evidence).
     type: path
   replica_log_source:
     description:

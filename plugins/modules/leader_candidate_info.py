@@ -35,7 +35,8 @@ attributes:
 options:
   evidence:
     description:
-      - Directory with the evidence of an earlier run. The module ranks this evidence and contacts no broker.
+      - Directory with the evidence of one earlier run, as RV(evidence) names it. The module ranks this evidence and
+        contacts no broker.
       - The plan contains the replicas' answers of that time. When it is carried out, partitions that changed since then
         are left alone.
     type: path
@@ -75,7 +76,7 @@ EXAMPLES = r"""
 
 - name: Rank replicas that were asked before
   kafkaops.recovery.leader_candidate_info:
-    evidence: /var/tmp/evidence-2026-01-31
+    evidence: "{{ logs.evidence }}"
 """
 
 RETURN = r"""
@@ -86,6 +87,13 @@ brokers:
   type: list
   elements: dict
   sample: []
+evidence:
+  description:
+    - The directory or URI with the replicas' answers, for O(kafkaops.recovery.leader_candidate_info#module:evidence).
+    - Null if none were asked, or if they could not be stored. A warning then says why.
+  returned: success
+  type: str
+  sample: /root/.local/state/kafkaops-recovery/evidence/cluster_id=4L6g3nShT-eMCtK--X86sw/gather=20260131T025959Z-6ad00b
 engine:
   description: The engine that ranked the replicas. Null if there were none.
   returned: success
@@ -367,6 +375,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": planned.plan.cluster_id,
         "brokers": to_json_types(planned.brokers),
         "awaited": to_json_types(planned.awaited),
+        "evidence": planned.evidence,
         "engine": to_json_types(planned.engine),
         **partition_results(outcomes, module.params["max_rows"], Status, DONE_OR_FORESEEN),
         "groups": to_json_types([each.group for each in group_outcomes(outcomes)]),

@@ -38,7 +38,7 @@ EXAMPLES = r"""
     bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
     partitions_file: partitions.json
     recovery_duration_ms: 120000
-    evidence_dir: /var/tmp/evidence-2026-01-31
+    evidence_dir: /var/lib/kafkaops/evidence
 """
 
 RETURN = r"""
@@ -133,6 +133,13 @@ summary:
     replicas: {type: int, description: Number of their replicas.}
     answered: {type: int, description: Number of replicas that answered everything.}
     silent: {type: dict, description: "Number of replicas that did not, for each cause."}
+evidence:
+  description:
+    - The directory or URI with the replicas' answers, for O(kafkaops.recovery.leader_candidate_info#module:evidence).
+    - Null if none were asked, or if they could not be stored. A warning then says why.
+  returned: success
+  type: str
+  sample: /root/.local/state/kafkaops-recovery/evidence/cluster_id=4L6g3nShT-eMCtK--X86sw/gather=20260131T025959Z-6ad00b
 engine:
   description: The engine that counted the answers. Null if there were none.
   returned: success
@@ -202,7 +209,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: wanted_partitions(params),
         lambda: read_gathering_options(params),
     )
-    summary = {
+    summary: dict[str, Any] = {
+        "evidence": None,
         "rows": [],
         "truncated": False,
         "summary": {"partitions": 0, "replicas": 0, "answered": 0, "silent": {}},
@@ -224,8 +232,13 @@ def results(module: AnsibleModule) -> dict[str, Any]:
                 summarize_rows,
             )
 
-            evidence = collect_evidence(engines, settings, found, how, progress_to(params["progress_file"]))
-            summary = summarize_rows(engines, evidence.replica_logs, params["max_rows"])
+            collected = collect_evidence(engines, settings, found, how, progress_to(params["progress_file"]))
+            summary = {
+                **summarize_rows(engines, collected.evidence.replica_logs, params["max_rows"]),
+                "evidence": collected.place,
+            }
+            for note in collected.notes:
+                module.warn(note)
             used = engines.use
     for note in describe_fallback(used):
         module.warn(note)

@@ -84,6 +84,13 @@ partitions:
   type: list
   elements: dict
   sample: []
+evidence:
+  description:
+    - The directory or URI with the replicas' answers, for O(kafkaops.recovery.leader_candidate_info#module:evidence).
+    - Null if none were asked, or if they could not be stored. A warning then says why.
+  returned: always, once the elections began
+  type: str
+  sample: /root/.local/state/kafkaops-recovery/evidence/cluster_id=4L6g3nShT-eMCtK--X86sw/gather=20260131T025959Z-6ad00b
 engine:
   description: The engine that ranked the replicas. Null if there were none.
   returned: always, once the elections began
@@ -167,6 +174,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         module.warn(warning)
     return {
         "awaited": to_json_types(done.planned.awaited),
+        "evidence": done.planned.evidence,
         "engine": to_json_types(done.planned.engine),
         **results_of(done.elected, params["max_rows"], tails.results(done.elected.refused), check_mode=check_mode),
     }

@@ -42,7 +42,7 @@ class Recovery:
             "kafka_bootstrap_servers": self.cluster.bootstrap(),
             "kafka_request_timeout_ms": 10_000,
             "unclean_recovery_strategy": "aggressive",
-            "unclean_recovery_engine": "process",
+            **({} if "unclean_recovery_spark" in more else {"unclean_recovery_engine": "process"}),
             # No test starts a dead broker during the run.
             "unclean_recovery_lost_brokers": [each for each, node in self.cluster.brokers.items() if not node.running],
             "unclean_recovery_report_file": str(self.report_path),

@@ -110,6 +110,17 @@ class Engines:
             self._limit_s(replica_logs),
         )
 
+    def write_parquet(self, table: pa.Table, uri: str) -> None:
+        """Write a table to a new directory on a file system that Spark reaches.
+
+        Raises SparkUnavailableError if Spark is not there, or if the file system refuses.
+        """
+        error = self._work(
+            lambda spark: _on_spark(spark).write_parquet(table, uri), lambda: self._reason, self._limit_s(table)
+        )
+        if error:
+            raise SparkUnavailableError(error)
+
     def _limit_s(self, rows: pa.Table) -> float:
         replicas: int = rows.num_rows
         return self._options.wait_ms / 1000 + replicas * _S_PER_REPLICA

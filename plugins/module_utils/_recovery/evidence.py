@@ -4,21 +4,27 @@
 
 """Write and read evidence: the answers of a gather, stored as Parquet to be ranked or examined later.
 
-Evidence is a directory with two Parquet files. The metadata of both has a stamp with the cluster and the time (key
-``kafkaops.recovery``, JSON). Evidence holds no secret. Only the driver writes it, so that Spark's executors need no
-shared file system.
+The evidence of one gather is the directory ``ROOT/cluster_id=ID/gather=TIME-NUMBER`` with two Parquet files, so that
+Spark reads any number of gathers at once (docs/spark.md). The metadata of both has a stamp with the cluster and the
+time (key ``kafkaops.recovery``, JSON). Evidence holds no secret. Only the driver writes it, so that Spark's executors
+need no shared file system. To a URI, Spark writes it, without the stamp: each file is then a directory.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from .._changes.file_log import default_directory
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
 
@@ -28,6 +34,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
     from .rows import REPLICA_LOG_SCHEMA
 
+    _GATHERED_AT = pa.field("gathered_at", pa.timestamp("us", "UTC"))
     _PARTITION_SCHEMA = pa.schema(
         {
             "topic": pa.string(),
@@ -49,7 +56,9 @@ REPLICA_LOGS_FILE = "replica_logs.parquet"
 PARTITIONS_FILE = "partitions.parquet"
 
 _STAMP = b"kafkaops.recovery"
-_FORMAT = 1
+_FORMAT = 2
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class EvidenceError(KafkaOpsError):
@@ -70,21 +79,72 @@ class Evidence:
     """The partitions as they were when the gather began."""
 
 
-def write_evidence(evidence: Evidence, path: str | Path) -> None:
-    """Write evidence to a new directory. Raises EvidenceError if the directory exists or cannot be written."""
-    directory = Path(path)
+def is_uri(place: str) -> bool:
+    """Return whether evidence is written there by Spark."""
+    return bool(_URI.match(place))
+
+
+def check_evidence_dir(place: str | None, *, by_spark: bool) -> None:
+    """Raise EvidenceError if it is known now that nothing can be written there. ``by_spark``: Spark is the engine."""
+    if place is None:
+        return
+    if is_uri(place):
+        if not by_spark:
+            raise EvidenceError(f"evidence_dir {place} is a URI, and only engine spark writes to one: name a directory")
+        return
+    existing = Path(place) if os.path.lexists(place) else Path(place).absolute().parent
+    if not existing.is_dir():
+        raise EvidenceError(f"evidence_dir {place}: {existing} is not a directory")
+    if not os.access(existing, os.W_OK | os.X_OK, effective_ids=True):
+        raise EvidenceError(f"evidence_dir {place}: {existing} cannot be written by uid {os.geteuid()}")
+
+
+def default_evidence_dir() -> str:
+    """Return the directory of evidence in this user's state directory, beside reports and journals."""
+    return os.path.join(default_directory(), "evidence")
+
+
+def write_evidence(evidence: Evidence, root: str | Path) -> Path:
+    """Write evidence to a new directory below ``root``, and return it. Raises EvidenceError."""
+    directory = Path(root, *_names(evidence))
     try:
-        directory.mkdir()
-    except FileExistsError:
-        raise EvidenceError(f"{directory} exists: evidence is never overwritten, name a new directory") from None
+        directory.mkdir(mode=0o700, parents=True)
     except OSError as error:
         raise EvidenceError(f"{directory} cannot be created: {error.strerror}") from error
     try:
-        _write(evidence.replica_logs, evidence, directory / REPLICA_LOGS_FILE)
-        _write(_to_table(evidence.partitions), evidence, directory / PARTITIONS_FILE)
+        for name, table in _tables(evidence).items():
+            _write(table, evidence, directory / name)
     except OSError as error:
         shutil.rmtree(directory, ignore_errors=True)
         raise EvidenceError(f"{directory} cannot be written: {error}") from error
+    return directory
+
+
+def write_evidence_to_uri(evidence: Evidence, root: str, write: Callable[[pa.Table, str], None]) -> str:
+    """Write evidence below a URI by ``write``, and return the URI of its directory."""
+    uri = "/".join([root.rstrip("/"), *_names(evidence)])
+    for name, table in _tables(evidence).items():
+        write(table, f"{uri}/{name}")
+    return uri
+
+
+def _names(evidence: Evidence) -> tuple[str, str]:
+    """Return the names of the two directories of a gather. Two runs may have gathered in the same second."""
+    if not _CLUSTER_ID.fullmatch(evidence.cluster_id):
+        raise EvidenceError(
+            f"the brokers returned {evidence.cluster_id!r}, which is not valid in the name of a directory"
+        )
+    moment = re.sub(r"[-:]", "", evidence.gathered_at)
+    return f"cluster_id={evidence.cluster_id}", f"gather={moment}-{secrets.token_hex(3)}"
+
+
+def _tables(evidence: Evidence) -> dict[str, pa.Table]:
+    """Return the content of each file. Its last column is the time of the gather."""
+    moment = pa.scalar(datetime.fromisoformat(evidence.gathered_at), _GATHERED_AT.type)
+    tables = {REPLICA_LOGS_FILE: evidence.replica_logs, PARTITIONS_FILE: _to_table(evidence.partitions)}
+    return {
+        name: table.append_column(_GATHERED_AT, pa.repeat(moment, table.num_rows)) for name, table in tables.items()
+    }
 
 
 def read_evidence(path: str | Path) -> Evidence:
@@ -99,7 +159,7 @@ def read_evidence(path: str | Path) -> Evidence:
         cluster_id=stamp["cluster_id"],
         gathered_at=stamp["gathered_at"],
         collection_version=stamp["collection_version"],
-        replica_logs=replica_logs.replace_schema_metadata(None),
+        replica_logs=replica_logs.drop_columns([_GATHERED_AT.name]).replace_schema_metadata(None),
         partitions=tuple(_to_states(partitions)),
     )
 
@@ -116,12 +176,12 @@ def _write(table: pa.Table, evidence: Evidence, file: Path) -> None:
 
 def _read(file: Path, schema: pa.Schema) -> pa.Table:
     try:
-        table = pq.read_table(file)
+        table = pq.ParquetFile(file).read()  # read_table would add columns by the names of directories
     except FileNotFoundError:
         raise EvidenceError(f"{file} is missing: this is no evidence, or its gather did not finish") from None
     except (OSError, pa.ArrowException) as error:
         raise EvidenceError(f"{file} cannot be read: {error}") from error
-    if not table.schema.equals(schema):
+    if not table.schema.equals(schema.append(_GATHERED_AT)):
         raise EvidenceError(f"{file} has the columns {table.schema.names}, not those of a gather")
     return table
 

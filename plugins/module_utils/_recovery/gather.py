@@ -22,7 +22,7 @@ from .._module.options import SPARK
 from .._module.run import call_all
 from .._spark.options import EngineName, EngineOptions, parse_spark_options, require_settings_reference
 from .._spark.workers import Deadline
-from .options import refuse_existing_output
+from .evidence import check_evidence_dir
 from .probe_task import AskBroker, AskBrokers, AskReplicas, BrokerWork, divide_by_broker, to_rows
 from .summary import Summary
 
@@ -59,7 +59,7 @@ class Gathering:
 
     duration_ms: int
     evidence_dir: str | None
-    """The directory to store the evidence in; None to store nothing."""
+    """The directory or URI below which the evidence is stored; None for the user's state directory."""
     native: NativeSource | None
     """The operator's RPC for log ends; None for Kafka's public RPCs."""
     engine: EngineOptions
@@ -73,7 +73,7 @@ def read_gathering_options(params: Mapping[str, Any]) -> Gathering:
     native, engine, _checked = call_all(
         lambda: _read_native_source(params),
         lambda: read_engine_options(params),
-        lambda: refuse_existing_output(evidence_dir),
+        lambda: check_evidence_dir(evidence_dir, by_spark=params["engine"] == EngineName.SPARK),
     )
     reference = (params["spark"] or {}).get("settings_reference")
     return Gathering(params["recovery_duration_ms"], evidence_dir, native, engine, reference)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, ReplicaLog, TopicPartition
+from .._spark.failures import explain_failure
 from .._spark.options import SparkOptions
 from .._spark.session import spark_session
 from .._spark.tasks import distribute, slots, task_for_each
@@ -23,6 +24,8 @@ from .transformations import RANKED_BY, ROW, count_causes, rank
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -68,6 +71,15 @@ class OnSpark:
             answered=causes.pop(None, 0),
             silent=dict(sorted(causes.items())),
         )
+
+    def write_parquet(self, table: pa.Table, uri: str) -> str:
+        """Write a table to one file in a new directory. Return why the file system refused, empty if it did not."""
+        rows = self._spark.createDataFrame(table).coalesce(1)
+        try:
+            rows.write.parquet(uri)
+        except (PySparkException, Py4JJavaError) as error:
+            return explain_failure(str(error)) or next(iter(str(error).strip().splitlines()), "unknown")
+        return ""
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -21,9 +21,17 @@ from .._kafka.private_files import temporary_settings_reference
 from .._kafka.settings import ConnectionSettings
 from .._model.partition import TopicPartition
 from .._model.run import VERSION, Progress, garbage_collection_paused, utc_now
+from .._spark.java import SparkUnavailableError
 from .decide import decide
 from .engines import Engines
-from .evidence import Evidence, write_evidence
+from .evidence import (
+    Evidence,
+    EvidenceError,
+    default_evidence_dir,
+    is_uri,
+    write_evidence,
+    write_evidence_to_uri,
+)
 from .gather import Engine, Gathering, gather
 from .options import Designations
 from .plan import LeftAlone, Plan, PlannedElection
@@ -41,16 +49,27 @@ MOST_CHECKED_REPLICAS = 30_000
 """Replicas whose epochs are compared with the headers of batches: it takes a second for each few thousand."""
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The answers of a gather, and where they are stored."""
+
+    evidence: Evidence
+    place: str | None
+    """The directory or URI. None if they could not be stored."""
+    notes: tuple[str, ...] = ()
+    """Why they are not stored where they should be."""
+
+
 def collect_evidence(
     engines: Engines,
     settings: ConnectionSettings,
     found: Survey,
     how: Gathering,
     progress: Progress,
-) -> Evidence:
-    """Ask the replicas of all offline partitions, and store their answers if ``how`` names a directory.
+) -> Collected:
+    """Ask the replicas of all offline partitions, and store their answers.
 
-    Raises EvidenceError.
+    Raises EvidenceError if they cannot be stored in the directory that the operator named.
     """
     progress.step(f"asking the replicas of {len(found.offline)} partitions")
     evidence = gather_evidence(
@@ -61,9 +80,23 @@ def collect_evidence(
         native=how.native,
         settings_reference=how.settings_reference,
     )
-    if how.evidence_dir is not None:
-        write_evidence(evidence, how.evidence_dir)
-    return evidence
+    return _store(engines, evidence, how.evidence_dir)
+
+
+def _store(engines: Engines, evidence: Evidence, root: str | None) -> Collected:
+    """Store evidence. A file system that fails must not cost a recovery, unless the operator named a directory."""
+    if root is not None and not is_uri(root):
+        return Collected(evidence, str(write_evidence(evidence, root)))
+    notes = []
+    try:
+        if root is not None:
+            return Collected(evidence, write_evidence_to_uri(evidence, root, engines.write_parquet))
+    except SparkUnavailableError as error:
+        notes.append(f"the evidence is not in {root}: {error}")
+    try:
+        return Collected(evidence, str(write_evidence(evidence, default_evidence_dir())), tuple(notes))
+    except EvidenceError as error:
+        return Collected(evidence, None, (*notes, f"the answers of the replicas are not stored: {error}"))
 
 
 def gather_evidence(
@@ -108,14 +141,14 @@ def plan_from_survey(  # noqa: PLR0917
     how: Gathering,
     progress: Progress,
     leaders: Designations,
-) -> Plan:
+) -> tuple[Plan, Collected]:
     """Ask the replicas of all offline partitions, rank them and plan. ``leaders`` are those that a person chose.
 
     Raises EvidenceError.
     """
-    evidence = collect_evidence(engines, settings, found, how, progress)
+    collected = collect_evidence(engines, settings, found, how, progress)
     progress.step("ranking replicas")
-    return plan_recovery(engines, evidence, policies, found.left_alone, leaders)
+    return plan_recovery(engines, collected.evidence, policies, found.left_alone, leaders), collected
 
 
 def plan_from_evidence(

@@ -65,6 +65,8 @@ class Planned:
     """The plan as it stands in a file, digest included."""
     engine: EngineUse | None = None
     """The engine that ranked the replicas. None if there were none."""
+    evidence: str | None = None
+    """Where the answers of the replicas are stored. None if none were asked, or if they could not be stored."""
     returned: dict[str, Any] = field(default_factory=dict)
     """The plan in the form that was asked for, by the name of the module's result."""
 
@@ -170,12 +172,15 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
             return Planned(plan, found.brokers, waited.awaited, notes)
         from .pipeline import plan_from_survey
 
-        plan = plan_from_survey(engines, kafka.settings, found, policies, options.how, progress, options.asked.leaders)
+        plan, collected = plan_from_survey(
+            engines, kafka.settings, found, policies, options.how, progress, options.asked.leaders
+        )
         used = engines.use
     progress.step("looking for open transactions")
     plan = plan_drops(kafka, plan, may_drop=options.may_drop)
     plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
-    return Planned(plan, found.brokers, waited.awaited, (*notes, *describe_fallback(used)), engine=used)
+    notes = (*notes, *collected.notes, *describe_fallback(used))
+    return Planned(plan, found.brokers, waited.awaited, notes, engine=used, evidence=collected.place)
 
 
 @garbage_collection_paused()

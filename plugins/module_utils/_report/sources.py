@@ -97,6 +97,10 @@ def read_sources(paths: Sequence[str]) -> tuple[Source, ...]:
     return tuple(sources)
 
 
+_EVIDENCE = tuple(f"{below}/partitions.parquet" for below in ("*", "cluster_id=*/*", "*/cluster_id=*/*"))
+"""Evidence of one gather, or of the gathers that a run or several runs stored below one directory."""
+
+
 def find_documents(files: Sequence[str], directory: str | None) -> list[str]:
     """Return the given paths, and the directory's JSON files, directories of evidence and manifests of salvages.
 
@@ -111,7 +115,8 @@ def find_documents(files: Sequence[str], directory: str | None) -> list[str]:
                 "", f"cannot be read: {error.strerror}", "Check the path, and on which host the task runs"
             )
             raise DocumentError(directory, [problem]) from error
-        found += [str(each) for each in entries if each.suffix == ".json" or (each / "partitions.parquet").is_file()]
+        found += [str(each) for each in entries if each.suffix == ".json"]
+        found += [str(each.parent) for pattern in _EVIDENCE for each in sorted(Path(directory).glob(pattern))]
         found += [str(path) for each in entries if (path := each / MANIFEST).is_file()]
     if not found:
         problem = Problem("", "names no document", "Give files, or a directory with the incident's JSON files")

@@ -28,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.private_files import settings_json
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import ConnectionSettings, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engines import Engines
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import Evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import Engine
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
@@ -37,8 +38,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_f
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import Survey, survey
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import (
+    EngineName,
+    EngineOptions,
+    SparkOptions,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import kill_jvms, spark_session
 from lab.faults import After, Delay
 from lab.spark import EXECUTORS_OF_ONE_CORE, ConnectServer, StandaloneCluster, wait_for_executors
 from lab.waiting import wait_until
@@ -358,3 +363,24 @@ def test_a_frozen_spark_connect_server_is_named_before_anything_is_sent(tmp_path
         ):
             pytest.fail("the server is frozen")
         assert time.monotonic() - began < 60
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("where", ["a Spark Connect server", "the driver's JVM"])
+def test_a_run_whose_spark_dies_in_the_middle_asks_and_ranks_by_itself(
+    where: str, embedded: bytes, gather: Gather, kafka: SimulatedCluster, tmp_path: Path
+) -> None:
+    is_remote = where == "a Spark Connect server"
+    place = ConnectServer(tmp_path) if is_remote else StandaloneCluster(tmp_path)
+    with place as started:
+        options = SparkOptions(remote=started.remote) if isinstance(started, ConnectServer) else on(started)
+        kill = started.kill if isinstance(started, ConnectServer) else kill_jvms
+        with Engines(EngineOptions(spark=options, wait_ms=60_000)) as engines:
+            engines.begin(1)
+            kafka.proxy.clear()
+            with kafka.proxy.inject(After(kill), api_key=ApiKey.ListOffsets, times=1):
+                evidence = gather(engines)
+            assert plan_bytes(engines, evidence) == embedded
+            assert engines.use.name is EngineName.PROCESS
+            assert ("was lost" if is_remote else "JVM ended") in engines.use.reason
+        assert set(rows_by_replica(evidence.replica_logs).values()) == {1}

@@ -18,6 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.eviden
     REPLICA_LOGS_FILE,
     Evidence,
     EvidenceError,
+    check_evidence_dir,
     read_evidence,
     write_evidence,
 )
@@ -39,49 +40,72 @@ def evidence() -> Evidence:
 
 
 def test_read_evidence_equals_written_evidence(evidence: Evidence, tmp_path: Path) -> None:
-    write_evidence(evidence, tmp_path / "evidence")
-    assert read_evidence(tmp_path / "evidence") == evidence
+    assert read_evidence(write_evidence(evidence, tmp_path / "evidence")) == evidence
 
 
 def test_empty_evidence_is_read_back(evidence: Evidence, tmp_path: Path) -> None:
     nothing = replace(evidence, replica_logs=evidence.replica_logs.slice(0, 0), partitions=())
-    write_evidence(nothing, tmp_path / "evidence")
-    assert read_evidence(tmp_path / "evidence") == nothing
+    assert read_evidence(write_evidence(nothing, tmp_path / "evidence")) == nothing
 
 
-@pytest.mark.parametrize("found", ["a directory", "a file"])
-def test_an_existing_path_is_never_overwritten(evidence: Evidence, tmp_path: Path, found: str) -> None:
-    path = tmp_path / "evidence"
-    path.mkdir() if found == "a directory" else path.write_text("mine")
-    with pytest.raises(EvidenceError, match="exists: evidence is never overwritten"):
-        write_evidence(evidence, path)
-    assert not path.is_dir() or not [*path.iterdir()]
+def test_two_gathers_of_the_same_second_are_side_by_side_and_private(evidence: Evidence, tmp_path: Path) -> None:
+    one, other = (write_evidence(evidence, tmp_path) for _each in range(2))
+    assert one != other
+    assert one.parent == other.parent == tmp_path / f"cluster_id={evidence.cluster_id}"
+    assert one.name.startswith("gather=20260102T030405Z-")
+    assert one.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_error_names_a_directory_that_cannot_be_created(evidence: Evidence, tmp_path: Path) -> None:
-    with pytest.raises(EvidenceError, match="missing/evidence cannot be created: No such file or directory"):
-        write_evidence(evidence, tmp_path / "missing" / "evidence")
+def test_a_directory_that_cannot_be_created_is_named(evidence: Evidence, tmp_path: Path) -> None:
+    (tmp_path / "evidence").write_text("mine")
+    with pytest.raises(EvidenceError, match="cannot be created: Not a directory"):
+        write_evidence(evidence, tmp_path / "evidence")
+
+
+def test_a_cluster_id_that_leaves_the_directory_is_refused(evidence: Evidence, tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match="not valid in the name of a directory"):
+        write_evidence(replace(evidence, cluster_id="../../etc"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "by_spark", "complaint"),
+    [
+        ("hdfs://namenode/evidence", False, "only engine spark writes to one"),
+        ("missing/evidence", True, "missing is not a directory"),
+        ("file", False, "file is not a directory"),
+    ],
+)
+def test_a_place_that_cannot_take_evidence_is_refused_before_anything_is_asked(
+    place: str, by_spark: bool, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    Path("there").mkdir()
+    for usable in (None, "there", "there/new"):
+        check_evidence_dir(usable, by_spark=by_spark)
+    with pytest.raises(EvidenceError, match=complaint):
+        check_evidence_dir(place, by_spark=by_spark)
 
 
 @pytest.mark.parametrize("file", [REPLICA_LOGS_FILE, PARTITIONS_FILE])
 def test_damaged_evidence_is_refused(evidence: Evidence, tmp_path: Path, file: str) -> None:
-    write_evidence(evidence, tmp_path / "evidence")
-    path = tmp_path / "evidence" / file
+    directory = write_evidence(evidence, tmp_path)
+    path = directory / file
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(EvidenceError, match=f"{file} cannot be read"):
-        read_evidence(tmp_path / "evidence")
+        read_evidence(directory)
     path.unlink()
     with pytest.raises(EvidenceError, match=f"{file} is missing"):
-        read_evidence(tmp_path / "evidence")
+        read_evidence(directory)
 
 
 def test_files_of_two_gathers_are_refused(evidence: Evidence, tmp_path: Path) -> None:
-    write_evidence(evidence, tmp_path / "one")
-    write_evidence(replace(evidence, gathered_at="2026-01-02T03:04:06Z"), tmp_path / "two")
-    (tmp_path / "two" / PARTITIONS_FILE).replace(tmp_path / "one" / PARTITIONS_FILE)
+    one = write_evidence(evidence, tmp_path)
+    two = write_evidence(replace(evidence, gathered_at="2026-01-02T03:04:06Z"), tmp_path)
+    (two / PARTITIONS_FILE).replace(one / PARTITIONS_FILE)
     with pytest.raises(EvidenceError, match="different gathers"):
-        read_evidence(tmp_path / "one")
+        read_evidence(one)
 
 
 @pytest.mark.parametrize(
@@ -89,21 +113,22 @@ def test_files_of_two_gathers_are_refused(evidence: Evidence, tmp_path: Path) ->
     [
         (None, "not written by this collection"),
         ({"kafkaops.recovery": "[]"}, "not written by this collection"),
-        ({"kafkaops.recovery": '{"format": 2}'}, "has format 2; this version of the collection reads format 1"),
+        ({"kafkaops.recovery": '{"format": 3}'}, "has format 3; this version of the collection reads format 2"),
     ],
 )
 def test_a_foreign_stamp_is_refused(
     evidence: Evidence, tmp_path: Path, metadata: dict[str, str] | None, complaint: str
 ) -> None:
-    write_evidence(evidence, tmp_path / "evidence")
-    pq.write_table(evidence.replica_logs.replace_schema_metadata(metadata), tmp_path / "evidence" / REPLICA_LOGS_FILE)
+    directory = write_evidence(evidence, tmp_path)
+    file = directory / REPLICA_LOGS_FILE
+    pq.write_table(pq.ParquetFile(file).read().replace_schema_metadata(metadata), file)
     with pytest.raises(EvidenceError, match=complaint):
-        read_evidence(tmp_path / "evidence")
+        read_evidence(directory)
 
 
 def test_other_columns_are_refused(evidence: Evidence, tmp_path: Path) -> None:
-    write_evidence(evidence, tmp_path / "evidence")
-    file = tmp_path / "evidence" / REPLICA_LOGS_FILE
-    pq.write_table(pq.read_table(file).drop_columns(["cause"]), file)
+    directory = write_evidence(evidence, tmp_path)
+    file = directory / REPLICA_LOGS_FILE
+    pq.write_table(pq.ParquetFile(file).read().drop_columns(["cause"]), file)
     with pytest.raises(EvidenceError, match="not those of a gather"):
-        read_evidence(tmp_path / "evidence")
+        read_evidence(directory)

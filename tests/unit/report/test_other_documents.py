@@ -24,7 +24,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
+    Kind,
+    find_documents,
+    read_sources,
+)
 from unit.recovery import outages
 from unit.recovery.wreckage import an_offline_partition
 
@@ -92,8 +96,11 @@ def test_evidence(tmp_path: Path) -> None:
         a_row(3, log_start_offset=0, log_end_offset=110, last_written_epoch=2, lineage=lineage),
     ]
     table = pa.Table.from_pylist(rows, schema=REPLICA_LOG_SCHEMA)
-    write_evidence(Evidence(CLUSTER, "2026-01-31T02:59:59Z", "1.1.0", table, (OFFLINE,)), tmp_path / "evidence")
-    (source,) = read_sources([str(tmp_path / "evidence")])
+    evidence = Evidence(CLUSTER, "2026-01-31T02:59:59Z", "1.1.0", table, (OFFLINE,))
+    stored = [write_evidence(evidence, root) for root in (tmp_path / "evidence", tmp_path)]
+    assert find_documents([], str(tmp_path)) == [*map(str, reversed(stored))]
+    assert find_documents([], str(tmp_path / f"cluster_id={CLUSTER}")) == [str(stored[1])]
+    (source,) = read_sources([str(stored[0])])
     page = build_page([source], "Evidence")
     assert page.verdict == "Evidence of 1 partitions; nothing was decided."
     html = render_html(page).decode()
@@ -108,6 +115,6 @@ def test_evidence_is_ranked_and_forecast_as_a_plan_is(tmp_path: Path) -> None:
     lineage = [{"epoch": 2, "end_offset": 110}]
     rows = [a_row(broker, **log, lineage=lineage, local_log_start_offset=start) for broker, start in ((2, 50), (3, 20))]
     table = pa.Table.from_pylist(rows, schema=REPLICA_LOG_SCHEMA)
-    write_evidence(Evidence(CLUSTER, "2026-01-31T02:59:59Z", "1.1.0", table, (OFFLINE,)), tmp_path / "evidence")
-    html = render_html(build_page(read_sources([str(tmp_path / "evidence")]), "Evidence")).decode()
+    stored = write_evidence(Evidence(CLUSTER, "2026-01-31T02:59:59Z", "1.1.0", table, (OFFLINE,)), tmp_path)
+    html = render_html(build_page(read_sources([str(stored)]), "Evidence")).decode()
     assert "if broker 3 is elected: whether records would be lost is unknown" in html
