@@ -27,6 +27,13 @@ options:
         unknown, and do not prevent an election.
       - There is no limit by default.
     type: int
+  allow_empty_leader:
+    description:
+      - Elect an empty log although another replica holds records, or may hold records because it does not answer. The
+        partition is then empty for good, because every other replica deletes its records when it follows.
+      - Without it, the partition is refused, also if O(recovery_strategy) and O(max_lost_records) allow the election.
+    type: bool
+    default: false
   acknowledge_unclean_leader_election:
     description:
       - Continue although C(unclean.leader.election.enable) is true for a topic, by its own config or by a broker's. The

@@ -53,6 +53,12 @@ options:
       - The configs are read right before the elections, because they may have changed since the plan was made.
     type: bool
     default: false
+  allow_empty_leader:
+    description:
+      - Whether the elections of O(partitions) may take an empty log, as with
+        O(kafkaops.recovery.leader_candidate_info#module:allow_empty_leader). A plan itself says which elections may.
+    type: bool
+    default: false
   allow_dropping_unregistered:
     description:
       - Whether the elections of O(partitions) may drop brokers that are not registered from a replica set, as with
@@ -193,7 +199,7 @@ loss:
     RV(kafkaops.recovery.leader_candidate_info#module:loss).
   returned: always, once the elections began
   type: dict
-  sample: {at_least: 5, at_most: null, unbounded: 1}
+  sample: {at_least: 5, at_most: null, unbounded: 1, left_empty: 0, with_gap: 0}
 summary:
   description: How many partitions have each status.
   returned: always, once the elections began
@@ -307,6 +313,7 @@ ARGUMENTS = (
         argument_spec={
             "include_internal_topics": {"type": "bool", "default": False},
             "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
+            "allow_empty_leader": {"type": "bool", "default": False},
             "allow_dropping_unregistered": {"type": "bool", "default": False},
         }
     )

@@ -252,7 +252,8 @@ groups:
     - {status: would_recover, partitions: 501, leaders: [{broker_id: 3, partitions: 501}],
        topics: {named: [{topic: orders, partitions: "0-499, 512", count: 501}], more: 0},
        reason: the longest log of the newest leader epoch,
-       loss: loses nothing that broker 2 holds, total: {at_least: 0, at_most: 0, unbounded: 0}}
+       loss: loses nothing that broker 2 holds,
+       total: {at_least: 0, at_most: 0, unbounded: 0, left_empty: 0, with_gap: 0}}
   contains:
     status: {type: str, description: Their common status.}
     partitions: {type: int, description: How many partitions there are in the group.}
@@ -275,11 +276,16 @@ loss:
   description: The loss of all elections together, in records.
   returned: success
   type: dict
-  sample: {at_least: 5, at_most: null, unbounded: 1}
+  sample: {at_least: 5, at_most: null, unbounded: 1, left_empty: 0, with_gap: 0}
   contains:
     at_least: {type: int, description: Records that are lost for certain.}
     at_most: {type: int, description: "Records that can be lost at most, null if this is unknown for a partition."}
     unbounded: {type: int, description: Number of partitions for which RV(loss.at_most) is unknown.}
+    left_empty:
+      {type: int, description: "Number of partitions whose elected log is empty, although another replica holds records
+        or may hold some."}
+    with_gap:
+      {type: int, description: Number of partitions whose elected log ends before that of another replica begins.}
 summary:
   description: How many partitions have each status.
   returned: success

@@ -120,6 +120,7 @@ _POLICY = (
     "unclean_recovery_max_lost_records",
     "unclean_recovery_lost_brokers",
     "unclean_recovery_wait_ms",
+    "unclean_recovery_allow_empty_leader",
     "unclean_recovery_allow_dropping_unregistered",
     *_JOURNAL,
 )

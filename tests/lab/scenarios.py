@@ -133,7 +133,8 @@ def _write(
 ) -> None:
     """Write to each partition, and make sure that all of ``holders`` (the leader first) have the records."""
     before = cluster.client.log_end_offsets(topic, partitions, holders[0])
-    cluster.client.produce(topic, partitions, count, label=label, record_bytes=record_bytes)
+    if count:
+        cluster.client.produce(topic, partitions, count, label=label, record_bytes=record_bytes)
     after = {partition: (offset or 0) + count for partition, offset in before.items()}
     for broker in holders:
 

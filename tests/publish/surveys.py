@@ -20,7 +20,13 @@ ASKED = {
     "look": ("unclean_recovery", ["include_internal_topics"]),
     "plan": (
         "unclean_recovery",
-        ["strategy", "max_lost_records", "include_internal_topics", "acknowledge_unclean_leader_election"],
+        [
+            "strategy",
+            "max_lost_records",
+            "allow_empty_leader",
+            "include_internal_topics",
+            "acknowledge_unclean_leader_election",
+        ],
     ),
     "drain": ("leadership_drain", ["brokers", "elect_preferred", "max_moves"]),
     "restore": ("leadership_drain", ["elect_preferred", "max_moves"]),

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Cause, PartitionState, ReplicaLog
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
+from .empty_leader import explain_empty_leader
 from .expected_loss import ExpectedLosses, describe_forecast, describe_losses
 from .forecast import Forecast, explain_limit_refusal, forecast_losses
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, leave_alone, plan_election
@@ -84,6 +85,7 @@ class _Case:
             *self.find_warnings(),
             *self._find_limit_refusals(best.broker_id),
             *(() if designated is not None else self._find_incomparable(best.broker_id)),
+            *self._find_empty_leader(best),
         ]
         return self.leave_alone(Status.REFUSED, obstacles) if obstacles else election
 
@@ -123,6 +125,11 @@ class _Case:
         refusals = [explain_limit_refusal(limit, each) for each in self.forecasts if each.broker_id == leader]
         return [each for each in refusals if each]
 
+    def _find_empty_leader(self, leader: Candidate) -> list[str]:
+        forecast = next(each for each in self.forecasts if each.broker_id == leader.broker_id)
+        reason = explain_empty_leader(self.state, leader, self.candidates, forecast.against)
+        return [reason] if reason and not self.policy.allow_empty_leader else []
+
     def _find_incomparable(self, leader: int) -> list[str]:
         """Return which replicas cannot be compared, so that the best one is unknown: a person has to designate it."""
         against = [other for each in self.forecasts if each.broker_id == leader for other in each.against]
@@ -149,6 +156,7 @@ class _Case:
             losses=self.losses,
             strategy=self.policy.strategy,
             max_lost_records=self.policy.max_lost_records,
+            allow_empty_leader=self.policy.allow_empty_leader,
         )
 
     def _explain_not_compared(self, designated: int | None) -> str:
@@ -204,13 +212,14 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
     """Return the election with what is known now, and the reason against it; empty if there is none.
 
     This is the final decision: the forecast of the returned election says which records to save before it. For a bare
-    designation there was none before, and the policy refuses nothing.
+    designation there was none before. It is refused only if it leaves the partition empty.
     """
     state = observation.state
     if state is None:
         return election, ""
     if election.is_bare:
-        return _compare_bare_designation(election, state, observation), ""
+        compared = _compare_bare_designation(election, state, observation)
+        return compared, _refuse_empty_leader(compared, state)
     if election.strategy is None:
         return election, ""
     if unanswered := [
@@ -264,6 +273,15 @@ def _compare_bare_designation(
     of_leader = [each.explanation for each in losses if each.broker_id == election.designated_leader]
     reason = "; ".join([election.reason, *of_leader])
     return replace(election, candidates=candidates, silent=silent, losses=losses, reason=reason)
+
+
+def _refuse_empty_leader(election: PlannedElection, state: PartitionState) -> str:
+    """Return why a bare designation of an empty log is refused; empty if it is not."""
+    leader = next((each for each in election.candidates if each.broker_id == election.designated_leader), None)
+    if leader is None or election.allow_empty_leader:
+        return ""
+    against = [other for each in election.losses if each.broker_id == leader.broker_id for other in each.against]
+    return explain_empty_leader(state, leader, election.candidates, against) or ""
 
 
 def _silent_replica(broker_id: int, log: ReplicaLog | None) -> SilentReplica:

@@ -53,7 +53,11 @@ def read_given_designations(params: Mapping[str, Any]) -> Plan | Designations:
 
 @garbage_collection_paused()
 def plan_from_designations(
-    kafka: Kafka, designations: Mapping[TopicPartition, int], *, include_internal: bool = False
+    kafka: Kafka,
+    designations: Mapping[TopicPartition, int],
+    *,
+    include_internal: bool = False,
+    allow_empty_leader: bool = False,
 ) -> Plan:
     """Return a plan for bare designations, with the present state of the partitions and without candidates.
 
@@ -74,5 +78,5 @@ def plan_from_designations(
             alone.append(leave_internal_alone(state))
         else:
             reason = f"broker {leader} was designated without a plan"
-            elections.append(plan_election(state, leader, reason))
+            elections.append(plan_election(state, leader, reason, allow_empty_leader=allow_empty_leader))
     return Plan(cluster.cluster_id, "", tuple(elections), tuple(alone))

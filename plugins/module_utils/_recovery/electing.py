@@ -56,6 +56,8 @@ class Terms:
     acknowledges_unclean_leader_election: bool
     """The controller may elect by itself, without looking at logs, while the run goes on."""
     reports_aftermath: bool
+    allow_empty_leader: bool = False
+    """Bare designations may name an empty log although records may exist elsewhere. A plan says so itself."""
     may_drop: bool = False
     """Bare designations may drop unregistered brokers from a replica set. A plan says itself what it drops."""
 
@@ -83,6 +85,7 @@ def terms_of(params: Mapping[str, Any], stop: threading.Event, *, check_mode: bo
         include_internal=params["include_internal_topics"],
         acknowledges_unclean_leader_election=params["acknowledge_unclean_leader_election"],
         reports_aftermath=params["report_aftermath"],
+        allow_empty_leader=params["allow_empty_leader"],
         may_drop=params["allow_dropping_unregistered"],
     )
 
@@ -115,7 +118,12 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     if isinstance(given, Plan):
         plan = given
     else:
-        plan = plan_from_designations(kafka, given, include_internal=terms.include_internal)
+        plan = plan_from_designations(
+            kafka,
+            given,
+            include_internal=terms.include_internal,
+            allow_empty_leader=terms.allow_empty_leader,
+        )
         plan = plan_drops(kafka, plan, may_drop=terms.may_drop)
     mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
     brokers = kafka.probe_brokers(cluster, mentioned)

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from .._model.reasons import NamedTopics, common_reason, name_topics, ranges, replace_numbers
-from .candidate import Candidate
+from .candidate import Candidate, Flag
+from .empty_leader import is_empty
 from .expected_loss import ExpectedLoss
 from .outcome import Outcome
 from .plan import Status
@@ -67,6 +69,15 @@ class Members:
     outcomes: tuple[Outcome, ...]
 
 
+class Danger(StrEnum):
+    """What electing a log means, besides its known loss. The value is put into words for a person."""
+
+    EMPTY = "leaves the partition empty"
+    """The log is empty, and other replicas hold records, or may hold some."""
+    GAP = "its log ends before the log of another replica begins, and the records in between are on neither"
+    DIVERGED = "its log holds records that the best one does not hold"
+
+
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """The values of one outcome by which outcomes are grouped."""
@@ -82,6 +93,8 @@ class _Facts:
     """Brokers that answered and hold no record that is lost."""
     unknown: tuple[int, ...]
     """Brokers that may hold further records that are lost."""
+    dangers: tuple[Danger, ...]
+    """What is wrong with the log of the leader, or of the best replica, besides its known loss."""
 
 
 def group_outcomes(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
@@ -105,7 +118,8 @@ def group_outcomes(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
 def total_loss(outcomes: Iterable[Outcome]) -> LossTotal:
     """Return the total loss of all elections. Outcomes without an election do not count."""
     elected = [each for each in outcomes if each.status in ELECTED]
-    return _sum_losses([each.loss_of(each.designated_leader) for each in elected])
+    losses = [each.loss_of(each.designated_leader) for each in elected]
+    return _sum_losses(losses, [_find_dangers(each, loss) for each, loss in zip(elected, losses, strict=True)])
 
 
 def _find_facts(outcome: Outcome) -> _Facts:
@@ -122,21 +136,38 @@ def _find_facts(outcome: Outcome) -> _Facts:
         losing=tuple(each.broker_id for each in against if each.answered and each.lost),
         nothing=tuple(each.broker_id for each in against if each.is_exact and not each.lost),
         unknown=tuple(each.broker_id for each in against if not each.is_bounded or each.lost is None),
+        dangers=_find_dangers(outcome, loss),
     )
+
+
+def _find_dangers(outcome: Outcome, loss: ExpectedLoss | None) -> tuple[Danger, ...]:
+    log = next((each for each in outcome.candidates if loss and each.broker_id == loss.broker_id), None)
+    if loss is None or log is None:
+        return ()
+    # A member of the ISR or ELR holds all committed records. If it is empty, nothing was committed.
+    is_in_sync = log.broker_id in {*(outcome.isr or ()), *(outcome.elr or ())}
+    conditions = (
+        (Danger.EMPTY, is_empty(log) and not is_in_sync and loss.at_most != 0),
+        (Danger.GAP, Flag.GAP in log.flags),
+        (Danger.DIVERGED, Flag.DIVERGED in log.flags),
+    )
+    return tuple(danger for danger, holds in conditions if holds)
 
 
 def _same_brokers(facts: _Facts) -> Hashable:
     form, _values = replace_numbers(facts.reason, with_brokers=True)
-    return facts.outcome.status, facts.leader, facts.rank, form, facts.losing, facts.nothing, facts.unknown
+    losses = facts.losing, facts.nothing, facts.unknown
+    return facts.outcome.status, facts.leader, facts.rank, form, losses, facts.dangers
 
 
 def _same_reason(facts: _Facts) -> Hashable:
     form, _values = replace_numbers(facts.reason, with_brokers=False)
-    return facts.outcome.status, facts.rank, form, bool(facts.losing), bool(facts.nothing), bool(facts.unknown)
+    losses = bool(facts.losing), bool(facts.nothing), bool(facts.unknown)
+    return facts.outcome.status, facts.rank, form, losses, facts.dangers
 
 
 def _same_kind_of_loss(facts: _Facts) -> Hashable:
-    return facts.outcome.status, bool(facts.losing), bool(facts.unknown)
+    return facts.outcome.status, bool(facts.losing), bool(facts.unknown), facts.dangers
 
 
 def _shared_reason(outcome: Outcome) -> str:
@@ -171,7 +202,7 @@ def _rank_in_words(candidates: Sequence[Candidate], leader: int) -> str:
 def _make_members(facts: Sequence[_Facts]) -> Members:
     outcomes = tuple(each.outcome for each in facts)
     leaders = Counter(each.leader for each in facts if each.leader is not None)
-    total = _sum_losses([each.loss for each in facts])
+    total = _sum_losses([each.loss for each in facts], [each.dangers for each in facts])
     group = Group(
         facts[0].outcome.status,
         len(outcomes),
@@ -190,21 +221,28 @@ def _make_members(facts: Sequence[_Facts]) -> Members:
     return Members(group, outcomes)
 
 
-def _sum_losses(losses: Sequence[ExpectedLoss | None]) -> LossTotal:
+def _sum_losses(losses: Sequence[ExpectedLoss | None], dangers: Sequence[tuple[Danger, ...]]) -> LossTotal:
     at_least = sum(each.at_least for each in losses if each is not None)
     most = [None if each is None else each.at_most for each in losses]
     bounded = [each for each in most if each is not None]
-    return LossTotal(at_least, sum(bounded) if len(bounded) == len(most) else None, len(most) - len(bounded))
+    return LossTotal(
+        at_least,
+        sum(bounded) if len(bounded) == len(most) else None,
+        len(most) - len(bounded),
+        left_empty=sum(Danger.EMPTY in each for each in dangers),
+        with_gap=sum(Danger.GAP in each for each in dangers),
+    )
 
 
 def _loss_in_words(facts: Sequence[_Facts], total: LossTotal) -> str:
     if all(each.loss is None for each in facts):
         return ""
-    clauses = []
+    dangers = facts[0].dangers  # the same for all outcomes of a group
+    clauses: list[str] = [each.value for each in dangers]
     if any(each.losing for each in facts):
         holders = _holders_in_words([each.losing for each in facts if each.losing])
         clauses.append(f"loses at least {count_records(total.at_least)} that {holders}")
-    elif any(each.nothing for each in facts):
+    elif any(each.nothing for each in facts) and Danger.EMPTY not in dangers:
         clauses.append(f"loses nothing that {_holders_in_words([each.nothing for each in facts])}")
     if any(each.unknown for each in facts):
         clauses.append(

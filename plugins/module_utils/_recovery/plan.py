@@ -99,6 +99,8 @@ class PlannedElection(OfPartition):
     """The strategy of the plan, which is applied again before the election. None if no replica was compared."""
     max_lost_records: Records | None = None
     """The greatest number of records that the election may be known to lose. None for no limit."""
+    allow_empty_leader: bool = False
+    """Whether an empty log may be elected although records may exist elsewhere."""
     dropped: Dropped = ()
     """Unregistered brokers that the new order drops, because the controller refuses every order that names them."""
 
@@ -110,7 +112,7 @@ class PlannedElection(OfPartition):
     @property
     def policy(self) -> Policy:
         """The policy of the plan. Without a strategy, the election accepts every loss."""
-        return Policy(self.strategy or Strategy.AGGRESSIVE, self.max_lost_records)
+        return Policy(self.strategy or Strategy.AGGRESSIVE, self.max_lost_records, self.allow_empty_leader)
 
     @property
     def state(self) -> PartitionState:
@@ -160,6 +162,7 @@ def plan_election(
     losses: ExpectedLosses = (),
     strategy: Strategy | None = None,
     max_lost_records: int | None = None,
+    allow_empty_leader: bool = False,
 ) -> PlannedElection:
     """Return an election for a partition, with its present state."""
     return PlannedElection(
@@ -180,6 +183,7 @@ def plan_election(
         offline_replicas=state.offline_replicas,
         strategy=strategy,
         max_lost_records=max_lost_records,
+        allow_empty_leader=allow_empty_leader,
     )
 
 

@@ -135,7 +135,7 @@ def renew_plan(plan: Plan) -> tuple[Plan, tuple[Problem, ...]]:
             message = "it has no strategy, so that it cannot be decided again"
             problems.append(Problem(f"{place}/strategy", message, "Give none, balanced or aggressive"))
             continue
-        decision = _decide_as_planned(election, Policy(election.strategy, election.max_lost_records))
+        decision = _decide_as_planned(election, election.policy)
         if isinstance(decision, LeftAlone):
             remedy = "Designate another candidate, change the strategy or the limit of this entry, or remove it"
             problems.append(Problem(place, f"{election.topic_partition}: {decision.reason}", remedy))

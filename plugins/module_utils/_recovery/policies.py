@@ -34,6 +34,7 @@ POLICY = Arguments(
             "default": Strategy.BALANCED.value,
         },
         "max_lost_records": {"type": "int"},
+        "allow_empty_leader": {"type": "bool", "default": False},
         "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
         "allow_dropping_unregistered": {"type": "bool", "default": False},
     }
@@ -53,6 +54,12 @@ class PolicyOptions:
     max_lost_records: int | None
     acknowledges_unclean_leader_election: bool
     """True if the operator accepts that the controller may elect by itself during the run, without comparing logs."""
+    allow_empty_leader: bool = False
+    """True if the operator accepts elections of empty logs although records may exist elsewhere."""
+
+    def policy(self, strategy: Strategy) -> Policy:
+        """Return the policy of a topic whose strategy this is."""
+        return Policy(strategy, self.max_lost_records, self.allow_empty_leader)
 
     def same_for_all(self, topics: Iterable[str]) -> dict[str, Policy]:
         """Return the same policy for all topics, without reading configs.
@@ -61,7 +68,7 @@ class PolicyOptions:
         """
         if self.strategy is None:
             raise PolicyError("from_config reads the cluster's configs, and evidence holds none: name a strategy")
-        return dict.fromkeys(topics, Policy(self.strategy, self.max_lost_records))
+        return dict.fromkeys(topics, self.policy(self.strategy))
 
 
 def read_policy_options(params: Mapping[str, Any]) -> PolicyOptions:
@@ -76,6 +83,7 @@ def read_policy_options(params: Mapping[str, Any]) -> PolicyOptions:
         None if strategy == _FROM_CONFIG else Strategy(strategy),
         limit,
         params["acknowledge_unclean_leader_election"],
+        params["allow_empty_leader"],
     )
     if params.get("evidence") is not None:
         options.same_for_all(())
@@ -129,9 +137,7 @@ def read_policies(
         refusals += _explain_enabled(found)
     if refusals:
         raise PolicyError("\n".join(refusals))
-    return {
-        topic: Policy(options.strategy or config.strategy, options.max_lost_records) for topic, config in found.items()
-    }
+    return {topic: options.policy(options.strategy or config.strategy) for topic, config in found.items()}
 
 
 def add_tiered_topics(kafka: Kafka, found: Survey) -> Survey:

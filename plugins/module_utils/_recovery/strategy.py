@@ -42,6 +42,8 @@ class Policy:
     strategy: Strategy
     max_lost_records: int | None = None
     """The greatest number of records that an election may be known to lose; None for no limit."""
+    allow_empty_leader: bool = False
+    """Whether an empty log may be elected although records may exist elsewhere."""
 
 
 class KipRule(StrEnum):

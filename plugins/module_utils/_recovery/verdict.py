@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 _OTHERS = ("refused", "unrecoverable", "unknown", "failed")
@@ -21,6 +21,10 @@ class LossTotal:
     """None if it is unknown for at least one partition."""
     unbounded: int
     """The number of partitions for which ``at_most`` is unknown."""
+    left_empty: int = 0
+    """The number of partitions whose elected log is empty, although records exist elsewhere, or may exist."""
+    with_gap: int = 0
+    """The number of partitions whose elected log ends before the log of another replica begins."""
 
 
 def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, start_first: int | None) -> str:
@@ -43,6 +47,7 @@ def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, start_f
         )
     if loss is not None and (done or would):
         clauses.append(describe_loss(loss, done + would, is_done=bool(done)))
+        clauses += _describe_dangers(loss, is_done=bool(done))
     for each in _OTHERS:
         if counts.get(each):
             first = (
@@ -52,6 +57,14 @@ def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, start_f
             )
             clauses.append(f"{counts[each]:,} {each}{first}")
     return "; ".join(clauses) + "."
+
+
+def _describe_dangers(loss: LossTotal, *, is_done: bool) -> Iterator[str]:
+    if count := loss.left_empty:
+        verb = ("was" if count == 1 else "were") if is_done else "would be"
+        yield f"{count:,} partition{'' if count == 1 else 's'} {verb} left empty"
+    if count := loss.with_gap:
+        yield f"in {count:,} partition{'' if count == 1 else 's'}, no replica holds the records of a gap"
 
 
 def describe_loss(loss: LossTotal, elections: int, *, is_done: bool) -> str:

@@ -40,7 +40,7 @@ def test_every_file_is_a_scenario() -> None:
 
 
 def _policy(policy: Mapping[str, Any]) -> Policy:
-    return Policy(Strategy(policy["strategy"]), policy.get("max_lost_records"))
+    return Policy(**{**policy, "strategy": Strategy(policy["strategy"])})
 
 
 def _described(decision: PlannedElection | LeftAlone, expected: Mapping[str, Any]) -> dict[str, Any]:

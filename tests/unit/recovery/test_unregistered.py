@@ -348,6 +348,7 @@ def test_the_option_to_drop_is_refused_with_evidence() -> None:
         "recovery_strategy": "aggressive",
         "max_lost_records": None,
         "acknowledge_unclean_leader_election": False,
+        "allow_empty_leader": False,
         "allow_dropping_unregistered": True,
         "evidence": "/evidence",
     }
