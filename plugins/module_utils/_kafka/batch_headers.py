@@ -2,28 +2,47 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask a replica for the batch at an offset, and return the leader epoch in its header (Fetch, API key 1, version 12).
+"""Ask for the batches at offsets of replicas, and return the leader epochs in their headers (Fetch, version 12).
 
-The request is that of a future replica, which a broker answers up to the log end offset (messages.py). Its size limit
-is one byte: then the broker sends the first batch alone, whatever its size (KIP-74). The epoch checkpoint of the log is
-not used for the answer.
+The request is that of a future replica, which a broker answers up to the log end offset (messages.py). The epoch
+checkpoint of the log is not used for the answer. A broker sends no part of the first batch. If that is larger than the
+limit, it sends nothing, except for the first partition of a request: there it sends the whole batch (KIP-74).
 """
 
 from __future__ import annotations
 
 import struct
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from .._model.partition import TopicPartition
-from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError
-from .messages import FUTURE_REPLICA, fetch_request
+from .bulk import (
+    BulkAnswer,
+    BulkRequest,
+    RequestVersion,
+    UnusualAnswerError,
+    encode_topics,
+    read_topics,
+    read_varint,
+    skip_empty_tags,
+)
+from .messages import FUTURE_REPLICA
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.consumer import FetchRequest, FetchResponse
 
 
 _VERSION = 12
+_NO_LIMIT = 2**31 - 1
+_NO_SESSION_EPOCH = -1
+_HEAD = struct.Struct(">iiiibii")
+"""Replica id, maximum wait in ms, minimum bytes, maximum bytes, isolation level, session id, session epoch."""
+_QUESTION = struct.Struct(">iiqiqiB")
+"""Partition, current leader epoch (-1: not checked), offset, last fetched epoch, log start, maximum bytes, no tags."""
+_NOTHING_FORGOTTEN_NO_RACK_NO_TAGS = b"\1\1\0"
+_ANSWER_HEAD = struct.Struct(">ihi")
+"""Throttle time in ms, error code, session id."""
+_ANSWER = struct.Struct(">ih24xB4x")
+"""Partition, error code, number of aborted transactions. Offsets and the preferred read replica are skipped."""
 _HEADER = struct.Struct(">qiibIhi")
 """Base offset, length of the rest, leader epoch, magic, CRC, attributes, delta of the last offset."""
 _PREFIX = 12
@@ -49,26 +68,61 @@ class HeaderAnswer(NamedTuple):
     size_bytes: int
 
 
-def header_request(partition: TopicPartition, offset: int) -> BulkRequest[HeaderAnswer]:
-    """Ask for the batch that has this offset or, if compaction removed it, for the next one."""
-    body = fetch_request(partition, offset, 1, FUTURE_REPLICA).encode(version=_VERSION)
+Offsets: TypeAlias = "dict[str, dict[int, int]]"
+"""By topic and partition number."""
+Headers: TypeAlias = "dict[str, dict[int, HeaderAnswer]]"
+"""By topic and partition number. A partition that is missing was left out by the broker."""
+
+
+def headers_request(offsets: Offsets, max_bytes: int) -> BulkRequest[Headers]:
+    """Ask for the batch that has the offset or, if compaction removed it, for the next one, of each partition.
+
+    ``max_bytes`` is the limit for one partition.
+    """
+    head = _HEAD.pack(FUTURE_REPLICA, 0, 0, _NO_LIMIT, 0, 0, _NO_SESSION_EPOCH)
+    topics = encode_topics(
+        {
+            topic: [_QUESTION.pack(number, -1, offset, -1, -1, max_bytes, 0) for number, offset in by_number.items()]
+            for topic, by_number in offsets.items()
+        }
+    )
+    body = b"".join([head, topics, _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS])
     return BulkRequest(FetchRequest, FetchResponse, {_VERSION: RequestVersion(body, _read_answer)}, _convert_answer)
 
 
-def _read_answer(_view: memoryview) -> BulkAnswer[HeaderAnswer]:
-    # Few headers are read, so that kafka-python may decode all answers.
-    raise UnusualAnswerError
+def _read_answer(view: memoryview) -> BulkAnswer[Headers]:
+    answers: Headers = {}
+
+    def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
+        by_number = answers.setdefault(topic, {})
+        for _partition in range(count):
+            number, code, aborted = _ANSWER.unpack_from(view, position)
+            if aborted > 1:
+                raise UnusualAnswerError
+            size, position = read_varint(view, position + _ANSWER.size)
+            size = max(0, size - 1)  # 0 is null
+            by_number[number] = HeaderAnswer(code, _read_header(view[position : position + size]), size)
+            position = skip_empty_tags(view, position + size)
+        return position
+
+    (throttle_time_ms, code, _session) = _ANSWER_HEAD.unpack_from(view)
+    if code:
+        raise UnusualAnswerError
+    read_topics(view, _ANSWER_HEAD.size, read_partitions)
+    return BulkAnswer(throttle_time_ms, answers)
 
 
-def _convert_answer(response: Any) -> HeaderAnswer:
-    answers = [each for topic in response.responses for each in topic.partitions]
-    if response.error_code or len(answers) != 1:
-        return HeaderAnswer(response.error_code, None, 0)
-    records = bytes(answers[0].records or b"")
-    return HeaderAnswer(answers[0].error_code, _read_header(records), len(records))
+def _convert_answer(response: Any) -> Headers:
+    answers: Headers = {}
+    for topic in response.responses:
+        for each in topic.partitions:
+            records = bytes(each.records or b"")
+            answer = HeaderAnswer(each.error_code, _read_header(records), len(records))
+            answers.setdefault(topic.topic, {})[each.partition_index] = answer
+    return answers
 
 
-def _read_header(records: bytes) -> BatchEpoch | None:
+def _read_header(records: bytes | memoryview) -> BatchEpoch | None:
     if len(records) < _HEADER.size:
         return None
     base, length, epoch, magic, _crc, _attributes, last = _HEADER.unpack_from(records)

@@ -56,7 +56,9 @@ class HeaderSearch:
         return () if self.error else tuple(self._offsets)
 
     def take_answer(self, offset: int, answer: HeaderAnswer) -> None:
-        """Take the answer about one offset of ``next_offsets``."""
+        """Take the answer about one offset of ``next_offsets``. After an error, further answers are ignored."""
+        if self.error:
+            return
         self._offsets.remove(offset)
         self._left -= 1
         self._bytes_left -= answer.size_bytes

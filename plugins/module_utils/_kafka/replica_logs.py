@@ -19,12 +19,20 @@ from math import ceil, inf
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from .._model.partition import Broker, BrokerState, Cause, EpochEnd, ReplicaLog, TopicPartition, in_batches
+from .._model.partition import (
+    Broker,
+    BrokerState,
+    Cause,
+    EpochEnd,
+    ReplicaLog,
+    TopicPartition,
+    in_batches,
+)
 from .._model.run import Clock
-from .batch_headers import header_request
 from .cluster import check_identity
 from .epochs import Questions, epochs_request
 from .errors import BrokerCallError
+from .header_reading import read_headers
 from .held_replicas import HeldOffset, OffsetAnswer, offsets_request
 from .lockstep import Exchange, Requests, in_lockstep
 from .log_dirs import LogDirs, log_dirs_request
@@ -48,8 +56,6 @@ _DISTANT_S = 0.025
 """A broker that lets us wait longer in each step is distant."""
 _BATCHES_AT_ONCE = 4
 """Batches to ask a distant broker about together. A near one is asked batch by batch: if it hangs, fewer are lost."""
-_HEADERS_AT_ONCE = 200
-"""Batches to read before the first answer arrives: a broker sends a whole batch for each."""
 _QUESTIONS_AT_ONCE = 32_000
 """Epochs of a batch to ask about before the first answer arrives: two megabytes in each direction."""
 
@@ -308,12 +314,7 @@ class _Probe:
                 )
             )
         }
-        while offsets := [(each, offset) for each, search in reading.items() for offset in search.next_offsets()]:
-            some = offsets[:_HEADERS_AT_ONCE]
-            answers = yield [header_request(each, offset) for each, offset in some]
-            for (each, offset), answer in zip(some, answers, strict=True):
-                if not reading[each].error:
-                    reading[each].take_answer(offset, answer)
+        yield from read_headers(reading)
         for each, search in reading.items():
             asked[each].take_headers(search)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
@@ -41,6 +42,17 @@ def _keep_first_epoch(directory: Path) -> None:
     version, count, first, *_others = checkpoint.read_text().splitlines()
     assert int(count) > 1
     checkpoint.write_text(f"{version}\n1\n{first}\n")
+
+
+def _remove_from_batches(directory: Path) -> None:
+    """Remove the leader epoch of each batch too, which its checksum does not cover."""
+    _remove(directory)
+    path = directory / "00000000000000000000.log"
+    content, position = bytearray(path.read_bytes()), 0
+    while position < len(content):
+        struct.pack_into(">i", content, position + 12, -1)
+        position += 12 + struct.unpack_from(">i", content, position + 8)[0]
+    path.write_bytes(content)
 
 
 def _write_in_old_format(directory: Path) -> None:
@@ -153,3 +165,27 @@ def test_a_replica_that_cannot_be_compared_is_never_passed_over_in_silence(
     assert (row["status"], row["leader_after"]) == ("recovered", shorter)
     left = [each["explanation"] for each in done["aftermath"] if each["kind"] == "will_truncate"]
     assert any(each.startswith(f"replica {longer} deletes offsets {_COMMON}..{_COMMON + _LONGER - 1}") for each in left)
+
+
+@pytest.mark.wide
+def test_records_that_cannot_be_compared_are_saved_before_they_are_deleted(cluster: Cluster, tmp_path: Path) -> None:
+    offline = scenarios.diverged(cluster, "unknown", records=_RECORDS)
+    _dead, shorter, longer = offline.replicas
+    _damage(cluster, longer, "unknown", _remove_from_batches, seen_by=shorter)
+    saved = tmp_path / "saved"
+    done = run_module(
+        "unclean_recovery",
+        {
+            "bootstrap_servers": [cluster.bootstrap()],
+            "journal_dir": str(tmp_path / "journal"),
+            "recovery_strategy": "aggressive",
+            "designations": [{"topic": "unknown", "partition": 0, "designated_leader": shorter}],
+            "salvage": "required",
+            "salvage_dir": str(saved),
+        },
+    )
+    assert "msg" not in done, done["msg"]
+    assert done["loss"]["at_least"] == _LONGER
+    rows = pq.read_table(saved / "records").to_pylist()
+    assert [row["value"].decode() for row in rows] == [f"longer-{number}" for number in range(_LONGER)]
+    assert cluster.client.log_end_offset("unknown", 0, shorter) == _COMMON

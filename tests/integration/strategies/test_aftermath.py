@@ -53,7 +53,10 @@ def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call:
     topics = ("payments", *_INTERNAL)
     found = on_call.look(*topics)
     assert {each.topic for each in found.without_leader} == set(topics)
-    policies = {each.value: dict.fromkeys(topics, Policy(each)) for each in (Strategy.NONE, Strategy.AGGRESSIVE)}
+    policies = {
+        each.value: dict.fromkeys(topics, Policy(each, allow_empty_leader=True))
+        for each in (Strategy.NONE, Strategy.AGGRESSIVE)
+    }
     internal = {each.topic_partition for each in found.offline if each.is_internal}
     with Wire(on_call.settings) as wire:
         plans = {name: flagged(Kafka(wire), each, internal) for name, each in on_call.plans(policies, *topics).items()}
