@@ -96,6 +96,9 @@ _FLAGS = {
     Flag.FENCED: "is_fenced",
     Flag.DIVERGED: _DIVERGED,
     Flag.LOCAL_ONLY: "is_tiered",
+    Flag.NOT_COMPARABLE: (
+        "greatest(coalesce(try_element_at(lineage, -1).end_offset, 0L), log_start_offset) <> log_end_offset"
+    ),
 }
 
 
