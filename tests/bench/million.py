@@ -24,14 +24,13 @@ _MANY = int(os.environ.get("KAFKAOPS_BENCH_REPLICAS", "1000000"))
 _BROKERS = 100
 _LINEAR = 10.0
 _NOT_SLOWER = 1.0
-"""The largest number of replicas that is gathered without Spark."""
 
 
 def run(_options: Options) -> Iterator[Row]:
     """Measure each once, because they take long. The first has a tenth of the replicas, to show the growth."""
     few, many = (_measured(replicas, WITHOUT_SPARK) for replicas in (_MANY // 10, _MANY))
     yield Row(few, many, _LINEAR)
-    yield Row(_measured(_MANY, ON_SPARK), many, _NOT_SLOWER)
+    yield Row(many, _measured(_MANY, ON_SPARK), _NOT_SLOWER)
 
 
 def _measured(replicas: int, where: str) -> Timing:
@@ -55,5 +54,5 @@ def _measured(replicas: int, where: str) -> Timing:
         "CPU seconds, all processes but the simulator": tree.cpu_seconds,
         **{f"GiB at the highest, {name}": size / 2**30 for name, size in tree.most_by_process},
     }
-    what = f"{replicas:,} replicas {where}, at most {tree.most_bytes / 2**30:.1f} GiB"
+    what = f"{replicas:,} replicas by engine {where}, at most {tree.most_bytes / 2**30:.1f} GiB"
     return Timing(what, [Run(before - began, phases)])

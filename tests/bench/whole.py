@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from bench.kit.playbooks import timed_playbook
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineName
+from bench.kit.playbooks import check_engine, timed_playbook
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.simulated import simulator
 from lab.playbook import RECOVER
@@ -26,6 +27,7 @@ _MANY = int(os.environ.get("KAFKAOPS_BENCH_WHOLE", "100000"))
 _PARTITIONS_PER_TOPIC = 1000
 _BROKERS = 10
 _LINEAR = 10.0
+_NOT_SLOWER = 1.0
 _TIMEOUT_S = 1500.0
 
 
@@ -43,9 +45,11 @@ def run(_options: Options) -> Iterator[Row]:
     yield Row(few, many, _LINEAR)
     few, many = (Timing(f"{partitions:,}, with the HTML page", [each]) for partitions, each in runs.items())
     yield Row(few, many)
+    on_spark = _measured(_MANY, EngineName.SPARK)
+    yield Row(many, Timing(f"{_MANY:,} on Spark, with the HTML page", [on_spark]), _NOT_SLOWER)
 
 
-def _measured(partitions: int) -> Run:
+def _measured(partitions: int, engine: EngineName = EngineName.PROCESS) -> Run:
     topics = {
         f"topic-{first:07}": min(_PARTITIONS_PER_TOPIC, partitions - first)
         for first in range(0, partitions, _PARTITIONS_PER_TOPIC)
@@ -65,11 +69,12 @@ def _measured(partitions: int) -> Run:
             "unclean_recovery_salvage": "off",
             # On a busy machine, the simulator included, 300,000 replicas do not answer within 30 s.
             "unclean_recovery_duration_ms": 300_000,
+            "unclean_recovery_engine": engine.value,
             "unclean_recovery_report_file": str(report),
             "unclean_recovery_report_html": str(Path(scratch, "report.html")),
         }
         run = timed_playbook(RECOVER, variables, timeout=_TIMEOUT_S, is_watched=True)
-        _check_recovered(bootstrap, report, partitions)
+        _check_recovered(bootstrap, report, partitions, engine)
         sizes = {
             f"MiB of the {each.suffix[1:]} report": each.stat().st_size / 2**20
             for each in Path(scratch).glob("report.*")
@@ -77,8 +82,10 @@ def _measured(partitions: int) -> Run:
     return Run(run.seconds, {**run.phases, **sizes})
 
 
-def _check_recovered(bootstrap: str, report: Path, partitions: int) -> None:
-    summary = json.loads(report.read_bytes())["summary"]
+def _check_recovered(bootstrap: str, report: Path, partitions: int, engine: EngineName) -> None:
+    document = json.loads(report.read_bytes())
+    check_engine(document, engine)
+    summary = document["summary"]
     if summary["recovered"] != partitions:
         raise CannotMeasureError(f"of {partitions}, {summary} were recovered")
     with Wire(settings_from({"bootstrap_servers": bootstrap})) as wire:

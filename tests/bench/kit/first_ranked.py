@@ -19,13 +19,19 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import gather
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark, rehearse
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark, open_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import read_ranked_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from bench.kit.made_up import made_up_answer
 
 STARTED = "session started"
 RANKED = "first ranked result"
+
+OURS = "ours"
+PLAIN = "plain"
+"""PySpark out of the box, whose tasks ask the brokers in Python workers."""
+PLAIN_WITHOUT_WORKERS = "plain, without Python workers"
 
 _BROKERS = (1, 2)
 _TOPIC = "bench"
@@ -33,8 +39,9 @@ _DURATION_MS = 60_000
 
 
 def main(kind: str, partitions: int) -> None:
-    """Print STARTED and RANKED at these moments."""
-    with spark_session(rehearse=rehearse) if kind == "ours" else SparkSession.builder.getOrCreate() as spark:
+    """Print STARTED and RANKED at these moments. ``kind`` is OURS, PLAIN or PLAIN_WITHOUT_WORKERS."""
+    plain = SparkSession.builder.getOrCreate
+    with open_session(SparkOptions(), is_long=False) if kind == OURS else plain() as spark:
         print(STARTED, flush=True)
         brokers = [
             Broker(broker_id, "made-up.invalid", 9092, None, is_fenced=False, state=BrokerState.ONLINE)
@@ -44,7 +51,8 @@ def main(kind: str, partitions: int) -> None:
             PartitionState(_TOPIC, number, "", -1, 0, _BROKERS, (), None, None, ()) for number in range(partitions)
         ]
         engine = OnSpark(spark)
-        logs = gather(engine, "", brokers, states, _DURATION_MS, ask=made_up_answer)
+        asks = engine if kind == PLAIN else OnThisHost()
+        logs = gather(asks, "", brokers, states, _DURATION_MS, ask=made_up_answer)
         best = next(read_ranked_partitions(engine.rank(logs))).candidates[0]
         assert best.broker_id == max(_BROKERS), best
         print(RANKED, flush=True)

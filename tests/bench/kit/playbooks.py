@@ -14,7 +14,9 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
+from typing import Any
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineName
 from bench.kit.process_tree import ProcessTree
 from bench.kit.row import CannotMeasureError, Run
 from lab.playbook import PROJECT, command, signal_tree
@@ -67,6 +69,12 @@ def timed_playbook(
         said = "".join(line for _moment, line in lines)
         raise CannotMeasureError(f"{playbook} ended with {process.returncode} after {ended - began:.0f} s:\n{said}")
     return Run(ended - began, _tasks(began, lines, ended) | (_resources(tree) if is_watched else {}))
+
+
+def check_engine(report: Mapping[str, Any], engine: EngineName) -> None:
+    """Raise CannotMeasureError unless the report of a recovery names this engine."""
+    if report["engine"]["name"] != engine:
+        raise CannotMeasureError(f"engine {engine} was to be measured: {report['engine']['reason']}")
 
 
 def _resources(tree: ProcessTree) -> dict[str, float]:
