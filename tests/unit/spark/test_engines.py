@@ -141,3 +141,17 @@ rank(EngineOptions())
 def test_the_engine_process_starts_no_jvm(environment: dict[str, str]) -> None:
     [found] = run("rank(EngineOptions(EngineName.PROCESS), lambda engines: print(end=str(jvms() or '')))", environment)
     assert (found["engine"], found["reason"]) == ("process", "")
+
+
+def test_two_runs_at_the_same_time_and_little_memory_change_nothing(environment: dict[str, str]) -> None:
+    """Each run kills only its own JVM: one is killed while the other one ranks."""
+    program = _PROGRAM + "rank(EngineOptions(wait_ms=60_000, spark=SparkOptions(driver_memory='512m')), wait_until_open"
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", f"{program}{more})"], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for more in ("", ", signal_jvm(signal.SIGKILL)")
+    ]
+    found = [json.loads(each.communicate()[0]) for each in runs]
+    assert [each["engine"] for each in found] == ["spark", "process"]
+    assert all(each["same"] for each in found)
