@@ -189,9 +189,10 @@ partitions:
       type: int
     left_out:
       description:
-        - How many records were skipped, by reason. C(aborted) and C(unknown) are outcomes of transactions. C(newer_key)
-          and C(no_key) occur in compacted topics. C(undecodable) counts batches, which the salvage keeps as raw
-          batches.
+        - How many records were skipped, by reason. C(aborted) and C(unknown) are outcomes of transactions.
+          C(held) means that the topic has the record, because its leader holds the same leader epoch and offset.
+          C(newer_key) and C(no_key) occur in compacted topics. C(undecodable) counts batches, which the salvage
+          keeps as raw batches.
       type: dict
   sample:
     - topic: orders

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from .._model.log_contents import EpochRange
+from .._model.log_contents import EpochRange, Stretches
 from .._model.partition import TopicPartition
+from .held_again import Held
 from .ledger import Ledger
 from .log_reading import Ask, CommittedLog
 from .markers import TransactionOutcome
@@ -20,6 +21,7 @@ from .replay_progress import LedgerKey
 from .replayed import Counts, LeftOut, Replayed, ReplayStatus, build_replayed
 from .saved import SavedRecords
 from .saved_run import SavedRun, read_origin
+from .stretch import intersect_stretches, subtract_stretches
 from .targets import TargetTopic
 
 _SETTLE_S = 60.0
@@ -39,7 +41,7 @@ class NewerKeys:
     """
 
     def __init__(self, ask: Ask, partition: TopicPartition, offset: int, wanted: Collection[bytes]) -> None:
-        """Begin at ``offset``: both logs have the records before it. ``wanted`` has hashes of keys."""
+        """Begin at ``offset``: no record before it is newer than a saved one. ``wanted`` has hashes of keys."""
         self._log = CommittedLog(ask, partition, offset)
         self._wanted = wanted
         self._newest: dict[bytes, tuple[int, int]] = {}
@@ -75,6 +77,8 @@ class PartitionReplay:
     """Whether the topic that the records came from is compacted."""
     newer: NewerKeys | None = None
     """Set if the target topic is compacted."""
+    held: Stretches = ()
+    """Saved offsets that the leader of the original partition holds again."""
     counts: Counts = field(default_factory=Counts)
     failure: str = ""
 
@@ -82,15 +86,41 @@ class PartitionReplay:
     def topic_partition(self) -> TopicPartition:
         return self.saved.topic_partition
 
+    def set_held(self, found: Held) -> None:
+        """Set which saved records the original topic has. If this is unknown, a replay to that topic fails."""
+        self.held = found.ranges
+        if self.is_for_side_topic:
+            return
+        if found.is_of_other_topic:
+            self.failure = self.failure or f"topic {self.saved.topic} was deleted or re-created during the replay"
+        elif found.reason:
+            self.failure = self.failure or (
+                f"{found.reason}. Without this, records that the topic has already could be written twice: run it again"
+            )
+
     def take(self, run: SavedRun) -> list[SavedRun]:
         """Return the records to write now. Add settled records to the ledger, and count those that are left out."""
         unsettled = self.ledger.find_unsettled(run.epoch, run.offset, run.next_offset)
-        return [one for offsets in unsettled for one in self._take(run.between(*offsets))]
+        return [one for offsets in unsettled for one in self._take_piece_by_piece(run.between(*offsets))]
 
-    def _take(self, run: SavedRun) -> list[SavedRun]:
-        reason = self._find_reason_to_leave_out(run)
-        if reason in (LeftOut.UNKNOWN, LeftOut.UNDECODABLE):
-            # Another salvage may know the outcome, and the operator may allow such records later.
+    def _take_piece_by_piece(self, run: SavedRun) -> list[SavedRun]:
+        """Divide a run into the offsets that the original topic holds, and the others."""
+        whole = (EpochRange(run.epoch, run.offset, run.next_offset),)
+        held = intersect_stretches(whole, self.held)
+        pieces = [(each, each in held) for each in sorted([*held, *subtract_stretches(whole, held)])]
+        return [
+            one
+            for each, is_held in pieces
+            for one in self._take(run.between(each.start_offset, each.end_offset), is_held=is_held)
+        ]
+
+    def _take(self, run: SavedRun, *, is_held: bool) -> list[SavedRun]:
+        if is_held and self.is_for_side_topic:
+            self.counts.held_too += 0 if run.is_control or run.is_undecodable else run.records
+        reason = self._find_reason_to_leave_out(run, is_held=is_held and not self.is_for_side_topic)
+        if reason in (LeftOut.UNKNOWN, LeftOut.UNDECODABLE) or (is_held and not self.is_for_side_topic):
+            # Another salvage may know the outcome, and the operator may allow such records later. What the topic holds
+            # may be lost again.
             self.ledger.leave_unsettled()
         else:
             settled = EpochRange(run.epoch, run.offset, run.next_offset)
@@ -101,13 +131,19 @@ class PartitionReplay:
             return []
         return self._select_by_key(run) if self.target.is_compacted else [run]
 
-    def _find_reason_to_leave_out(self, run: SavedRun) -> LeftOut | None:
+    @property
+    def is_for_side_topic(self) -> bool:
+        return self.target.name != self.saved.topic
+
+    def _find_reason_to_leave_out(self, run: SavedRun, *, is_held: bool) -> LeftOut | None:
         if run.is_undecodable:
             return LeftOut.UNDECODABLE
         if run.is_control:
             return None
         if run.outcome == TransactionOutcome.ABORTED:
             return LeftOut.ABORTED
+        if is_held:
+            return LeftOut.HELD
         if not run.has_known_outcome and not self.include_unknown:
             return LeftOut.UNKNOWN
         return None

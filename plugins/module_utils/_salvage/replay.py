@@ -22,18 +22,20 @@ from .._model.background import in_background
 from .._model.fields import INT64_MAX
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
+from .held_again import Held, HeldAgain, find_first_newer_offset
 from .ledger import Ledger
 from .manifest import Manifest, find_file_problems, read_manifest
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
 from .replay_progress import LedgerKey, ProgressTopic, create_and_wait
 from .replay_writer import ReplayWriter
-from .replayed import Counts, Replayed, ReplayStatus, build_replayed, name_target_topic
+from .replayed import Counts, Replayed, ReplayStatus, Target, build_replayed, name_target_topic
 from .saved import SavedRecords
 from .saved_rows import read_saved_runs
 from .saved_run import SavedRun
 from .targets import ReplayTerms, Targets, find_targets
 from .transactional import TransactionalProducer
 
+_MOST_NOTES = 20
 _SIDE_CONFIG = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
@@ -89,6 +91,7 @@ class Replayer:
         self._file_problems = in_background(work, "verify")
         self._saved = _select_partitions(self._manifest, request)
         self._names = frozenset(each.topic for each in self._saved)
+        self._held_again = HeldAgain(kafka, self._saved)
 
     def preview(self) -> Replay:
         """Return what would be given back, without writing anything. Raises KafkaOpsError."""
@@ -98,21 +101,20 @@ class Replayer:
         ledgers = ProgressTopic(self._kafka, cluster.unfenced, self._request.progress_topic).read()
         parts = self._build_partitions(targets, {}, ledgers)
         self._count_records_to_give(parts)
-        rows = [
-            each.build_result(ReplayStatus.WOULD_BE_GIVEN_BACK if each.counts.to_give else ReplayStatus.NOTHING_LEFT)
-            for each in parts.values()
-        ]
-        return Replay(self._manifest, self._with_untouched(rows, targets, ledgers))
+        rows = [_build_result(each, ReplayStatus.WOULD_BE_GIVEN_BACK, each.counts.to_give) for each in parts.values()]
+        return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), self._describe_held(parts))
 
     def give_back(self) -> Replay:
         """Give records back. The result names failed partitions. Raises KafkaOpsError if nothing was given back."""
         cluster = self._describe_cluster()
         home = JournalHome(self._kafka, cluster, self._request.journal)
         with home.open(self._progress) as journal:
-            found = self._give_back_under_lock(cluster.unfenced, journal)
-        return Replay(self._manifest, found, journal.notes)
+            found, notes = self._give_back_under_lock(cluster.unfenced, journal)
+        return Replay(self._manifest, found, [*journal.notes, *notes])
 
-    def _give_back_under_lock(self, addresses: Mapping[int, Address], journal: Journal) -> tuple[Replayed, ...]:
+    def _give_back_under_lock(
+        self, addresses: Mapping[int, Address], journal: Journal
+    ) -> tuple[tuple[Replayed, ...], list[str]]:
         targets = self._find_targets()
         self._require_intact_files()
         progress_topic = ProgressTopic(self._kafka, addresses, self._request.progress_topic)
@@ -137,12 +139,14 @@ class Replayer:
                 journal.require_lock,
                 self._progress,
                 self._stop,
+                self._held_again if self._request.terms.target is Target.ORIGINAL else None,
             ).write(self._read_runs(self._names, contents=True))
         finally:
             producer.close()
         # Once another producer with the same id has started, all committed records can be read.
         TransactionalProducer(self._kafka.settings, transactional_id, most_bytes).close()
-        return self._with_untouched([_build_final_result(each) for each in parts.values()], targets, ledgers)
+        rows = [_build_result(each, ReplayStatus.GIVEN_BACK, each.counts.given) for each in parts.values()]
+        return self._with_untouched(rows, targets, ledgers), self._describe_held(parts)
 
     def _require_intact_files(self) -> None:
         """Wait until every file is verified. Raises ReplayError."""
@@ -202,7 +206,11 @@ class Replayer:
             part = PartitionReplay(each, target, key, ledger, self._request.terms.include_unknown, is_compacted)
             part.counts = _earlier_counts(ledger)
             parts[partition] = part
-        compacted = {each for each, part in parts.items() if part.target.is_compacted}
+        self._progress.step("asking the leaders which records they hold again")
+        self._held_again.look(parts)
+        for partition, part in parts.items():
+            part.set_held(self._held_again[partition])
+        compacted = {each for each, part in parts.items() if part.target.is_compacted and not part.failure}
         if compacted:
             self._read_newer_keys(parts, compacted)
         return parts
@@ -221,7 +229,10 @@ class Replayer:
             if address is None:
                 part.failure = f"broker {leader}, its leader, has no address"
                 continue
-            start = min(each.start_offset for each in part.saved.ranges)
+            log = self._held_again[partition].log
+            if log is None:
+                raise ValueError(f"{partition} was not compared with its leader")
+            start = find_first_newer_offset(log, part.saved.ranges)
             ask = partial(self._kafka.wire.call, address)
             part.newer = NewerKeys(ask, partition, start, keys.get(partition, set()))
             try:
@@ -241,8 +252,20 @@ class Replayer:
                 each.counts.to_give += sum(one.records for one in each.take(run))
         for name, each in trial.items():
             parts[name].counts = replace(
-                _earlier_counts(parts[name].ledger), to_give=each.counts.to_give, left_out=each.counts.left_out
+                _earlier_counts(parts[name].ledger),
+                to_give=each.counts.to_give,
+                held_too=each.counts.held_too,
+                left_out=each.counts.left_out,
             )
+
+    def _describe_held(self, parts: Mapping[TopicPartition, PartitionReplay]) -> list[str]:
+        """Return notes about records that are given back to side topics, and that the original topics have too."""
+        notes = []
+        for partition, part in sorted(parts.items()):
+            held = self._held_again[partition]
+            if part.is_for_side_topic and (note := _describe_held_too(part, held)):
+                notes.append(note)
+        return [*notes[:_MOST_NOTES], *([f"{len(notes) - _MOST_NOTES} more"] if len(notes) > _MOST_NOTES else [])]
 
     def _with_untouched(
         self, rows: list[Replayed], targets: Targets, ledgers: Mapping[LedgerKey, Ledger]
@@ -262,10 +285,25 @@ class Replayer:
         return tuple(sorted(rows, key=lambda each: each.topic_partition))
 
 
-def _build_final_result(part: PartitionReplay) -> Replayed:
+def _build_result(part: PartitionReplay, status: ReplayStatus, records: int) -> Replayed:
+    """Return the result of a partition: ``status`` if this run gives some records back."""
     if part.failure:
         return part.build_result(ReplayStatus.FAILED, part.failure)
-    return part.build_result(ReplayStatus.GIVEN_BACK if part.counts.given else ReplayStatus.NOTHING_LEFT)
+    return part.build_result(status if records else ReplayStatus.NOTHING_LEFT)
+
+
+def _describe_held_too(part: PartitionReplay, held: Held) -> str:
+    name, side = part.topic_partition, part.target.name
+    if held.is_of_other_topic:
+        return f"{name}: the topic was deleted or re-created, so no saved record was compared with it"
+    if held.reason:
+        return f"{name}: it is unknown which of its saved records the topic has again, because {held.reason}"
+    if part.counts.held_too:
+        return (
+            f"{name}: broker {held.leader_id}, the leader, holds {part.counts.held_too} of the saved records again. A "
+            f"consumer of both {part.saved.topic} and {side} gets them twice"
+        )
+    return ""
 
 
 def _earlier_counts(ledger: Ledger) -> Counts:

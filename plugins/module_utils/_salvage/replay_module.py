@@ -24,7 +24,7 @@ from .account import Account, Balance, build_account_result, build_accounts
 from .options import resolve_place
 from .replay import Replay, Replayer, ReplayRequest
 from .replay_progress import PROGRESS_TOPIC
-from .replayed import ReplayStatus, Target, find_not_done
+from .replayed import LeftOut, ReplayStatus, Target, find_not_done
 from .report import REPLAY_REPORT, ReplayReport, describe_failures, encode_replay_report, summarize_replay
 from .targets import ReplayTerms
 
@@ -139,5 +139,5 @@ def _balances(done: Replay) -> dict[TopicPartition, Balance]:
     for each in done.partitions:
         account = accounts[each.topic_partition]
         account.given = each.given + each.given_before
-        account.settled = account.given + each.superseded
+        account.settled = account.given + each.superseded + each.left_out.get(LeftOut.HELD, 0)
     return {name: account.balance() for name, account in accounts.items()}

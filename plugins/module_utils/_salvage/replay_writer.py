@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
 
@@ -16,6 +16,7 @@ from .._changes.record import JournalError
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
+from .held_again import HeldAgain
 from .log_reading import OpenTransactionError
 from .partition_replay import PartitionReplay
 from .replay_progress import ProgressTopic, ReplayProgressError
@@ -46,6 +47,8 @@ class ReplayWriter:
     """Raises JournalError if this run has lost the lock and must not write any more."""
     progress: Progress
     stop: threading.Event
+    held_again: HeldAgain | None = None
+    """Set if records are given back to their original topics."""
     _given: int = 0
     _given_bytes: int = 0
     _began: float = 0.0
@@ -55,6 +58,7 @@ class ReplayWriter:
         total = sum(each.counts.to_give for each in self.parts.values() if not each.failure)
         for each in self.parts.values():
             each.counts.left_out.clear()
+            each.counts.held_too = 0
         self._began = time.monotonic()
         try:
             self._report_progress(total)
@@ -95,10 +99,28 @@ class ReplayWriter:
             # The partition may have failed since these records were read.
             if not self.parts[run.topic_partition].failure:
                 by_part.setdefault(run.topic_partition, []).append(run)
+        self._find_held_again(by_part)
+        by_part = {name: some for name, some in by_part.items() if not self.parts[name].failure}
         batches = {name: self._select(self.parts[name], some) for name, some in by_part.items()}
         self._write_all_or_each(
             {name: batch for name, batch in batches.items() if not self.parts[name].failure}, meanwhile
         )
+
+    def _find_held_again(self, partitions: Collection[TopicPartition]) -> None:
+        """Look again which records the topics have: since the last transaction, another leader may have been elected.
+
+        A partition for which this is unknown fails.
+        """
+        if self.held_again is None or not partitions:
+            return
+        try:
+            self.held_again.look(partitions)
+        except KafkaOpsError as error:
+            for each in partitions:
+                self.parts[each].failure = str(error)
+            return
+        for each in partitions:
+            self.parts[each].set_held(self.held_again[each])
 
     def _select(self, part: PartitionReplay, runs: Sequence[SavedRun]) -> _Batch:
         """Return the records that the partition still needs. If its log cannot be read, it fails."""

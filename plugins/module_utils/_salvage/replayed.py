@@ -60,6 +60,8 @@ class LeftOut(StrEnum):
     """The batch does not decode. Counted in batches; the salvage has the raw batches."""
     NEWER_KEY = "newer_key"
     """The compacted topic has a newer record of its key."""
+    HELD = "held"
+    """The topic has it: its leader holds the same leader epoch and offset."""
     NO_KEY = "no_key"
     """The compacted topic takes no record without a key."""
 
@@ -69,6 +71,7 @@ _IN_WORDS: Mapping[str, str] = {
     LeftOut.UNKNOWN: "of transactions whose outcome is unknown",
     LeftOut.UNDECODABLE: "batches that do not decode",
     LeftOut.NEWER_KEY: "whose key has a newer record",
+    LeftOut.HELD: "that the topic has already",
     LeftOut.NO_KEY: "without a key",
 }
 
@@ -92,6 +95,8 @@ class Counts:
     """Records that earlier runs gave back, from this salvage or another one that has the same records."""
     superseded_before: int = 0
     """Records that earlier runs left out because a compacted topic does not need them."""
+    held_too: int = 0
+    """Records to give back to a side topic that the original topic has again."""
     left_out: dict[LeftOut, int] = field(default_factory=dict)
 
     @property

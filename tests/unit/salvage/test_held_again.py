@@ -1,0 +1,86 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Records that the topic has again are not written, and newer keys are looked for where the logs diverge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.held_again import Held, find_first_newer_offset
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.partition_replay import PartitionReplay
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import LedgerKey
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import LeftOut
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import TargetTopic
+from unit.salvage.saved import SAVED, a_run
+
+ORIGINAL = TargetTopic("orders", "id", 4, -1, 1_000_000, is_compacted=False, states={})
+SIDE = replace(ORIGINAL, name="orders.salvaged")
+
+
+def replaying(target: TargetTopic, *held: EpochRange) -> PartitionReplay:
+    part = PartitionReplay(SAVED, target, LedgerKey("id", "id", 3), Ledger(), include_unknown=False, is_compacted=False)
+    part.set_held(Held(1, 9, ranges=held))
+    return part
+
+
+def offsets(part: PartitionReplay, *, outcome: str = "none") -> list[int]:
+    """Return the offsets that are written of 100 to 109."""
+    run = a_run(*({"offset": offset, "transaction": outcome} for offset in range(100, 110)))
+    return [offset for one in part.take(run) for offset in range(one.offset, one.next_offset)]
+
+
+def test_offsets_that_the_topic_has_are_left_out() -> None:
+    part = replaying(ORIGINAL, EpochRange(3, 90, 102), EpochRange(3, 104, 106))
+    assert offsets(part) == [102, 103, 106, 107, 108, 109]
+    assert part.counts.left_out == {LeftOut.HELD: 4}
+    assert part.ledger.settled == (EpochRange(3, 102, 104), EpochRange(3, 106, 110)), "another election may lose them"
+
+
+def test_the_same_offsets_of_another_epoch_are_other_records() -> None:
+    assert len(offsets(replaying(ORIGINAL, EpochRange(4, 100, 110)))) == 10
+
+
+def test_a_held_record_of_unknown_outcome_is_not_lost() -> None:
+    part = replaying(ORIGINAL, EpochRange(3, 100, 105))
+    assert offsets(part, outcome="unknown") == []
+    assert part.counts.left_out == {LeftOut.HELD: 5, LeftOut.UNKNOWN: 5}
+
+
+def test_a_side_topic_gets_all_and_the_held_ones_are_counted() -> None:
+    part = replaying(SIDE, EpochRange(3, 100, 105))
+    assert len(offsets(part)) == 10
+    assert (part.counts.held_too, part.counts.left_out) == (5, {})
+
+
+def test_nothing_is_written_to_a_topic_whose_leader_is_silent() -> None:
+    silent = Held(1, 9, reason="broker 1, the leader, did not say what it holds: hung")
+    original, side = replaying(ORIGINAL), replaying(SIDE)
+    for each in (original, side):
+        each.set_held(silent)
+    assert "could be written twice" in original.failure
+    assert not side.failure
+
+
+@pytest.mark.parametrize(
+    ("lineage", "log_start", "expected"),
+    [
+        ([(3, 100), (5, 200)], 0, 100),
+        ([(3, 150), (5, 200)], 0, 100),
+        ([(2, 5), (5, 200)], 0, 5),
+        ([(5, 200)], 0, 0),
+        ([(5, 200)], 120, 120),
+        ([(3, 40)], 0, 40),
+    ],
+    ids=["diverged", "held in part", "another election", "no shared epoch", "log start moved", "a shorter log"],
+)
+def test_where_newer_keys_begin(lineage: list[tuple[int, int]], log_start: int, expected: int) -> None:
+    """The saved records begin at offset 100 of epoch 3."""
+    log = ReplicaLog("orders", 3, 1, log_start, lineage[-1][1], lineage=tuple(EpochEnd(*each) for each in lineage))
+    assert find_first_newer_offset(log, (EpochRange(3, 100, 350),)) == expected
