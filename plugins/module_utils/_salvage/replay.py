@@ -98,7 +98,7 @@ class Replayer:
         cluster = self._describe_cluster()
         targets = self._find_targets()
         self._require_intact_files()
-        ledgers = ProgressTopic(self._kafka, cluster.unfenced, self._request.progress_topic).read()
+        ledgers = self._open_progress_topic(cluster).read()
         parts = self._build_partitions(targets, {}, ledgers)
         self._count_records_to_give(parts)
         rows = [_build_result(each, ReplayStatus.WOULD_BE_GIVEN_BACK, each.counts.to_give) for each in parts.values()]
@@ -109,15 +109,13 @@ class Replayer:
         cluster = self._describe_cluster()
         home = JournalHome(self._kafka, cluster, self._request.journal)
         with home.open(self._progress) as journal:
-            found, notes = self._give_back_under_lock(cluster.unfenced, journal)
+            found, notes = self._give_back_under_lock(cluster, journal)
         return Replay(self._manifest, found, [*journal.notes, *notes])
 
-    def _give_back_under_lock(
-        self, addresses: Mapping[int, Address], journal: Journal
-    ) -> tuple[tuple[Replayed, ...], list[str]]:
+    def _give_back_under_lock(self, cluster: Cluster, journal: Journal) -> tuple[tuple[Replayed, ...], list[str]]:
         targets = self._find_targets()
         self._require_intact_files()
-        progress_topic = ProgressTopic(self._kafka, addresses, self._request.progress_topic)
+        progress_topic = self._open_progress_topic(cluster)
         transactional_id = f"kafkaops.recovery.{self._request.progress_topic}"
         most_bytes = min((each.most_bytes for each in targets.topics.values()), default=0)
         self._progress.step("starting transactions")
@@ -125,7 +123,7 @@ class Replayer:
         producer = TransactionalProducer(self._kafka.settings, transactional_id, most_bytes)
         try:
             progress_topic.create()
-            created = self._create_side_topics(targets, addresses, journal)
+            created = self._create_side_topics(targets, cluster.unfenced, journal)
             # Read only now: the producer's start has ended all transactions of earlier runs.
             ledgers = progress_topic.read()
             parts = self._build_partitions(targets, created, ledgers)
@@ -147,6 +145,10 @@ class Replayer:
         TransactionalProducer(self._kafka.settings, transactional_id, most_bytes).close()
         rows = [_build_result(each, ReplayStatus.GIVEN_BACK, each.counts.given) for each in parts.values()]
         return self._with_untouched(rows, targets, ledgers), self._describe_held(parts)
+
+    def _open_progress_topic(self, cluster: Cluster) -> ProgressTopic:
+        brokers = len(cluster.registrations)
+        return ProgressTopic(self._kafka, cluster.unfenced, brokers, self._request.progress_topic)
 
     def _require_intact_files(self) -> None:
         """Wait until every file is verified. Raises ReplayError."""

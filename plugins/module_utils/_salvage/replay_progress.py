@@ -65,6 +65,9 @@ class ProgressTopic:
 
     kafka: Kafka
     addresses: Mapping[int, Address]
+    """The brokers to ask."""
+    brokers: int
+    """How many brokers are registered."""
     name: str
 
     def read(self) -> dict[LedgerKey, Ledger]:
@@ -111,7 +114,9 @@ class ProgressTopic:
         Raises RequestRefusedError, BrokerCallError, ReplayProgressError or JournalError.
         """
         if self.kafka.read_partition_state(TopicPartition(self.name, 0)) is None:
-            topic = NewTopic(self.name, 1, min(_COPIES, len(self.addresses)), _CONFIG)
+            # The controller places replicas on brokers that are down now too. So a large outage costs no copies: they
+            # are made when the brokers return.
+            topic = NewTopic(self.name, 1, min(_COPIES, self.brokers), _CONFIG)
             create_and_wait(self.kafka, self.addresses, topic)
             return
         own = OwnTopics(self.kafka, self.addresses, self.addresses, self.name, "DESCRIBE_CONFIGS", _APPEAR_S)

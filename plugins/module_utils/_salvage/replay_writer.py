@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, repeat
 
 from .._changes.record import JournalError
@@ -18,12 +18,12 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
 from .held_again import HeldAgain
 from .log_reading import OpenTransactionError
+from .pace import MOST_BYTES, Pace
 from .partition_replay import PartitionReplay
 from .replay_progress import ProgressTopic, ReplayProgressError
 from .saved_run import SavedRun, add_origin_headers
 from .transactional import Outgoing, ProducerError, TransactionalProducer
 
-_BYTES_AT_ONCE = 16 * 1024 * 1024
 _RECORDS_AT_ONCE = 20_000
 _STOPPED = "the run was asked to stop; run it again, and it continues"
 _MEGABYTE = 1_000_000
@@ -49,6 +49,7 @@ class ReplayWriter:
     stop: threading.Event
     held_again: HeldAgain | None = None
     """Set if records are given back to their original topics."""
+    pace: Pace = field(default_factory=Pace)
     _given: int = 0
     _given_bytes: int = 0
     _began: float = 0.0
@@ -75,7 +76,8 @@ class ReplayWriter:
 
     def _transactions(self, runs: Iterable[SavedRun]) -> Iterator[list[SavedRun]]:
         """Yield the records of each transaction, without those of partitions that have failed."""
-        most_bytes = min(_BYTES_AT_ONCE, self.throttle_bytes_per_second or _BYTES_AT_ONCE)
+        limit = self.throttle_bytes_per_second or MOST_BYTES
+        most_bytes = min(limit, self.pace.next_bytes)
         transaction: list[SavedRun] = []
         size = records = 0
         for run in runs:
@@ -89,6 +91,7 @@ class ReplayWriter:
                 if size >= most_bytes or records >= _RECORDS_AT_ONCE:
                     yield transaction
                     transaction, size, records = [], 0, 0
+                    most_bytes = min(limit, self.pace.next_bytes)
         yield transaction
 
     def _write_transaction(self, runs: Sequence[SavedRun], meanwhile: Callable[[], None]) -> None:
@@ -147,7 +150,9 @@ class ReplayWriter:
         try:
             ledgers = self.progress_topic.records({part.ledger_key: part.ledger for part in parts})
             self.require_lock()
+            began = time.monotonic()
             self.producer.write([*batches.values(), ledgers], meanwhile)
+            self.pace.record(sum(each.size for each in batches.values()), time.monotonic() - began)
         except (ReplayProgressError, ProducerError) as error:
             if isinstance(error, ProducerError) and error.is_final:
                 raise _StopError(str(error)) from None

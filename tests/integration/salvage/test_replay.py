@@ -26,6 +26,7 @@ from integration.salvage.wreck import (
     KEYS,
     LAST_LEADER,
     LEDGER,
+    LONGER,
     NEWER_KEYS,
     STEADY,
     TOPICS,
@@ -104,6 +105,8 @@ def test_every_lost_record_is_given_back_once(oracle: Oracle, saved: Path) -> No
     assert result["summary"]["given"] == len(expected)
     statuses = {each["topic"]: each["status"] for each in result["partitions"]}
     assert statuses == {**dict.fromkeys(TOPICS_LOST, "given_back"), **dict.fromkeys(INTERNAL_TOPICS, "never_replayed")}
+    ledgers = oracle.cluster.client.describe("_kafkaops_salvage", broker=LONGER)
+    assert len(ledgers[0].replicas) == 3, "a dead broker gets its copy when it returns"
     again = give_back(oracle.cluster, saved)
     assert (again["changed"], again["summary"]["given_before"]) == (False, len(expected))
 

@@ -51,12 +51,12 @@ class FakeLeader(Kafka):
 
 def test_a_leader_that_does_not_lead_yet_is_asked_again() -> None:
     kafka = FakeLeader([error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, 0])
-    assert ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read() == {}
+    assert ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC).read() == {}
     assert kafka.codes == []
 
 
 def test_a_permanent_error_is_raised_at_once() -> None:
     kafka = FakeLeader([TOPIC_AUTHORIZATION_FAILED, 0])
     with pytest.raises(RequestRefusedError, match="TOPIC_AUTHORIZATION_FAILED"):
-        ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read()
+        ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC).read()
     assert kafka.codes == [0]

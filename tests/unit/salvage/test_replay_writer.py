@@ -17,6 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import ManifestError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.pace import MOST_BYTES, Pace
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.partition_replay import PartitionReplay
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import LedgerKey, ProgressTopic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_writer import ReplayWriter
@@ -70,7 +71,8 @@ def a_part(partition: int, records: int) -> PartitionReplay:
 def a_writer(producer: FakeProducer, parts: Mapping[int, PartitionReplay]) -> ReplayWriter:
     named = {TopicPartition("orders", number): part for number, part in parts.items()}
     typed = cast(TransactionalProducer, producer), cast(ProgressTopic, FakeProgressTopic())
-    return ReplayWriter(*typed, named, "cluster", 0, lambda: None, NullProgress(), threading.Event())
+    pace = Pace(next_bytes=MOST_BYTES)
+    return ReplayWriter(*typed, named, "cluster", 0, lambda: None, NullProgress(), threading.Event(), pace=pace)
 
 
 def reading(read: list[int], *partitions: int) -> Iterator[SavedRun]:
