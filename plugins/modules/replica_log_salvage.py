@@ -56,6 +56,13 @@ options:
       - The topics to salvage. Defaults to every topic on the disks.
     type: list
     elements: str
+  include_absent_topics:
+    description:
+      - Also save all records of topics that the cluster does not have with the ids on the disks, because they were
+        deleted or re-created. Give them back to side topics.
+      - Without this option, they are left alone and counted in RV(summary.left_alone).
+    type: bool
+    default: false
   leaders_timeout_ms:
     description:
       - Milliseconds that the current leaders may take to describe their logs.
@@ -134,6 +141,7 @@ summary:
     statuses: {saved: 2, would_be_saved: 0, already_saved: 0, nothing_lacking: 10, left_alone: 0, failed: 0}
     lost_offsets: 250
     unreadable_offsets: 0
+    left_alone: {no_topic: 0, other_topic: 0, no_partition: 0}
     saved_records: 250
     saved_bytes: 3120
     damages: 0
@@ -202,6 +210,10 @@ partitions:
       type: str
       choices: [saved, would_be_saved, already_saved, nothing_lacking, left_alone, failed]
     reason: {type: str, description: "Why it has this status, in words."}
+    absence:
+      description: Why the cluster has no place for the records. Null if it has the topic with this id.
+      type: str
+      choices: [no_topic, other_topic, no_partition]
     leader_id: {type: int, description: The leader that the disk was compared with.}
     held:
       description:
@@ -209,7 +221,10 @@ partitions:
       type: list
       elements: dict
     lost:
-      description: The ranges that the leader never held. Offsets of transaction markers and of compacted records count.
+      description:
+        - The ranges that the leader never held. Of a topic that the cluster does not have, everything that is to be
+          saved.
+        - Offsets of transaction markers and of compacted records count.
       type: list
       elements: dict
     unreadable:
@@ -242,6 +257,7 @@ partitions:
       unreadable: []
       before_log_start: []
       damages: []
+      absence: null
       saved: {records: 250, bytes: 3120}
 newer_commits:
   description:

@@ -20,6 +20,11 @@ _SHOWN = 50
 _SHOWN_DAMAGES = 5
 _REPLAYED = ("nothing_left", "given_back")
 """Statuses of a replay without an entry of their own: the account has their numbers."""
+_ABSENT = {
+    "no_topic": "of topics that the cluster does not have",
+    "other_topic": "of topics that were re-created with another id",
+    "no_partition": "of partitions that the cluster does not have",
+}
 _WHERE = {"side": "side topics (TOPIC.salvaged)", "original": "the topics that they came from"}
 
 
@@ -64,10 +69,12 @@ def _disk_verdict(result: Result) -> str:
         records = counted(summary["saved_records"], "record")
         saved = f"{records} ({size(summary['saved_bytes'])}) saved in {result['salvage_dir']}"
     unreadable = f", {summary['unreadable_offsets']} of them in no readable batch"
+    alone = [f"{counted(count, 'offset')} {_ABSENT[why]}" for why, count in summary["left_alone"].items() if count]
+    apart = f" Left alone: {', '.join(alone)}; log_salvage_include_absent_topics saves them." if alone else ""
     at_least = "at least " if summary["statuses"].get("failed") else ""
     return (
         f"The cluster lacks {at_least}{counted(summary['lost_offsets'], 'offset')} that the disks of broker "
-        f"{result['broker_id']} have{unreadable if summary['unreadable_offsets'] else ''}; {saved}."
+        f"{result['broker_id']} have{unreadable if summary['unreadable_offsets'] else ''}; {saved}.{apart}"
     )
 
 

@@ -32,6 +32,7 @@ DISK_SALVAGE = Arguments(
             "type": "dict",
             "options": {"driver_memory": {"type": "str"}, "conf": {"type": "dict"}},
         },
+        "include_absent_topics": {"type": "bool", "default": False},
         "report_file": {"type": "path"},
         "max_rows": {"type": "int", "default": 1000},
     }
@@ -57,6 +58,7 @@ def parse_disk_request(params: Mapping[str, Any]) -> DiskRequest:
         None if params["topics"] is None else frozenset(params["topics"]),
         params["leaders_timeout_ms"],
         local_spark_options(params["spark"], DRIVER_MEMORY) if parse_spark_options(params["spark"]) else None,
+        include_absent_topics=params["include_absent_topics"],
     )
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated
@@ -20,7 +20,14 @@ from .log_dir import DirKind, LogDir, PartitionDir, Segment
 from .saved import SavedRecords
 from .scan import SegmentContents
 from .segment import Damage
-from .stretch import IncomparableError, find_lacking, intersect_stretches, merge_stretches, subtract_stretches
+from .stretch import (
+    IncomparableError,
+    fill_gaps,
+    find_lacking,
+    intersect_stretches,
+    merge_stretches,
+    subtract_stretches,
+)
 
 _KINDS = (*DirKind,)
 
@@ -39,6 +46,17 @@ class Status(StrEnum):
     """The topic was deleted, was re-created, or has fewer partitions now: the cluster has no place for the records."""
     FAILED = "failed"
     """It is unknown what the cluster lacks, or the records could not be saved. The reason says why."""
+
+
+class Absence(StrEnum):
+    """Why the cluster has no place for the records of a replica on a disk."""
+
+    NO_TOPIC = "no_topic"
+    """No topic has the name: it was deleted, or our principal lacks DESCRIBE on it."""
+    OTHER_TOPIC = "other_topic"
+    """The topic of the name has another id: it was re-created."""
+    NO_PARTITION = "no_partition"
+    """The topic was re-created with fewer partitions, and the disk does not say which topic it had."""
 
 
 NOT_COMPARED = frozenset({Status.FAILED, Status.LEFT_ALONE})
@@ -76,6 +94,8 @@ class DiskFinding(OfPartition):
     """What lies before the leader's log start offset. It is unknown whether the leader ever held it."""
     damages: tuple[FileDamage, ...] = ()
     saved: SavedRecords | None = field(default=None)
+    absence: Annotated[Absence | None, Meta("why the cluster has no place for it")] = None
+    """Set if the cluster does not have the topic with this id."""
 
     @property
     def lost_records(self) -> int:
@@ -108,6 +128,65 @@ class Comparable:
     """The directory in use first, if it exists."""
     state: PartitionState
 
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self.state.topic_partition
+
+    @property
+    def topic_id(self) -> str | None:
+        return self.state.topic_id
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A partition that the cluster does not have with this topic id, and the directories of its replica."""
+
+    replicas: tuple[DiskReplica, ...]
+    """The directory in use first, if it exists."""
+    found: DiskFinding
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self.found.topic_partition
+
+    @property
+    def topic_id(self) -> str | None:
+        return self.found.topic_id
+
+
+def find_absent(replicas: Sequence[DiskReplica], findings: Iterable[DiskFinding]) -> list[Absent]:
+    """Return the partitions that were left alone, with those directories that have their topic id."""
+    absent = {each.topic_partition: each for each in findings if each.absence is not None}
+    by_partition: dict[TopicPartition, list[DiskReplica]] = defaultdict(list)
+    for each in replicas:
+        found = absent.get(each.topic_partition)
+        if found is not None and each.directory.topic_id == found.topic_id:
+            by_partition[each.topic_partition].append(each)
+    return [
+        Absent(tuple(sorted(some, key=_by_kind)), absent[partition]) for partition, some in sorted(by_partition.items())
+    ]
+
+
+def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_wanted: bool) -> DiskFinding:
+    """Count what the disks hold of a partition that the cluster does not have. Everything is to be saved if wanted."""
+    read = [contents[segment.path] for each in one.replicas for segment in each.directory.segments]
+    held = merge_stretches(run for each in read for run in each.runs)
+    errors = [f"{each.path} could not be read to its end: {each.error}" for each in read if each.error]
+    found = replace(
+        one.found,
+        held=held,
+        damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
+        reason="; ".join([one.found.reason, *errors]),
+    )
+    if not held or not is_wanted:
+        return found
+    lost = fill_gaps(held)
+    return replace(found, status=Status.WOULD_BE_SAVED, lost=lost, unreadable=subtract_stretches(lost, held))
+
+
+def _by_kind(replica: DiskReplica) -> int:
+    return _KINDS.index(replica.directory.kind)
+
 
 def compare_with_metadata(
     replicas: Sequence[DiskReplica], description: Description
@@ -121,7 +200,7 @@ def compare_with_metadata(
     comparable, findings = [], []
     for partition, found in sorted(by_partition.items()):
         state = states.get(partition)
-        ordered = tuple(sorted(found, key=lambda each: _KINDS.index(each.directory.kind)))
+        ordered = tuple(sorted(found, key=_by_kind))
         of_topic = tuple(each for each in ordered if state is None or each.directory.topic_id in {None, state.topic_id})
         obstacle = _find_obstacle(of_topic or ordered, state, refused.get(partition.topic))
         if obstacle is not None:
@@ -181,7 +260,7 @@ def stretches_on_disk(replica: DiskReplica, contents: Mapping[str, SegmentConten
     return merge_stretches(run for each in replica.directory.segments for run in contents[each.path].runs)
 
 
-def find_segments_with(one: Comparable, wanted: Stretches) -> Iterator[Segment]:
+def find_segments_with(one: Comparable | Absent, wanted: Stretches) -> Iterator[Segment]:
     """Yield the segments that may have wanted records according to their base offsets, readable or not."""
     for replica in one.replicas:
         for segment in replica.directory.segments:
@@ -212,27 +291,36 @@ def _name_set_aside_directories(one: Comparable) -> str:
 
 def _find_obstacle(
     found: Sequence[DiskReplica], state: PartitionState | None, refused: TopicError | None
-) -> tuple[Status, str] | None:
+) -> tuple[Status, str, Absence | None] | None:
     partition = found[0].topic_partition
     if refused is not None and refused.is_unauthorised:
-        return Status.FAILED, f"topic {partition.topic} cannot be looked at: {refused}"
+        return Status.FAILED, f"topic {partition.topic} cannot be looked at: {refused}", None
     if state is None:
         what = f"topic {partition.topic}" if refused is not None else str(partition)
-        return Status.LEFT_ALONE, f"the cluster has no {what}, or our principal needs DESCRIBE on the topic"
+        absence = Absence.NO_TOPIC if refused is not None else Absence.NO_PARTITION
+        return Status.LEFT_ALONE, f"the cluster has no {what}, or our principal needs DESCRIBE on the topic", absence
     topic_id = found[0].directory.topic_id
     if topic_id is not None and topic_id != state.topic_id:
-        return Status.LEFT_ALONE, f"the topic was re-created: its id is {state.topic_id}, and on the disk {topic_id}"
+        what = f"the topic was re-created: its id is {state.topic_id}, and on the disk {topic_id}"
+        return Status.LEFT_ALONE, what, Absence.OTHER_TOPIC
     if state.is_offline:
         return (
             Status.FAILED,
             "it has no leader to compare the disk with: recover the partition, then salvage again. Do not start the "
             "broker before that",
+            None,
         )
     return None
 
 
-def _build_finding(replica: DiskReplica, status: Status, reason: str) -> DiskFinding:
+def _build_finding(replica: DiskReplica, status: Status, reason: str, absence: Absence | None) -> DiskFinding:
     directory = replica.directory
     return DiskFinding(
-        directory.topic, directory.partition, directory.topic_id, replica.log_dir.directory_id, status, reason
+        directory.topic,
+        directory.partition,
+        directory.topic_id,
+        replica.log_dir.directory_id,
+        status,
+        reason,
+        absence=absence,
     )

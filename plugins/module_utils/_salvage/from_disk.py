@@ -23,14 +23,17 @@ from .._model.run import Progress
 from .._spark.options import SparkOptions
 from .directory import check_covers, check_destination
 from .finding import (
+    Absent,
     Comparable,
     DiskFinding,
     DiskReplica,
     Status,
     compare_with_leader,
+    find_absent,
     find_segments_to_save,
     find_segments_with,
     stretches_on_disk,
+    take_absent,
 )
 from .group_offsets import NewerCommit, find_newer_commits, read_commits
 from .leaders import read_leader_logs
@@ -76,6 +79,8 @@ class DiskRequest:
     spark: SparkOptions | None = None
     """Spark's options, if the operator set any. If set, Spark writes, and reads more than ``most_bytes_here``."""
     most_bytes_here: int = MOST_BYTES_HERE
+    include_absent_topics: bool = False
+    """Also save records of topics that the cluster does not have with their ids."""
 
 
 def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_mode: bool) -> DiskSalvage:
@@ -95,23 +100,26 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
                 f"{', '.join(request.log_dirs)}: the disk is of cluster {disks.cluster_id}, and this is cluster "
                 f"{cluster.cluster_id}: check bootstrap_servers and the log directories"
             )
-        leaders = read_leader_logs(wire, _find_replicas(disks, request.topics), request.duration_ms, progress)
-        run = _DiskRun(disks, request, leaders.comparable, leaders.logs, progress)
+        replicas = _find_replicas(disks, request.topics)
+        leaders = read_leader_logs(wire, replicas, request.duration_ms, progress)
+        absent = find_absent(replicas, leaders.findings)
+        run = _DiskRun(disks, request, [*leaders.comparable, *absent], leaders.logs, progress)
         compared, salvage_id = run.salvage(check_mode=check_mode)
-        ordered = tuple(sorted([*leaders.findings, *compared], key=lambda each: each.topic_partition))
+        failed = [each for each in leaders.findings if each.absence is None]
+        ordered = tuple(sorted([*failed, *compared], key=lambda each: each.topic_partition))
         has_commits = any(each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered)
         commits = _read_newer_commits(wire, cluster, request.destination) if has_commits else ()
         return DiskSalvage(cluster.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, commits)
 
 
 class _DiskRun:
-    """One run over the partitions that both the disks and the cluster have."""
+    """One run over the partitions on the disks that have a leader in the cluster, or that the cluster does not have."""
 
     def __init__(
         self,
         disks: LockedLogDirs,
         request: DiskRequest,
-        comparable: Sequence[Comparable],
+        comparable: Sequence[Comparable | Absent],
         leaders: Mapping[TopicPartition, ReplicaLog],
         progress: Progress,
     ) -> None:
@@ -166,7 +174,9 @@ class _DiskRun:
 
     def _compare(self) -> list[DiskFinding]:
         return [
-            compare_with_leader(each, self.leaders.get(each.state.topic_partition), self.contents)
+            take_absent(each, self.contents, is_wanted=self.request.include_absent_topics)
+            if isinstance(each, Absent)
+            else compare_with_leader(each, self.leaders.get(each.topic_partition), self.contents)
             for each in self.comparable
         ]
 
@@ -200,7 +210,7 @@ class _DiskRun:
         saved = manifest.by_partition
         return [_with_status(each, saved, Status.ALREADY_SAVED) for each in findings]
 
-    def _choose_sources(self, one: Comparable, finding: DiskFinding) -> Iterator[WantedReplica]:
+    def _choose_sources(self, one: Comparable | Absent, finding: DiskFinding) -> Iterator[WantedReplica]:
         """Yield what to save from each directory. A record that several directories have is saved from the first."""
         left = finding.lost
         for replica in one.replicas:
@@ -210,7 +220,7 @@ class _DiskRun:
             left = subtract_stretches(left, held)
             origin = Origin(
                 self.disks.cluster_id,
-                one.state.topic_id,
+                one.topic_id,
                 finding.topic,
                 finding.partition,
                 self.disks.node_id,

@@ -15,14 +15,16 @@ from typing import Annotated
 
 from .._documents.dataclass_json import codec, document
 from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Meta, SchemaVersion, SizeBytes, Time
+from .._model.log_contents import records_in
 from .._model.run import count_by_status
 from .account import Accounts
-from .finding import DiskFinding, Status
+from .finding import Absence, DiskFinding, Status
 from .group_offsets import NewerCommit
 from .replayed import CountsLeftOut, LeftOut, Replayed, ReplayStatus, Target
 from .saved import Number
 
 _BY_STATUS = "partitions by status are an object"
+_BY_ABSENCE = "offsets left alone by cause are an object"
 _MOST_NAMED = 20
 
 
@@ -35,6 +37,8 @@ class DiskSummary:
     lost_offsets: Number
     """Offsets that the cluster lacks, those of transaction markers and of records that compaction removed included."""
     unreadable_offsets: Number
+    left_alone: Annotated[Mapping[str, Number], Meta(description=_BY_ABSENCE, keys=Absence)]
+    """Offsets of topics that the cluster does not have with their ids, by cause. Not in ``lost_offsets``."""
     saved_records: Number
     saved_bytes: SizeBytes
     damages: Number
@@ -103,6 +107,12 @@ def summarize_disks(findings: Sequence[DiskFinding]) -> DiskSummary:
         count_by_status((each.status for each in findings), Status),
         sum(each.lost_records for each in findings),
         sum(each.unreadable_records for each in findings),
+        {
+            why: sum(
+                records_in(each.held) for each in findings if each.absence is why and each.status is Status.LEFT_ALONE
+            )
+            for why in Absence
+        },
         sum(each.records for each in saved),
         sum(each.bytes for each in saved),
         sum(len(each.damages) for each in findings),

@@ -53,6 +53,14 @@ def merge_stretches(runs: Iterable[EpochRange]) -> Stretches:
     return union([(each,) for each in runs])
 
 
+def fill_gaps(held: Stretches) -> Stretches:
+    """Return all offsets that a log had, from what was read of it: gaps between stretches count as held.
+
+    If an epoch is unknown, gaps stay gaps.
+    """
+    return held if any(each.epoch == NO_EPOCH for each in held) else all_stretches(_of_disk(held)) or held
+
+
 def append_run(runs: list[EpochRange], run: EpochRange) -> None:
     """Append the offsets of a batch. If they follow the last run in its epoch, they are joined with it."""
     last = runs[-1] if runs else None

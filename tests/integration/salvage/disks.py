@@ -38,10 +38,12 @@ def salvage(
     check_mode: bool = False,
     on_spark: bool = False,
     leaders_timeout_ms: int = 30_000,
+    include_absent_topics: bool = False,
 ) -> DiskSalvage:
     dirs = log_dirs or cluster.brokers[LAST_LEADER].data_dirs
     wanted = frozenset(topics) if topics is not None else None
     request = DiskRequest(tuple(map(str, dirs)), str(destination), wanted, leaders_timeout_ms)
+    request = replace(request, include_absent_topics=include_absent_topics)
     if on_spark:
         request = replace(request, most_bytes_here=0, spark=SparkOptions(driver_memory="1g"))
     with Wire(settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 10_000})) as wire:

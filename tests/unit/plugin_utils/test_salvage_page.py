@@ -27,13 +27,20 @@ def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
     return {"topic": "orders", "partition": number, "status": status, "reason": "", **nothing, **more}
 
 
-def printed(*partitions: dict[str, Any], salvage_id: str | None = "s") -> str:
+def printed(*partitions: dict[str, Any], salvage_id: str | None = "s", left_alone: int = 0) -> str:
     summary: dict[str, Any] = {"lost_offsets": 250, "unreadable_offsets": 10, "saved_records": 240, "saved_bytes": 4096}
+    summary["left_alone"] = {"no_topic": left_alone, "other_topic": 0, "no_partition": 0}
     summary["statuses"] = Counter(each["status"] for each in partitions)
     account = build_account_result(build_accounts({}), 1000)
     result = {"account": account, "broker_id": 1, "salvage_id": salvage_id, "salvage_dir": "/saved", "summary": summary}
     text = rendered(disk_blocks({**result, "partitions": list(partitions)}), 200, color=False)
     return " ".join(text.split())
+
+
+def test_what_was_left_alone_is_counted_by_cause() -> None:
+    text = printed(partition(0, "left_alone"), left_alone=400)
+    assert "Left alone: 400 offsets of topics that the cluster does not have; log_salvage_include_absent" in text
+    assert "Left alone" not in printed(partition(0, "nothing_lacking"))
 
 
 def test_what_was_saved_and_what_could_not_be_read() -> None:

@@ -14,6 +14,7 @@ OWN = {
     "log_salvage_log_dirs",
     "log_salvage_dir",
     "log_salvage_topics",
+    "log_salvage_include_absent_topics",
     "log_salvage_leaders_timeout_ms",
     "log_salvage_report_file",
     "log_salvage_report_html",

@@ -1,0 +1,60 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Records of topics that were deleted or re-created are counted, saved if this is wanted, and given back."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Absence, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import summarize_disks
+from integration.salvage.disks import read_rows, records, salvage
+from integration.salvage.oracle import Oracle, in_short, read_all
+from integration.salvage.test_replay import give_back
+from integration.salvage.wreck import PATIENT, PROPERTIES
+from lab import Cluster, wait_until
+
+DELETED, AGAIN, KEPT = "deleted", "again", "kept"
+
+
+def _is_led_by(cluster: Cluster, topic: str, leader: int) -> bool:
+    return cluster.client.describe(topic, broker=leader)[0].leader == leader
+
+
+@pytest.mark.wide
+def test_deleted_and_recreated_topics(kafka_version: str, tmp_path: Path) -> None:
+    with Cluster(kafka_version, properties=PROPERTIES, controller_properties=PATIENT) as cluster:
+        oracle = Oracle(cluster)
+        for topic in (DELETED, AGAIN, KEPT):
+            cluster.client.create_topic(topic, {0: (1, 2)}, {"min.insync.replicas": 1, "retention.ms": -1})
+            oracle.write("lost", topic, 0, 40)
+        dead = cluster.brokers[1]
+        dead.kill()
+        for topic in (DELETED, AGAIN):
+            wait_until(partial(_is_led_by, cluster, topic, 2), 60, what=f"broker 2 leads {topic}")
+            cluster.client.delete_topic(topic)
+        cluster.client.create_topic(AGAIN, {0: (2, 3)}, {"min.insync.replicas": 1})
+        counted = salvage(cluster, tmp_path / "none", log_dirs=dead.data_dirs)
+        summary = summarize_disks(counted.findings)
+        assert summary.left_alone == {Absence.NO_TOPIC: 40, Absence.OTHER_TOPIC: 40, Absence.NO_PARTITION: 0}
+        assert (summary.lost_offsets, counted.salvage_id) == (0, None)
+        done = salvage(cluster, tmp_path / "saved", log_dirs=dead.data_dirs, include_absent_topics=True)
+        statuses = {each.topic: each.status for each in done.findings if not each.topic.startswith("__")}
+        assert statuses == {DELETED: Status.SAVED, AGAIN: Status.SAVED, KEPT: Status.NOTHING_LACKING}
+        expected = [each for topic in (AGAIN, DELETED) for each in oracle.of("lost", topic)]
+        assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(expected)
+        again = salvage(cluster, tmp_path / "saved", log_dirs=dead.data_dirs, include_absent_topics=True)
+        assert again.salvage_id == done.salvage_id
+        refused = give_back(cluster, tmp_path / "saved", target="original")
+        assert "give its records back to a side topic" in refused["msg"]
+        assert "give them back to a side topic" in refused["msg"]
+        result = give_back(cluster, tmp_path / "saved")
+        assert "msg" not in result, result["msg"]
+        for topic in (DELETED, AGAIN):
+            found = [(each.key, each.value) for each in read_all(cluster, f"{topic}.salvaged", [0])]
+            assert found == [(each.key, each.value) for each in oracle.of("lost", topic)]
