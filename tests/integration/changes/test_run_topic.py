@@ -257,6 +257,7 @@ def test_a_survivor_that_may_miss_the_last_entry_is_elected_only_if_the_operator
     for broker_id in (1, 2):
         cluster.brokers[broker_id].kill()
     cluster.brokers[3].start()
+    wait_until(lambda: cluster.client.leader(RUN_TOPIC) is None, 30, what="broker 3 sees that nobody leads")
     with (
         journal_home(cluster.bootstrap()) as home,
         pytest.raises(JournalError, match="Broker 3 answers, and was not in sync"),

@@ -37,17 +37,29 @@ FIRST, SECOND, THIRD = partitions(3)
 def test_another_leader_stops_the_run_before_later_batches(wreck: Wreck) -> None:
     wreck.batch_size = 1
     plan = wreck.plan()
-    wreck.cluster.fates["reorder"] = [Fate(before=revive_as_last_known_leader(wreck, FIRST))]
+    elected = {"leader_id": BEHIND, "isr": (BEHIND,), "leader_epoch": 8}
+    wreck.cluster.fates["reorder"] = [Fate(before=lambda: wreck.cluster.change(FIRST, **elected))]
     report = wreck.run(plan)
     assert statuses(report) == [Status.FAILED] * 3
-    assert "broker 1 leads it, not the designated 3" in report.outcomes[0].reason
-    assert report.outcomes[0].leader_after == 1
+    assert "broker 2 leads it, not the designated 3" in report.outcomes[0].reason
+    assert report.outcomes[0].leader_after == BEHIND
     assert {each.reason for each in report.outcomes[1:]} == {
         "the run stopped before this election: another partition got a leader that was not designated"
     }
     assert {each.replicas_after for each in report.outcomes[1:]} == {None}
     assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}
     assert "elect" not in wreck.cluster.kinds()
+    wreck.assert_orders_are_restored()
+
+
+def test_a_last_known_leader_that_returns_does_not_stop_the_run(wreck: Wreck) -> None:
+    wreck.batch_size = 1
+    plan = wreck.plan()
+    wreck.cluster.fates["reorder"] = [Fate(before=revive_as_last_known_leader(wreck, FIRST))]
+    report = wreck.run(plan)
+    assert report.outcomes[0].status is Status.ALREADY_ONLINE
+    assert "broker 1 is back, and leads it" in report.outcomes[0].reason
+    assert not any("the run stopped" in each.reason for each in report.outcomes)
     wreck.assert_orders_are_restored()
 
 
