@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import CallError
 from .journal import Journal
 from .order_rollback import (
     end_in_journal,
@@ -26,7 +26,6 @@ from .order_rollback import (
     restore_orders,
     restore_orders_with_retries,
 )
-from .orders import Writer, forwarded_for_s
 from .record import (
     LEFT_AS_IS,
     AnyLeftover,
@@ -40,6 +39,7 @@ from .record import (
     subject_of,
 )
 from .replica_sets import ReplicaSets
+from .sender import Writer, forwarded_for_s
 from .setting_writer import SettingWriter, preview_setting_undo, restore_setting_unless_in_use
 
 _PAUSE_S = 0.5
@@ -182,7 +182,7 @@ class LateRequests:
             results = restore_orders(self.orders, executed) if executed else ()
             undone = [each for each in results if each.undoing not in _NOT_EXECUTED]
             end_in_journal(self.journal, undone)
-        except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError):
+        except CallError:
             return ()
         return undone
 

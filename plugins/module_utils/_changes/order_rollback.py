@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.views import OLD_MS
@@ -24,8 +24,9 @@ from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .._model.run import looks
 from .journal import Journal
-from .orders import OrderRequest, Writer, read_states, set_orders
-from .record import Leftover, OrderChange, OrderLeftover, Undoing
+from .orders import OrderRequest, read_states, set_orders
+from .record import Leftover, OrderChange, OrderLeftover, Undoing, partition_subject
+from .sender import Writer
 
 _TO_REQUEST = frozenset({Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK})
 _PAUSE_S = 0.5
@@ -45,7 +46,7 @@ def find_changes_on_offline_partitions(kafka: Kafka, changes: Sequence[OrderChan
 
     The original order counts as well, because a broker that lags behind the controller still shows it.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    Raises CallError.
     """
     partitions = [each.topic_partition for each in changes]
     if not partitions:
@@ -65,7 +66,7 @@ def _is_offline(change: OrderChange, states: Mapping[TopicPartition, PartitionSt
 def _running_reassignments(kafka: Kafka, changes: Collection[OrderChange]) -> _RunningReassignments:
     """Ask the controller which partitions are being reassigned.
 
-    Raises NoBrokerAnswersError or RequestRefusedError.
+    Raises CallError.
     """
     running = kafka.running_reassignments([each.topic_partition for each in changes])
     drops = {each.topic_partition: each.dropped for each in changes if each.dropped}
@@ -76,7 +77,7 @@ def _running_reassignments(kafka: Kafka, changes: Collection[OrderChange]) -> _R
 def preview_order_undo(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
     """Return what an undo of each change would do. Writes nothing.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    Raises CallError.
     """
     # The reassignments come first: then a removal that ends between the two reads is seen as ended.
     running = _running_reassignments(kafka, changes)
@@ -94,7 +95,7 @@ def restore_orders(writer: Writer, changes: Sequence[OrderChange]) -> tuple[Orde
 
     The original order is requested also if it seems to be set: a broker that lags behind the controller still shows it.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
+    Raises CallError before a write.
     """
     found: tuple[OrderLeftover, ...] = ()
     for _look in looks(writer.kafka.clock, OLD_MS / 1000):
@@ -129,7 +130,7 @@ def _find_gone(kafka: Kafka, changes: Sequence[OrderChange]) -> frozenset[str]:
         return frozenset()
     try:
         found = preview_order_undo(kafka, changes)
-    except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError):
+    except CallError:
         return frozenset()
     return frozenset(each.change.key for each in found if each.undoing is Undoing.GONE)
 
@@ -142,7 +143,7 @@ def _restore_after_drops(
     The removal of a broker that has registered again is cancelled. A broker that has left the replica set stays out,
     because adding it would copy the partition. Then only the order of the other replicas is restored.
 
-    Raises NoBrokerAnswersError or RequestRefusedError.
+    Raises CallError.
     """
     if not changes:
         return {}, frozenset()
@@ -167,8 +168,8 @@ def _cancel_removal(writer: Writer, change: OrderChange, state: PartitionState) 
         return False
     try:
         return writer.send(0, lambda to: writer.kafka.cancel(to, change.topic_partition)) is None
-    except (BrokerCallError, RequestRefusedError) as error:
-        writer.note_lost_response(error, [change.topic_partition])
+    except CallError as error:
+        writer.note_late(error, [partition_subject(change.topic_partition)])
         return False
 
 
@@ -184,7 +185,7 @@ def restore_orders_with_retries(writer: Writer, changes: Sequence[OrderChange]) 
             writer.kafka.clock.sleep(_PAUSE_S)
         try:
             return restore_orders(writer, changes)
-        except (NoBrokerAnswersError, RequestRefusedError, BrokerCallError) as error:
+        except CallError as error:
             reason = f"the current order cannot be read: {error}"
     return tuple(Leftover(each, Undoing.FAILED, reason) for each in changes)
 

@@ -103,7 +103,7 @@ class OwnTopics:
             except RequestRefusedError as error:
                 if error.code == error_codes.TOPIC_ALREADY_EXISTS:
                     return None
-                if not error.is_transient and not error.is_outcome_unknown:
+                if not error.is_transient and not error.may_be_executed:
                     raise TopicUnavailableError(f"topic {self.topic} cannot be created: {error}") from None
                 problem = str(error)
             except BrokerCallError as error:
@@ -135,7 +135,7 @@ class OwnTopics:
                 if error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
                     return
                 problem = str(error)
-                if not error.is_transient and not error.is_outcome_unknown:
+                if not error.is_transient and not error.may_be_executed:
                     break
             except BrokerCallError as error:
                 problem = str(error)
@@ -187,7 +187,7 @@ class OwnTopic:
             try:
                 refused = self._topics.kafka.assign(address, self._partition, replicas)
             except RequestRefusedError as error:
-                if not error.is_transient and not error.is_outcome_unknown:
+                if not error.is_transient and not error.may_be_executed:
                     return False
             except BrokerCallError:
                 continue
@@ -226,7 +226,7 @@ class OwnTopic:
                 if error.code == error_codes.UNKNOWN_TOPIC_ID:
                     return ""
                 problem = str(error)
-                if not error.is_transient and not error.is_outcome_unknown:
+                if not error.is_transient and not error.may_be_executed:
                     break
             except BrokerCallError as error:
                 problem = str(error)

@@ -14,17 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.elections import PREFERRED
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import BrokerCallError, CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import PartitionState
+from .._model.partition import PartitionState, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .journal import Journal
-from .orders import OrderRequest, Writer, cancel_on_new_topic, explain_new_topic, set_orders
-from .record import Leftover, ReplicaChange, Undoing
+from .orders import OrderRequest, cancel_on_new_topic, explain_new_topic, set_orders
+from .record import Leftover, ReplicaChange, Undoing, partition_subject
+from .sender import Look, Writer, until_seen
 
 _LOOK_EVERY_S = 0.3
-_READ_ERRORS = (NoBrokerAnswersError, BrokerCallError, RequestRefusedError)
 
 
 class StepError(KafkaOpsError):
@@ -83,7 +83,7 @@ class ReplicaSets:
         try:
             running = self.writer.kafka.running_reassignments([partition]).get(partition)
             state = self.writer.kafka.read_partition_state(partition)
-        except _READ_ERRORS:
+        except CallError:
             return ""
         if state is None or state.topic_id == change.topic_id:
             return ""
@@ -106,7 +106,7 @@ class ReplicaSets:
             # If the dropped replica is the last one, the order stays the same while it is dropped.
             running = self.writer.kafka.running_reassignments
             return state.replicas != change.original or bool(running([change.topic_partition]))
-        except _READ_ERRORS:
+        except CallError:
             return False
 
     def restore_order(self, change: ReplicaChange) -> tuple[Undoing, str]:
@@ -127,18 +127,20 @@ class ReplicaSets:
         partition = change.topic_partition
         if problem := self._set_order(change, order):
             raise StepError(f"broker {leader} could not be put first in the replica order: {problem}")
-        answer = "no answer"
-        for attempt in range(self.writer.attempts):
-            try:
-                if forbidden := self.writer.why_forbidden():
-                    raise StepError(forbidden)
-                answers = self.writer.send(attempt, lambda to: self.writer.kafka.elect(to, PREFERRED, [partition]))
-                answer = str(answers[partition])
-            except (*_READ_ERRORS, KeyError) as error:
-                answer = str(error)
-            if self._is_seen(change, lambda state: state.leader_id == leader, self.writer.verify_timeout_s):
-                return
-        raise StepError(f"broker {leader} does not lead it after a preferred election: {answer}")
+
+        def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
+            answers = self.writer.kafka.elect(address, PREFERRED, partitions)
+            return {
+                each: None if answer.is_elected or answer.was_not_needed else str(answer)
+                for each, answer in answers.items()
+            }
+
+        def look(_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Look]:
+            state = self.read_state(change)
+            return {partition: Look(state.leader_id == leader, f"broker {state.leader_id} leads it")}
+
+        for unseen in until_seen(self.writer, [partition], send, look, name=partition_subject).values():
+            raise StepError(f"broker {leader} does not lead it after a preferred election: {unseen.reason}")
 
     def _set_order(self, change: ReplicaChange, order: tuple[int, ...]) -> str | None:
         """Set an order of all replicas, and return why it is not seen; None if it is."""
@@ -181,26 +183,25 @@ class ReplicaSets:
         Kafka's request names the topic and not its id, so the partition is read right before it. ``restore_replica``
         undoes what a request did to a topic that was re-created after that.
         """
-        problem: str | None = None
-        for attempt in range(self.writer.attempts):
-            if forbidden := self.writer.why_forbidden():
-                raise StepError(forbidden)
-            try:
-                self.read_state(change)
-            except _READ_ERRORS as error:
-                problem = str(error)
-                continue
-            try:
-                problem = self.writer.send(
-                    attempt, lambda to: self.writer.kafka.assign(to, change.topic_partition, replicas)
-                )
-            except (BrokerCallError, RequestRefusedError) as error:
-                # It may have been executed. A second request for the same set does no harm.
-                self.writer.note_lost_response(error, [change.topic_partition])
-                problem = str(error)
-            if problem is None:
-                return
-        raise StepError(f"the replicas {list(replicas)} were refused: {problem}")
+        partition = change.topic_partition
+
+        def look(_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Look]:
+            state = self.read_state(change)
+            running = self.writer.kafka.running_reassignments([partition]).get(partition)
+            removing = running.removing if running is not None else ()
+            is_requested = tuple(each for each in state.replicas if each not in removing) == tuple(replicas)
+            return {partition: Look(is_requested, f"its replicas are {list(state.replicas)}")}
+
+        unseen = until_seen(
+            self.writer,
+            [partition],
+            lambda to, _partitions: {partition: self.writer.kafka.assign(to, partition, replicas)},
+            look,
+            name=partition_subject,
+            looks_first=True,
+        )
+        for each in unseen.values():
+            raise StepError(f"the replicas {list(replicas)} are not set: {each.reason}")
 
     def _cancel(self, change: ReplicaChange) -> None:
         if forbidden := self.writer.why_forbidden():
@@ -209,10 +210,8 @@ class ReplicaSets:
             running = self.writer.kafka.running_reassignments([change.topic_partition])
             cancel = self.writer.kafka.cancel
             problem = self.writer.send(0, lambda to: cancel(to, change.topic_partition)) if running else None
-        except (BrokerCallError, RequestRefusedError) as error:
-            self.writer.note_lost_response(error, [change.topic_partition])
-            problem = str(error)
-        except NoBrokerAnswersError as error:
+        except CallError as error:
+            self.writer.note_late(error, [partition_subject(change.topic_partition)])
             problem = str(error)
         if problem:
             self.progress.step(f"{change.topic_partition}: its reassignment cannot be cancelled: {problem}")
@@ -220,7 +219,7 @@ class ReplicaSets:
     def read_state(self, change: ReplicaChange) -> PartitionState:
         """Return the partition's state.
 
-        Raises StepError if it does not exist, or one of ``_READ_ERRORS`` if it cannot be read.
+        Raises StepError if it does not exist, or CallError if it cannot be read.
         """
         state = self.writer.kafka.read_partition_state(change.topic_partition)
         if state is None:
@@ -251,18 +250,6 @@ class ReplicaSets:
         copies = found.replicas.get(partition, ())
         return next((each.size_bytes for each in copies if not each.is_future), None)
 
-    def _is_seen(self, change: ReplicaChange, is_done: Callable[[PartitionState], bool], seconds: float) -> bool:
-        try:
-            self.wait_until(
-                self.writer.kafka.clock.monotonic() + seconds,
-                lambda: is_done(self.read_state(change)),
-                "",
-                heed_stop=False,
-            )
-        except StepError:
-            return False
-        return True
-
     def wait_until(
         self, deadline: float, is_done: Callable[[], bool], otherwise: str, *, heed_stop: bool = True
     ) -> None:
@@ -279,7 +266,7 @@ class ReplicaSets:
                 if is_done():
                     return
                 seen_at, unseen = self.writer.kafka.clock.monotonic(), ""
-            except _READ_ERRORS as error:
+            except CallError as error:
                 unseen = f" ({error})"
                 if self.writer.kafka.clock.monotonic() - seen_at >= self.writer.verify_timeout_s:
                     raise StepError(f"no read succeeded for {self.writer.verify_timeout_s:g} s: {error}") from None
@@ -324,7 +311,7 @@ def preview_replica_undo(kafka: Kafka, change: ReplicaChange, judge: Judge = _ju
     try:
         state = kafka.read_partition_state(change.topic_partition)
         is_running = bool(kafka.running_reassignments([change.topic_partition]))
-    except _READ_ERRORS as error:
+    except CallError as error:
         return Undoing.FAILED, str(error)
     if state is None:
         return Undoing.GONE, "the partition does not exist any more"

@@ -22,7 +22,6 @@ from .._model.run import Progress
 from .journal import Journal
 from .late_requests import LateRequests
 from .order_rollback import end_in_journal, find_changes_on_offline_partitions, preview_order_undo, restore_orders
-from .orders import Writer
 from .record import (
     RESTORING,
     AnyLeftover,
@@ -36,6 +35,7 @@ from .record import (
     VoterChange,
 )
 from .replica_sets import ReplicaSets, preview_replica_undo
+from .sender import Writer
 from .setting_writer import SettingWriter, preview_setting_undo, restore_setting_unless_in_use, why_in_use
 
 _VOTER_REQUESTED = (
@@ -63,7 +63,7 @@ class Rollback(LateRequests):
         ``timeout_s`` is the time limit for a replica; by default that of any other change.
         """
         writer = writer.with_journal(journal)
-        settings = SettingWriter(writer.kafka, living, writer.attempts, writer.verify_timeout_s).with_journal(journal)
+        settings = SettingWriter(writer, living)
         replicas = ReplicaSets(writer, living, journal, timeout_s or writer.verify_timeout_s, stop, progress)
         return cls(journal, writer, settings, replicas, since=writer.kafka.clock.monotonic())
 
@@ -72,7 +72,7 @@ class Rollback(LateRequests):
 
         If an undo failed, its change stays in the journal.
 
-        Raises JournalError, or NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
+        Raises JournalError, or CallError before a write.
         """
         return (*self.undo_now(), *self.undo_late_changes())
 
@@ -84,7 +84,7 @@ class Rollback(LateRequests):
 
         Replicas come before settings, because a throttle must last until the replicas are copied.
 
-        Raises JournalError, or NoBrokerAnswersError, RequestRefusedError or BrokerCallError before a write.
+        Raises JournalError, or CallError before a write.
         """
         results: list[AnyLeftover] = []
         for change in self.journal.pending:
@@ -141,7 +141,7 @@ def has_restored(leftovers: Iterable[AnyLeftover]) -> bool:
 def preview_undo(kafka: Kafka, settings: SettingWriter, changes: Sequence[Change]) -> tuple[AnyLeftover, ...]:
     """Return what an undo of each change would do. Writes nothing.
 
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    Raises CallError.
     """
     orders = [each for each in changes if isinstance(each, OrderChange)]
     found: list[AnyLeftover] = [*preview_order_undo(kafka, orders)] if orders else []

@@ -9,24 +9,24 @@ If the resource had no value of its own, DELETE restores that: then value *and s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from .._kafka import error_codes
 from .._kafka.configs import BROKER, TOPIC
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import CallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import TopicPartition
-from .._model.run import KafkaOpsError, looks
+from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
-from .orders import NoteLateRequests, note_lost_response
-from .record import Change, JournalError, ReplicaChange, SettingChange, Undoing, subject_of
+from .record import Change, ReplicaChange, SettingChange, Undoing, subject_of
+from .sender import Look, Writer, until_seen
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
 THROTTLED_REPLICAS = "follower.replication.throttled.replicas"
-_PAUSE_S = 0.5
 _TOPIC = "topic"
 _KINDS = {"broker": BROKER, _TOPIC: TOPIC}
 
@@ -43,24 +43,22 @@ class SettingRefusedError(SettingError):
 class SettingWriter:
     """Write settings. A broker's own settings are written to that broker."""
 
-    kafka: Kafka
-    addresses: Mapping[int, Address]
+    writer: Writer
+    living: Mapping[int, Address]
     """The addresses of living brokers."""
-    attempts: int
-    verify_timeout_s: float
-    require_lock: Callable[[], None] | None = None
-    """Called before each write request. Raises JournalError if this run must not write."""
-    note_late_requests: NoteLateRequests | None = None
-    """Called for each request whose response was lost."""
+
+    @property
+    def kafka(self) -> Kafka:
+        return self.writer.kafka
 
     def with_journal(self, journal: Journal) -> SettingWriter:
         """Return a writer that writes only while this run holds the lock, and notes late requests in the journal."""
-        return replace(self, require_lock=journal.require_lock, note_late_requests=journal.note_late_requests)
+        return replace(self, writer=self.writer.with_journal(journal))
 
     def read_configs(self, change: SettingChange) -> str | None:
         """Return the resource's own value; None if it has none.
 
-        Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+        Raises SettingError or CallError.
         """
         found = self.read_effective(change)
         return found.own if found is not None else None
@@ -68,7 +66,7 @@ class SettingWriter:
     def read_effective(self, change: SettingChange) -> Setting | None:
         """Return the value in effect, from any source; None if the broker returns none.
 
-        Raises SettingError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+        Raises SettingError or CallError.
         """
         address = None if change.kind == _TOPIC else self._broker_address(change)
         return self.kafka.read_configs(address, _KINDS[change.kind], change.resource, [change.name]).get(change.name)
@@ -76,7 +74,7 @@ class SettingWriter:
     def read_topic_id(self, topic: str) -> str:
         """Return the id of a topic; empty if there is no such topic.
 
-        Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+        Raises CallError.
         """
         state = self.kafka.read_partition_state(TopicPartition(topic, 0))
         return state.topic_id if state is not None else ""
@@ -87,50 +85,33 @@ class SettingWriter:
         Kafka's request names the topic and not its id. So the id is read right before the request, and once more when
         the value is seen: from a topic that was re-created in between, the value is removed.
         """
-        problem, may_be_changed = "", False
-        for attempt in range(self.attempts):
-            if attempt:
-                self.kafka.clock.sleep(_PAUSE_S)
-            try:
-                address = self._address_of_attempt(change, attempt)
-                self._require_same_topic(change)
-                self._check_lock()
-                self.kafka.write_configs(address, _KINDS[change.kind], change.resource, {change.name: value})
-            except RequestRefusedError as error:
-                note_lost_response(self.note_late_requests, self.kafka, error, [subject_of(change)])
-                problem = str(error)
-                may_be_changed |= error.is_outcome_unknown
-                if not error.is_transient and not error.is_outcome_unknown:
-                    break
-            except BrokerCallError as error:
-                # It may have been executed: the next read shows it.
-                note_lost_response(self.note_late_requests, self.kafka, error, [subject_of(change)])
-                problem, may_be_changed = f"the outcome is unknown: {error}", True
-            except NoBrokerAnswersError as error:
-                problem = str(error)
-                continue
-            else:
-                problem, may_be_changed = "the broker accepted the value, but does not show it yet", True
-            if self._wait_for_value(change, value):
-                self._remove_from_new_topic(change, value)
-                return
-        problem = f"{change} could not be set to {_text_of(value)}: {problem}"
-        raise SettingError(problem) if may_be_changed else SettingRefusedError(problem)
+        addresses = [*self.living.values()] if change.kind == _TOPIC else [self._broker_address(change)]
 
-    def _require_same_topic(self, change: SettingChange) -> None:
-        if change.topic_id and (found := self.read_topic_id(change.resource)) != change.topic_id:
-            raise SettingRefusedError(f"{change} was not set: {_recreated(found)}")
+        def send(address: Address, _changes: Sequence[SettingChange]) -> Mapping[SettingChange, None]:
+            self.kafka.write_configs(address, _KINDS[change.kind], change.resource, {change.name: value})
+            return {change: None}
 
-    def _remove_from_new_topic(self, change: SettingChange, value: str | None) -> None:
-        """Remove a value that was written to a topic that was re-created right before. Raises SettingError then."""
-        try:
-            found = self.read_topic_id(change.resource) if change.topic_id else ""
-        except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError):
+        def look(_changes: Sequence[SettingChange]) -> Mapping[SettingChange, Look]:
+            if change.topic_id and (found := self.read_topic_id(change.resource)) != change.topic_id:
+                return {change: Look(False, _recreated(found), is_final=True)}
+            current = self.read_configs(change)
+            return {change: Look(same_value(current, value), f"its value is {_text_of(current)}")}
+
+        unseen = until_seen(
+            replace(self.writer, addresses=addresses),
+            [change],
+            send,
+            look,
+            name=subject_of,
+            looks_first=bool(change.topic_id),
+        ).get(change)
+        if unseen is None:
             return
-        if found == change.topic_id or value is None:
-            return
-        self.write(replace(change, topic_id=found), None)
-        raise SettingRefusedError(f"{change} was removed again: {_recreated(found)} when it was set")
+        problem = f"{change} could not be set to {_text_of(value)}: {unseen.reason}"
+        if unseen.may_be_made and value is not None:
+            problem += self.remove_late_value(replace(change, changed=value))
+        is_refused = not unseen.may_be_made and not self.writer.why_forbidden()
+        raise SettingRefusedError(problem) if is_refused else SettingError(problem)
 
     def remove_late_value(self, change: SettingChange) -> str:
         """Remove a value of ours from the successor of a deleted topic. Return what was done; empty for nothing.
@@ -142,85 +123,40 @@ class SettingWriter:
             if found in ("", change.topic_id) or not same_value(self.read_configs(change), change.changed):
                 return ""
             self.write(replace(change, topic_id=found), None)
-        except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError, SettingError) as error:
+        except (CallError, SettingError) as error:
             return f"; whether it has {change.name}={change.changed} from us is unknown: {error}"
         return f"; {change.name}={change.changed}, which we had requested, was removed from it"
 
     def write_edits(self, broker_id: int, edits: Mapping[str, str | None]) -> str:
-        """Set a broker's own settings permanently, all or none, and return why they are not set; empty if they are.
-
-        After a request with an unknown outcome, the settings are read before the next attempt.
-        """
-        address, problem = self.addresses.get(broker_id), ""
+        """Set a broker's own settings permanently, all or none, and return why they are not set; empty if they are."""
+        address, broker = self.living.get(broker_id), str(broker_id)
         if address is None:
             return "the broker does not answer"
-        for attempt in range(self.attempts):
-            if attempt:
-                self.kafka.clock.sleep(_PAUSE_S)
-            try:
-                self._check_lock()
-                self.kafka.write_configs(address, BROKER, str(broker_id), edits)
-            except RequestRefusedError as error:
-                problem = str(error)
-                if not error.is_outcome_unknown:
-                    if error.is_transient:
-                        continue
-                    return problem
-            except BrokerCallError as error:
-                problem = f"the outcome is unknown: {error}"
-            except SettingError as error:
-                return str(error)
-            difference = self._wait_for_edits(address, broker_id, edits)
-            if not difference:
-                return ""
-            problem = f"{problem}; {difference}" if problem else difference
-        return problem
 
-    def _wait_for_edits(self, address: Address, broker_id: int, edits: Mapping[str, str | None]) -> str:
-        """Wait until the settings have these values. At the timeout, return those that differ; empty if none does."""
-        difference = ""
-        for _look in looks(self.kafka.clock, self.verify_timeout_s):
-            try:
-                found = self.kafka.read_configs(address, BROKER, str(broker_id), [*edits])
-            except (BrokerCallError, RequestRefusedError) as error:
-                difference = str(error)
-            else:
-                wrong = [name for name, value in edits.items() if not same_value(own_value(found, name), value)]
-                if not wrong:
-                    return ""
-                difference = "found: " + ", ".join(f"{name} is {_text_of(own_value(found, name))}" for name in wrong)
-        return difference
+        def send(to: Address, names: Sequence[str]) -> Mapping[str, None]:
+            self.kafka.write_configs(to, BROKER, broker, {each: edits[each] for each in names})
+            return dict.fromkeys(names)
 
-    def _check_lock(self) -> None:
-        try:
-            if self.require_lock is not None:
-                self.require_lock()
-        except JournalError as error:
-            raise SettingError(str(error)) from None
+        def look(names: Sequence[str]) -> Mapping[str, Look]:
+            found = self.kafka.read_configs(address, BROKER, broker, names)
+            values = {each: own_value(found, each) for each in names}
+            return {
+                each: Look(same_value(edits[each], value), f"{each} is {_text_of(value)}")
+                for each, value in values.items()
+            }
 
-    def _address_of_attempt(self, change: SettingChange, attempt: int) -> Address:
-        """Return the broker to write to: for a topic, the next one at each attempt."""
-        if change.kind == _TOPIC:
-            return [*self.addresses.values()][attempt % len(self.addresses)]
-        return self._broker_address(change)
+        writer = replace(self.writer, addresses=[address])
+        unseen = until_seen(writer, [*edits], send, look, name=partial("{}/{}/{}".format, "broker", broker))
+        return "; ".join(dict.fromkeys(each.reason for each in unseen.values()))
 
     def _broker_address(self, change: SettingChange) -> Address:
-        address = self.addresses.get(int(change.resource))
+        address = self.living.get(int(change.resource))
         if address is None:
             raise SettingError(
                 f"broker {change.resource} does not answer, so its {change.name} cannot be read or written. Its "
                 f"original value: {_text_of(change.original)}. Start the broker, and run again"
             )
         return address
-
-    def _wait_for_value(self, change: SettingChange, value: str | None) -> bool:
-        for _look in looks(self.kafka.clock, self.verify_timeout_s):
-            try:
-                if same_value(self.read_configs(change), value):
-                    return True
-            except (NoBrokerAnswersError, BrokerCallError, RequestRefusedError, SettingError):
-                pass
-        return False
 
 
 def _recreated(topic_id: str) -> str:
@@ -290,7 +226,7 @@ def preview_setting_undo(writer: SettingWriter, change: SettingChange) -> tuple[
         if change.kind == _TOPIC and error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
             return Undoing.GONE, "the topic does not exist any more"
         return Undoing.FAILED, str(error)
-    except (NoBrokerAnswersError, BrokerCallError, SettingError) as error:
+    except (CallError, SettingError) as error:
         return Undoing.FAILED, str(error)
     if same_value(current, change.original):
         return Undoing.ALREADY_BACK, f"its value is the original one: {_text_of(change.original)}"

@@ -17,9 +17,9 @@ from typing import Any
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.orders import Writer
 from .._changes.record import RESTORING, AnyLeftover, Undoing
 from .._changes.rollback import Rollback, preview_undo
+from .._changes.sender import Writer
 from .._changes.setting_writer import SettingWriter
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
@@ -55,7 +55,8 @@ class CleanerRun:
         everyone = kafka.probe_brokers(cluster)
         wanted = select_brokers(everyone, params["brokers"])
         alive = cluster.online(everyone)
-        settings = SettingWriter(kafka, alive, params["attempts"], params["verify_timeout_ms"] / 1000)
+        writer = Writer(kafka, [*alive.values()], params["attempts"], params["verify_timeout_ms"] / 1000)
+        settings = SettingWriter(writer, alive)
         return cls(kafka, params, stop, cluster, wanted, alive, everyone, settings, progress)
 
     def preview_leftovers(self) -> tuple[AnyLeftover, ...]:
@@ -66,9 +67,7 @@ class CleanerRun:
     def locked(self) -> Iterator[LockedRun]:
         """Hold the lock during a ``with`` block. Raises JournalError."""
         with self._home.open(self.progress) as journal:
-            writer = Writer(
-                self.kafka, [*self.living.values()], self.settings.attempts, self.settings.verify_timeout_s
-            ).with_journal(journal)
+            writer = self.settings.writer.with_journal(journal)
             timeout_s = self.params.get("repair_timeout_ms", self.params["verify_timeout_ms"]) / 1000
             rollback = Rollback.of(
                 writer, self.living, journal, progress=self.progress, stop=self.stop, timeout_s=timeout_s

@@ -146,7 +146,7 @@ def request_refused_error(request: str, code: int, message: str | None = None) -
         code,
         describe_error(code, message),
         is_transient=bool(getattr(kafka_errors.for_code(code), "retriable", False)),
-        is_outcome_unknown=code == REQUEST_TIMED_OUT,
+        may_be_executed=code == REQUEST_TIMED_OUT,
         hint=_HINTS.get((request, code), ""),
     )
 

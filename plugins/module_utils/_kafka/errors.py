@@ -24,7 +24,21 @@ class CredentialsError(KafkaOpsError):
     """Credentials could not be fetched. The message has the source, the cause and the remedy, and no secret."""
 
 
-class BrokerCallError(KafkaOpsError):
+_NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORISED})
+
+
+class CallError(KafkaOpsError):
+    """A call to Kafka failed. What follows for a write is in two fields, whatever the kind of failure."""
+
+    is_transient = True
+    """The same request may succeed a moment later."""
+    was_sent = False
+    """The request may have reached a broker."""
+    may_be_executed = False
+    """The request was sent, and its outcome is unknown. A broker keeps a request that it forwards for 60 s."""
+
+
+class BrokerCallError(CallError):
     """One call to one broker failed, or its answer is unusable."""
 
     def __init__(self, address: str, cause: Cause, detail: str, *, request: str = "", hint: str = "") -> None:
@@ -32,12 +46,13 @@ class BrokerCallError(KafkaOpsError):
         self.cause = cause
         self.detail = detail
         self.hint = hint
+        self.was_sent = self.may_be_executed = cause not in _NOT_SENT
         what = f"{request} at {address}" if request else address
         super().__init__(f"{what}: {cause.value}: {detail}" + (f" ({hint})" if hint else ""))
 
 
-class NoBrokerAnswersError(KafkaOpsError):
-    """No broker answered. Never treat this as an empty answer, such as "no partitions"."""
+class NoBrokerAnswersError(CallError):
+    """No broker answered a request that reads. Never treat this as an empty answer, such as "no partitions"."""
 
     def __init__(self, request: str, failures: Sequence[BrokerCallError]) -> None:
         self.failures = tuple(failures)
@@ -48,7 +63,7 @@ class NoBrokerAnswersError(KafkaOpsError):
         )
 
 
-class RequestRefusedError(KafkaOpsError):
+class RequestRefusedError(CallError):
     """A broker or the controller refused a complete request with a Kafka error code."""
 
     def __init__(
@@ -58,12 +73,12 @@ class RequestRefusedError(KafkaOpsError):
         described: str,
         *,
         is_transient: bool,
-        is_outcome_unknown: bool = False,
+        may_be_executed: bool = False,
         hint: str = "",
     ) -> None:
         self.code = code
+        self.was_sent = True
         self.is_transient = is_transient
-        """True if the same request may succeed a moment later."""
-        self.is_outcome_unknown = is_outcome_unknown
-        """True if the request may have been executed: the broker stopped waiting for the controller."""
+        self.may_be_executed = may_be_executed
+        """True if the broker stopped waiting for the controller."""
         super().__init__(f"{request} was refused: {described}" + (f" ({hint})" if hint else ""))

@@ -11,20 +11,20 @@ remembered before the order is changed, and forgotten after it is restored.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
-from .._changes.orders import Writer
 from .._changes.record import Change, LastingOrders, OrderChange
 from .._changes.rollback import Rollback, has_restored
+from .._changes.sender import Look, Writer, until_seen
 from .._kafka.cluster import Cluster
 from .._kafka.configs import ConfigEntry
-from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import Broker, TopicPartition
-from .._model.run import FRESH_S, KafkaOpsError, Progress, looks
+from .._model.run import FRESH_S, KafkaOpsError, Progress
 from .blacklist import Blacklist, require_registered
 from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
@@ -77,8 +77,7 @@ def run_leadership(
     or if this took longer than ``FRESH_S``, everything is read again. Each batch of partitions is always read again
     before its orders are set. After a crash, the next run continues from the memory.
 
-    Raises BlacklistError, JournalError, ConfigNotWrittenError, NoBrokerAnswersError, RequestRefusedError or
-    BrokerCallError.
+    Raises BlacklistError, JournalError, ConfigNotWrittenError or CallError.
     """
     progress.step("looking at the partitions")
     cluster = kafka.describe_cluster().with_last(request.brokers)
@@ -161,39 +160,35 @@ class _Run:
         store.write(list_changes(Memory(view.after, written, revision)))
         if view.writes_config:
             self.progress.step(f"writing {CONFIG_NAME}")
-            self._write_config(self.writer(view, journal), view.after.config_value)
+            write_config(self.writer(view, journal), view.after.config_value, view.config.entry)
         if written == view.after.config_value:
             return {}
         return list_changes(Memory(view.after, view.after.config_value, revision))
 
-    def _write_config(self, writer: Writer, value: str | None) -> None:
-        problem = ""
-        for attempt in range(writer.attempts):
-            if problem := writer.why_forbidden():
-                break
-            try:
-                self.kafka.write_cluster_default(writer.address(attempt), CONFIG_NAME, value)
-            except BrokerCallError as error:
-                problem = str(error)
-            except RequestRefusedError as error:
-                problem = str(error)
-                if not error.is_transient:
-                    break
-            else:
-                self._wait_for_config(value, writer.verify_timeout_s)
-                return
-        raise ConfigNotWrittenError(f"{CONFIG_NAME} was not written, and no replica order was changed: {problem}")
 
-    def _wait_for_config(self, value: str | None, timeout_s: float) -> None:
-        """Wait until the new value is seen. Brokers that do not know the config only show whether it is set."""
-        entry = None
-        for _look in looks(self.kafka.clock, timeout_s):
-            entry = self.kafka.cluster_default(CONFIG_NAME)
-            if _is_seen(entry, value):
-                return
+def write_config(writer: Writer, value: str | None, before: ConfigEntry | None = None) -> None:
+    """Set the config, or delete it (None), and wait until it is seen. ``before`` is the present one.
+
+    Brokers that do not know the config only show whether it is set. So if it was set before, only the answer to a
+    request shows whether it was executed.
+
+    Raises ConfigNotWrittenError.
+    """
+    kafka, accepted = writer.kafka, set[str]()
+
+    def send(address: Address, names: Sequence[str]) -> Mapping[str, None]:
+        kafka.write_cluster_default(address, CONFIG_NAME, value)
+        accepted.update(names)
+        return dict.fromkeys(names)
+
+    def look(names: Sequence[str]) -> Mapping[str, Look]:
+        entry = kafka.cluster_default(CONFIG_NAME)
+        is_conclusive = before is None or entry is None or not entry.is_sensitive or bool(accepted)
+        return dict.fromkeys(names, Look(_is_seen(entry, value) and is_conclusive, f"found: {entry}"))
+
+    for unseen in until_seen(writer, [CONFIG_NAME], send, look, name="broker//{}".format).values():
         raise ConfigNotWrittenError(
-            f"{CONFIG_NAME}={value!r} was accepted, but was not seen within {timeout_s:g} s (found: {entry}). "
-            "No replica order was changed"
+            f"{CONFIG_NAME} was not seen to be {value!r}, and no replica order was changed: {unseen.reason}"
         )
 
 

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field, replace
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
-from .._changes.orders import OrderRequest, Writer, read_states, set_orders, wait_for_states
+from .._changes.orders import OrderRequest, read_states, set_orders, wait_for_states
 from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing
 from .._changes.rollback import Rollback, has_restored
+from .._changes.sender import Writer
 from .._kafka.elections import PREFERRED
-from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition, in_batches
 from .._model.run import Progress
@@ -96,8 +97,8 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     In check mode, nothing is requested. The moves then follow from the orders that a run would find: with
     ``from_brokers`` added to the list, and ``to_brokers`` removed from it.
 
-    Raises JournalError before anything was changed; or NoBrokerAnswersError, RequestRefusedError or BrokerCallError if
-    no broker could be read.
+    Raises JournalError before anything was changed; or CallError if no broker could be
+    read.
     """
     progress.step("looking at the leaders")
     cluster = kafka.describe_cluster().with_last(options.from_brokers)
@@ -230,10 +231,8 @@ class _Batch:
         self.requested.update(waiting)
         try:
             answers = self.writer.send(attempt, lambda address: self.writer.kafka.elect(address, PREFERRED, waiting))
-        except RequestRefusedError as error:
-            return {} if error.is_outcome_unknown else dict.fromkeys(waiting, str(error))
-        except BrokerCallError:
-            return {}
+        except CallError as error:
+            return {} if error.may_be_executed else dict.fromkeys(waiting, str(error))
         return {
             partition: str(answer)
             for partition, answer in answers.items()
@@ -299,7 +298,7 @@ class TemporaryOrders:
         Only moves that need a reorder are changed. An order that is not seen to be restored stays in the journal. An
         order that another party has changed in between stays as it is.
 
-        Raises JournalError, NoBrokerAnswersError or RequestRefusedError before anything was changed.
+        Raises JournalError or CallError before anything was changed.
         """
         reordered = [each for each in moves if each.needs_reorder]
         if not reordered:

@@ -14,8 +14,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
-from .._changes.orders import OrderRequest, Writer, read_states, set_orders
+from .._changes.orders import OrderRequest, read_states, set_orders
 from .._changes.record import LastingOrders, partition_subject
+from .._changes.sender import Writer
 from .._model.partition import TopicPartition, in_batches
 from .._model.run import Progress
 from .decide import DONE_STATUS, Decision, OrderOutcome, OrderStatus
@@ -54,7 +55,7 @@ class OrderRun:
         """Carry out the decisions, and return the outcomes. Setting ``stop`` ends the run after the current batch.
 
         Raises JournalError if the memory or the journal cannot be written: then no further order is changed.
-        Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError if no broker could be read.
+        Raises CallError if no broker could be read.
         """
         self._remembered = dict(view.memory.orders)
         outcomes = {partition: each.outcome for partition, each in view.decisions.items()}

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._changes.home import JournalHome
 from .._changes.record import VoterChange as JournalledChange
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import BrokerCallError, CallError, NoBrokerAnswersError
 from .._kafka.messages import parse_uuid
 from .._kafka.quorum import features_request
 from .._kafka.raft_voters import add_voter, remove_voter
@@ -148,10 +148,10 @@ def change_voters(
     request_error, is_refused = "", False
     try:
         quorum.change(change)
-    except (BrokerCallError, RequestRefusedError) as error:
+    except CallError as error:
         request_error = str(error)
-        if isinstance(error, RequestRefusedError):
-            is_refused = not (error.is_transient or error.is_outcome_unknown)
+        # Another attempt of another party, or our own that a broker repeats, may still be seen after a transient error.
+        is_refused = not error.may_be_executed and not (error.is_transient and error.was_sent)
     if is_refused:
         deadline = clock.monotonic()
     voters, missing = _look_until_done(quorum, change, deadline, clock)

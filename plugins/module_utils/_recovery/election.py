@@ -14,9 +14,9 @@ from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.journal_reader import JournalOptions
 from .._changes.order_rollback import preview_order_undo
-from .._changes.orders import Writer
 from .._changes.record import AnyLeftover, OrderChange, OrderLeftover, ReplicaChange, Undoing
 from .._changes.rollback import Rollback, has_restored
+from .._changes.sender import Writer
 from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
 from .._model.log_contents import SaveTails, Stretches, subtract_each, union

@@ -18,17 +18,11 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
-from .._changes.orders import (
-    OrderRequest,
-    Writer,
-    forwarded_for_s,
-    read_with_retries,
-    set_orders,
-    wait_for_states,
-)
+from .._changes.orders import OrderRequest, read_with_retries, set_orders, wait_for_states
 from .._changes.record import LEFT_AS_IS, JournalError, OrderChange, OrderLeftover, Undoing
+from .._changes.sender import Writer, forwarded_for_s
 from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
-from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.errors import CallError
 from .._kafka.reassignments import parse_unregistered_broker
 from .._model.partition import TopicPartition
 from .._model.run import Clock, Progress
@@ -305,12 +299,11 @@ class ElectionBatch(ElectionOutcomes):
             return _RequestResult(dict.fromkeys(waiting, forbidden), may_retry=False, was_sent=False)
         try:
             answers = self._send(writer, waiting, attempt)
-        except RequestRefusedError as error:
-            if error.is_outcome_unknown:
+        except CallError as error:
+            if error.may_be_executed:
                 return _RequestResult(lost_response=str(error))
-            return _RequestResult(dict.fromkeys(waiting, str(error)), may_retry=error.is_transient)
-        except BrokerCallError as error:
-            return _RequestResult(lost_response=str(error))
+            refused = dict.fromkeys(waiting, str(error))
+            return _RequestResult(refused, may_retry=error.is_transient, was_sent=error.was_sent)
         return _RequestResult(
             {
                 partition: str(answers[partition])

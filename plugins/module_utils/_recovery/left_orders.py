@@ -21,9 +21,10 @@ from dataclasses import dataclass, field, replace
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
 from .._changes.order_rollback import find_changes_on_offline_partitions
-from .._changes.orders import States, Writer, read_states
+from .._changes.orders import States, read_states
 from .._changes.record import RESTORING, AnyLeftover, Leftover, OrderChange, OrderLeftover, Undoing
 from .._changes.rollback import Rollback
+from .._changes.sender import Writer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition

@@ -14,11 +14,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import (
-    OrderRequest,
-    Writer,
-    set_orders,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import OrderRequest, set_orders
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     OrderChange,
     ReplicaChange,
@@ -27,6 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.replica_sets import ReplicaSets, StepError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     SettingError,
     SettingWriter,
@@ -139,10 +136,10 @@ def test_a_setting_that_reaches_a_new_topic_is_removed(cluster: Cluster) -> None
     cluster.client.create_topic(NAME, {0: [1, 2, 3]})
     with journal_home(cluster.bootstrap(), request_timeout_ms=10_000) as home, home.open() as journal:
         change = SettingChange("topic", NAME, _THROTTLED, None, "0:3", id_of(home))
-        writer = SettingWriter(home.kafka, home.cluster.living(home.brokers), 3, 10.0).with_journal(journal)
+        writer = SettingWriter(writer_of(home, journal), home.cluster.living(home.brokers))
         with (
             cluster.proxy.inject(faults.Before(re_creates(cluster, [1, 2, 3])), api_key=_WRITE_CONFIG, times=1),
-            pytest.raises(SettingError, match="was removed again: the topic was re-created"),
+            pytest.raises(SettingError, match="which we had requested, was removed from it"),
         ):
             writer.write(change, change.changed)
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0})

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     AnyLeftover,
     ReplicaChange,
@@ -20,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.replica_sets import ReplicaSets
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     THROTTLE_RATE,
     THROTTLED_REPLICAS,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import ReplicaChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import RepairPlanner, RepairTerms
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.replica import ReplicaMaker, Safeguard

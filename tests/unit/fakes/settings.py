@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import SettingWriter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
@@ -56,7 +57,7 @@ class FakeSettings(Kafka):
         self.wire = cast(Wire, None)
 
     def writer(self) -> SettingWriter:
-        return SettingWriter(self, ADDRESSES, attempts=2, verify_timeout_s=1)
+        return SettingWriter(Writer(self, [*ADDRESSES.values()], 2, 1.0), ADDRESSES)
 
     # The port.
 

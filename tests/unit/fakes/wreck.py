@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import SaveTails
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,

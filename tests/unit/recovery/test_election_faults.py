@@ -169,7 +169,7 @@ def test_no_election_is_requested_if_the_new_order_is_never_seen(wreck: Wreck) -
     wreck.cluster.fates["reorder"] = [Fate(after=undo)] * 3
     report = wreck.run()
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.RECOVERED]
-    assert "the controller accepted the order [3, 2, 1], but its replicas are [1, 2, 3]" in report.outcomes[1].reason
+    assert "the request was accepted, but its replicas are [1, 2, 3]" in report.outcomes[1].reason
     assert SECOND not in [each for write in wreck.cluster.writes if write.kind == "elect" for each in write.partitions]
 
 

@@ -208,7 +208,7 @@ def test_a_refused_order_is_not_restored(gone: Wreck) -> None:
 def test_a_broker_that_came_back_while_it_was_being_removed_is_kept(gone: Wreck, is_first_closed: bool) -> None:
     killed_before_the_election(gone, FIRST)
     if is_first_closed:
-        gone.cluster.closed[gone.writer().address(0)] = Cause.UNREACHABLE
+        gone.cluster.closed[gone.writer().addresses[0]] = Cause.UNREACHABLE
     gone.cluster.registered.add(DEAD)
     gone.cluster.revive(DEAD)
     assert gone.cluster.states[FIRST].leader_id == DEAD
