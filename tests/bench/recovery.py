@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spa
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineName
 from bench.baselines import leader_election_command, raw_recovery
-from bench.kit.playbooks import check_engine, timed_playbook
+from bench.kit.playbooks import by_engine, check_engine, timed_playbook
 from bench.kit.row import Options, Row, Run, Timing
 from bench.kit.timing import timed
 from bench.kit.worlds import check_led_by, offline_cluster, recovery_variables
@@ -84,7 +84,7 @@ def _by_command(cluster: Cluster, offline: Offline) -> Run:
 def _by_playbook(engine: EngineName, cluster: Cluster, offline: Offline) -> Run:
     with TemporaryDirectory() as scratch:
         variables = recovery_variables(cluster, offline, Path(scratch))
-        run = timed_playbook(RECOVER, {**variables, "unclean_recovery_engine": engine.value}, is_watched=True)
+        run = timed_playbook(RECOVER, variables | by_engine(engine), is_watched=True)
         check_engine(read_report(Path(scratch, "report.json")), engine)
     check_led_by(cluster, offline, offline.best)
     return run

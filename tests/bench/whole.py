@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineName
-from bench.kit.playbooks import check_engine, timed_playbook
+from bench.kit.playbooks import by_engine, check_engine, timed_playbook
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
 from bench.kit.simulated import simulator
 from lab.playbook import RECOVER
@@ -69,7 +69,7 @@ def _measured(partitions: int, engine: EngineName = EngineName.PROCESS) -> Run:
             "unclean_recovery_salvage": "off",
             # On a busy machine, the simulator included, 300,000 replicas do not answer within 30 s.
             "unclean_recovery_duration_ms": 300_000,
-            "unclean_recovery_engine": engine.value,
+            **by_engine(engine),
             "unclean_recovery_report_file": str(report),
             "unclean_recovery_report_html": str(Path(scratch, "report.html")),
         }

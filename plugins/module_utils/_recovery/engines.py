@@ -57,6 +57,7 @@ class Engines:
         self._options = options
         self._reason = ""
         self._replicas = 0
+        self._has_work = False
         self._ahead = BackgroundContext(self._open, "spark-start")
 
     def __enter__(self) -> Self:
@@ -136,6 +137,7 @@ class Engines:
     def _within(self, on_spark: Callable[[SparkSession], Result], limit_s: float) -> Result:
         """Return what Spark does. Raises SparkUnavailableError if it is not ready or not done in time."""
         wait_s = self._options.wait_ms / 1000
+        self._has_work = True
         try:
             spark = self._ahead.opened(wait_s)
         except TimeoutError:
@@ -181,7 +183,7 @@ class Engines:
             raise SparkUnavailableError(missing)
         from .on_spark import open_session
 
-        return open_session(self._options.where, is_long=self._replicas >= _LONG)
+        return open_session(self._options.where, is_long=self._replicas >= _LONG, has_work=lambda: self._has_work)
 
 
 def describe_fallback(used: EngineUse | None) -> list[str]:

@@ -9,7 +9,7 @@ A rehearsal does the same with one invented partition, so that the class archive
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, ReplicaLog, TopicPartition
@@ -83,13 +83,16 @@ class OnSpark:
 
 
 @contextmanager
-def open_session(options: SparkOptions, *, is_long: bool) -> Iterator[SparkSession]:
-    """Open a session for one run. On this host it has ranked once, so that Spark's first plans take no time later.
+def open_session(
+    options: SparkOptions, *, is_long: bool, has_work: Callable[[], bool] = lambda: True
+) -> Iterator[SparkSession]:
+    """Open a session for one run. ``has_work`` tells whether its work is there already.
 
-    Raises SparkUnavailableError.
+    On this host, Spark ranks something invented while it has no work: its first plan takes two seconds, a later one
+    half a second. Raises SparkUnavailableError.
     """
     with spark_session(options, rehearse=rehearse, runs_python=not options.is_local, is_long=is_long) as spark:
-        if options.is_local:
+        if options.is_local and not has_work():
             rank_once(spark)
         yield spark
 

@@ -31,7 +31,7 @@ def main(bootstrap: str, where: str) -> None:
     """Print each step when it is done. ``where`` is WITHOUT_SPARK or ON_SPARK, which starts during the survey."""
     set_collector_thresholds()
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": _REQUEST_TIMEOUT_MS})
-    options = EngineOptions(EngineName(where))
+    options = EngineOptions(EngineName(where), wait_ms=120_000)
     with temporary_settings_reference(settings) as reference, Engines(options) as engine:
         with Wire(settings) as wire:
             found = survey(Kafka(wire), when_offline=engine.begin)

@@ -71,6 +71,11 @@ def timed_playbook(
     return Run(ended - began, _tasks(began, lines, ended) | (_resources(tree) if is_watched else {}))
 
 
+def by_engine(engine: EngineName) -> dict[str, object]:
+    """Return the variables of a recovery by this engine. On a busy machine, Spark needs more than the default wait."""
+    return {"unclean_recovery_engine": engine.value, "unclean_recovery_spark_wait_ms": 120_000}
+
+
 def check_engine(report: Mapping[str, Any], engine: EngineName) -> None:
     """Raise CannotMeasureError unless the report of a recovery names this engine."""
     if report["engine"]["name"] != engine:
