@@ -173,7 +173,8 @@ findings:
       type: str
       choices: [no_leader, two_leaders, majority_not_caught_up, voter_not_fetching, voter_lags,
         new_voter_not_caught_up, disk_replaced, epoch_churn, epoch_ahead, removed_voter_active, voter_joined,
-        controller_silent, timeouts_too_low, timeouts_differ, single_voter, even_voters, pre_vote_missing]
+        controller_silent, removed_controller_registered, timeouts_too_low, timeouts_differ, single_voter, even_voters,
+        pre_vote_missing]
     severity:
       description:
         - V(critical) if the quorum does not work or its answers are not reliable, V(warning) if something is wrong, and

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from .._model.partition import PartitionState
+from .._model.partition import PartitionState, effective_min_isr
 
 _COPIES_THAT_STAY = 2
 
@@ -61,12 +61,14 @@ def refusals(state: PartitionState, broker_id: int, around: Surroundings, overri
                 "its min.insync.replicas could not be read: grant DESCRIBE_CONFIGS on the topic, or set "
                 "allow_below_min_isr"
             )
-    elif len(in_sync) < around.min_insync_replicas and not overrides.allow_below_min_isr:
-        reasons.append(
-            f"without broker {broker_id} its in-sync replicas are {in_sync}, fewer than its min.insync.replicas of "
-            f"{around.min_insync_replicas}, so the broker would refuse producers with acks=all: wait for the others, "
-            "add a replica, or set allow_below_min_isr"
-        )
+    elif not overrides.allow_below_min_isr:
+        least = effective_min_isr(around.min_insync_replicas, len(state.replicas))
+        if len(in_sync) < least:
+            reasons.append(
+                f"without broker {broker_id} its in-sync replicas are {in_sync}, fewer than its min.insync.replicas of "
+                f"{least}, so the broker would refuse producers with acks=all: wait for the others, add a replica, or "
+                "set allow_below_min_isr"
+            )
     if len(in_sync) < _COPIES_THAT_STAY and not overrides.allow_single_copy:
         reasons.append(
             f"without broker {broker_id} only {len(in_sync)} in-sync copies stay, and {_COPIES_THAT_STAY} are needed: "

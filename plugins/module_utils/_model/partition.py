@@ -101,6 +101,11 @@ class PartitionState(NamedTuple):
         return self.leader_id == NO_LEADER
 
 
+def effective_min_isr(configured: int, replicas: int) -> int:
+    """Return how many in-sync replicas acks=all needs: since Kafka 3.7 at most the replication factor (KAFKA-15583)."""
+    return min(configured, replicas)
+
+
 class BrokerState(StrEnum):
     """The state of a broker, as seen from this host and by the controller."""
 

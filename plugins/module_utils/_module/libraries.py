@@ -20,6 +20,8 @@ KAFKA_AND_ARROW = (*KAFKA, "pyarrow")
 SPARK = ("pyspark",)
 KAFKA_AND_SPARK = (*KAFKA_AND_ARROW, *SPARK)
 BOTH_KAFKA_CLIENTS = (*KAFKA, "confluent_kafka")
+PLAYBOOKS_WITH_BOTH_KAFKA_CLIENTS = ("replay_salvaged_records",)
+"""The playbooks whose modules need BOTH_KAFKA_CLIENTS. A unit test compares them with the modules."""
 
 RECORDS = ("aiokafka", "crc32c", "pyarrow")
 """For record batches, and the files of a salvage."""

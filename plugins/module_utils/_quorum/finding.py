@@ -41,6 +41,7 @@ class Kind(StrEnum):
     REMOVED_VOTER_ACTIVE = "removed_voter_active"
     VOTER_JOINED = "voter_joined"
     CONTROLLER_SILENT = "controller_silent"
+    REMOVED_CONTROLLER_REGISTERED = "removed_controller_registered"
     TIMEOUTS_TOO_LOW = "timeouts_too_low"
     TIMEOUTS_DIFFER = "timeouts_differ"
     SINGLE_VOTER = "single_voter"

@@ -21,6 +21,7 @@ from .observation import (
     is_caught_up,
     is_fetching,
     is_new,
+    is_removed,
     lagging_voters,
 )
 
@@ -163,6 +164,9 @@ def _find_silent_controllers(observation: Observation) -> Iterator[Finding]:
     for controller in observation.controllers:
         if controller.cause is None:
             continue
+        if is_removed(observation, controller.node_id):
+            yield _removed_controller(controller)
+            continue
         yield Finding(
             Kind.CONTROLLER_SILENT,
             Severity.WARNING,
@@ -171,6 +175,18 @@ def _find_silent_controllers(observation: Observation) -> Iterator[Finding]:
             "The controller did not answer us on its own listener. It may still run and fetch from the leader.",
             "If it fetches from the leader, check the network between it and this host. Otherwise check if it runs.",
         )
+
+
+def _removed_controller(controller: Controller) -> Finding:
+    return Finding(
+        Kind.REMOVED_CONTROLLER_REGISTERED,
+        Severity.INFO,
+        () if controller.node_id is None else (controller.node_id,),
+        {"address": controller.address, "cause": controller.cause.value if controller.cause is not None else ""},
+        "The controller is registered, but is no voter, does not fetch and does not answer: it was removed and "
+        "stopped. It counts for nothing.",
+        "Nothing has to be done: Kafka keeps the registration. Start it again only as a new voter.",
+    )
 
 
 LEAST_FETCH_TIMEOUT_MS = 1000

@@ -183,6 +183,20 @@ def is_new(observation: Observation, voter: QuorumReplica) -> bool:
     return has_joined(observation, voter) or (voter.since_fetch_ms is not None and voter.lag_ms is None)
 
 
+def is_removed(observation: Observation, node_id: int | None) -> bool:
+    """Return whether a node was neither a voter nor a fetching observer at any look. An unknown node is not removed."""
+    states = observed_states(observation)
+    return (
+        node_id is not None
+        and bool(states)
+        and not any(
+            state.voter(node_id) is not None
+            or any(is_fetching(observation, each) for each in state.observers if each.replica_id == node_id)
+            for state in states
+        )
+    )
+
+
 def has_joined(observation: Observation, voter: QuorumReplica) -> bool:
     """Return whether the node was no voter earlier in the window."""
     return any(state.voter(voter.replica_id) is None for state in observed_states(observation))

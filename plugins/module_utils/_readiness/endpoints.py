@@ -20,8 +20,9 @@ from .._kafka.settings import Address, ConnectionSettings, parse_addresses
 from .._model.partition import Broker, BrokerState
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
+from .._module.libraries import PLAYBOOKS_WITH_BOTH_KAFKA_CLIENTS
 from .._quorum.assessment import Assessment
-from .._quorum.finding import Severity
+from .._quorum.finding import Kind, Severity
 from .check import Check, CheckName, Status, failed, passed, unknown, warning
 
 _DAY_S = 86_400
@@ -62,10 +63,18 @@ def check_brokers(kafka: Kafka, brokers: Sequence[Broker], live: Mapping[int, Ad
 
 def check_controllers(assessment: Assessment) -> Iterator[Check]:
     """Check that each controller answers on its own listener, and that the quorum is healthy."""
+    removed = {
+        node_id
+        for finding in assessment.findings
+        if finding.kind is Kind.REMOVED_CONTROLLER_REGISTERED
+        for node_id in finding.node_ids
+    }
     for each in assessment.controllers:
         subject = f"controller {each.address if each.node_id is None else each.node_id}"
         if each.cause is None:
             yield passed(CheckName.CONTROLLERS, f"answers at {each.address}", subject)
+        elif each.node_id in removed:
+            yield passed(CheckName.CONTROLLERS, "no voter, and stopped: it counts for nothing", subject)
         else:
             yield failed(
                 CheckName.CONTROLLERS,
@@ -101,8 +110,9 @@ def check_mechanism(settings: ConnectionSettings) -> Check:
     if settings.uses_sasl and settings.sasl_mechanism in NOT_IN_LIBRDKAFKA:
         return warning(
             CheckName.MECHANISM,
-            f"{how}: drain_leadership and restore_leadership use confluent-kafka, which does not have this mechanism",
-            "Use another mechanism for these two playbooks, or set leadership_drain_memory to file",
+            f"{how}: {', '.join(PLAYBOOKS_WITH_BOTH_KAFKA_CLIENTS)} uses confluent-kafka, which does not have this "
+            "mechanism",
+            "Use another mechanism for this playbook",
         )
     if settings.uses_sasl and not settings.uses_tls and settings.sasl_mechanism in ("PLAIN", "OAUTHBEARER"):
         return warning(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from .._model.controller_model import predict
-from .._model.partition import NO_LEADER, PartitionState
+from .._model.partition import NO_LEADER, PartitionState, effective_min_isr
 from .._model.reasons import join_first, name_topics
 from .check import BrokerLoss, Check, CheckName, failed, passed, unknown, warning
 
@@ -22,6 +22,10 @@ class TopicSettings:
     min_isr: Mapping[str, int]
     unclean: Mapping[str, bool]
     """The effective value of unclean.leader.election.enable."""
+
+    def is_below_min_isr(self, state: PartitionState, in_sync: int) -> bool:
+        """Return whether so many in-sync replicas are too few for acks=all. False if the setting is not known."""
+        return in_sync < effective_min_isr(self.min_isr.get(state.topic, 0), len(state.replicas))
 
 
 def check_partitions(states: Sequence[PartitionState], settings: TopicSettings) -> Iterator[Check]:
@@ -78,7 +82,7 @@ def _predict_loss(
             offline.append(state)
             if not left:
                 unrecoverable.append(state)
-        elif len({*state.isr} & left) < settings.min_isr.get(state.topic, 0):
+        elif settings.is_below_min_isr(state, len({*state.isr} & left)):
             below += 1
     is_known = all(state.topic in settings.min_isr for state in held)
     return BrokerLoss(
@@ -106,7 +110,7 @@ def _check_leaders_and_isr(states: Sequence[PartitionState], settings: TopicSett
             f"{len(offline)} partitions have no leader: {name_partitions(offline)}",
             "Run the playbook kafkaops.recovery.recover_offline_partitions with --check",
         )
-    below = [each for each in states if len(each.isr) < settings.min_isr.get(each.topic, 0)]
+    below = [each for each in states if settings.is_below_min_isr(each, len(each.isr))]
     lagging = [each for each in states if len(each.isr) < len(each.replicas)]
     if lagging:
         found = f"{len(lagging)} partitions have replicas that are not in sync: {name_partitions(lagging)}"
@@ -147,23 +151,16 @@ def _check_min_isr(states: Sequence[PartitionState], settings: TopicSettings) ->
             if is_found(settings.min_isr[topic], replicas)
         ]
 
-    if impossible := topics_with(lambda least, replicas: least > replicas):
-        return failed(
-            name,
-            f"min.insync.replicas is larger than the replication factor, so no record with acks=all is accepted: "
-            f"{join_first(impossible)}",
-            "Lower min.insync.replicas of these topics, or add replicas",
-        )
     if low := topics_with(lambda least, replicas: least == 1 and replicas > 1):
         return warning(
             name,
             f"min.insync.replicas is 1, so one broker alone may hold acknowledged records: {join_first(low)}",
             "Set min.insync.replicas to the replication factor less 1, if the records matter",
         )
-    if strict := topics_with(lambda least, replicas: least == replicas > 1):
+    if strict := topics_with(lambda least, replicas: least >= replicas > 1):
         return warning(
             name,
-            f"min.insync.replicas equals the replication factor, so producers stop if one broker is missing: "
+            f"min.insync.replicas is the replication factor or more, so producers stop if one broker is missing: "
             f"{join_first(strict)}",
             "Set min.insync.replicas to the replication factor less 1",
         )

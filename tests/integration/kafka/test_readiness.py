@@ -85,6 +85,15 @@ def test_a_healthy_cluster_is_green_and_nothing_is_written(cluster: Cluster, tmp
     assert look(cluster, tmp_path).is_ready, "nothing was created"
 
 
+def test_the_replication_factor_bounds_min_insync_replicas(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.client.create_topic("strict", {0: [1, 2]}, {"min.insync.replicas": 3})
+    cluster.client.produce("strict", 0, 1)  # with acks=all
+    found = look(cluster, tmp_path)
+    assert [each for each in found.checks if each.status in RED] == []
+    (min_isr,) = of(found, CheckName.MIN_INSYNC_REPLICAS)
+    assert (min_isr.status, "strict" in min_isr.found) == (Status.WARNING, True)
+
+
 def test_what_a_dead_broker_means_is_named(cluster: Cluster, tmp_path: Path) -> None:
     cluster.client.create_topic("fragile", {0: [2]})
     cluster.brokers[3].kill()

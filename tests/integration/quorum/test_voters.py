@@ -27,6 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters i
     plan_voter_change,
 )
 from integration.quorum.watched import ONLY_DYNAMIC, Quorum, found, kinds
+from lab import wait_until
 from lab.faults import Before
 from lab.playbook import run_playbook
 from lab.quorum import Starve
@@ -256,3 +257,20 @@ def test_a_removed_voter_that_adds_itself_again(quorum: Quorum) -> None:
     if not asked.auto_join:
         quorum.look_until(_may_all_be_added, "caught up again")
         _changed(quorum, Membership.PRESENT, Voter(node_id, None, (_endpoint(quorum, node_id),)))
+
+
+@pytest.mark.wide
+def test_a_controller_that_was_removed_and_stopped_is_no_problem(quorum: Quorum) -> None:
+    removed = quorum.followers()[0]
+    voter = next(each for each in quorum.look().voters if each.replica_id == removed)
+    _changed(quorum, Membership.ABSENT, Voter(removed, voter.directory_id))
+    quorum.cluster.controllers[removed].stop()
+    wait_until(
+        lambda: found(quorum.look(), Kind.REMOVED_CONTROLLER_REGISTERED, removed) is not None, 60, what="it is removed"
+    )
+    assert found(quorum.look(), Kind.CONTROLLER_SILENT, removed) is None
+    left = [each for each in quorum.cluster.controllers if each != removed]
+    named = {"kafka_bootstrap_controllers": ",".join(map(quorum.cluster.advertised_controller, left))}
+    run = run_playbook("kafkaops.recovery.check_quorum", quorum.variables() | named)
+    assert run.returncode == 0, run.output
+    assert "removed controller registered" in run.output

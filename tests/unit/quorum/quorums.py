@@ -66,7 +66,7 @@ def view(node_id: int, *, epoch: int | None = 7, leader: int | None = LEADER, le
     )
 
 
-def controller(node_id: int, **changes: Any) -> Controller:
+def controller(node_id: int | None, **changes: Any) -> Controller:
     asked = Controller(
         f"c{node_id}:9093",
         node_id,

@@ -150,6 +150,14 @@ CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]
         healthy(), views=[view(101), view(102)],
         controllers=[controller(101), controller(102), controller(103, cause=Cause.HUNG, error="no answer")]),
      [(Kind.CONTROLLER_SILENT, WARNING, (103,))]),
+    ("a controller that was removed and stopped, and is still registered", observed(
+        healthy(), views=[view(101), view(102), view(103)],
+        controllers=[controller(101), controller(102), controller(103),
+                     controller(104, cause=Cause.UNREACHABLE, error="refused")]),
+     [(Kind.REMOVED_CONTROLLER_REGISTERED, INFO, (104,))]),
+    ("a controller that was given and whose id is not known", observed(
+        healthy(), controllers=[controller(None, cause=Cause.UNREACHABLE, error="refused")]),
+     [(Kind.CONTROLLER_SILENT, WARNING, ())]),
     ("a fetch timeout that an idle follower cannot keep", observed(
         healthy(), controllers=[controller(101, fetch_timeout_ms=500), controller(102, fetch_timeout_ms=500)]),
      [(Kind.TIMEOUTS_TOO_LOW, WARNING, (101, 102))]),

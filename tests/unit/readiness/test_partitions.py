@@ -37,7 +37,8 @@ def test_a_healthy_partition_passes() -> None:
         (CheckName.PARTITIONS, STATE._replace(leader_id=-1), USUAL, Status.FAILED),
         (CheckName.PARTITIONS, STATE._replace(isr=(1, 2)), USUAL, Status.WARNING),
         (CheckName.REPLICATION_FACTOR, STATE._replace(replicas=(1,), isr=(1,)), USUAL, Status.WARNING),
-        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 4}, {}), Status.FAILED),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 4}, {}), Status.WARNING),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE._replace(replicas=(1,), isr=(1,)), USUAL, Status.OK),
         (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 1}, {}), Status.WARNING),
         (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 3}, {}), Status.WARNING),
         (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({}, {}), Status.UNKNOWN),
@@ -47,6 +48,11 @@ def test_a_healthy_partition_passes() -> None:
 )
 def test_each_problem_is_found(name: CheckName, state: PartitionState, settings: TopicSettings, wanted: Status) -> None:
     assert status(name, state, settings) is wanted
+
+
+@pytest.mark.parametrize(("least", "in_sync", "is_below"), [(4, 3, False), (4, 2, True), (2, 2, False), (2, 1, True)])
+def test_at_most_the_replication_factor_must_be_in_sync(least: int, in_sync: int, is_below: bool) -> None:
+    assert TopicSettings({"orders": least}, {}).is_below_min_isr(STATE, in_sync) is is_below
 
 
 def test_a_replica_that_is_not_in_sync_does_not_lead() -> None:
