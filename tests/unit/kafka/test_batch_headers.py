@@ -1,0 +1,86 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Ask for headers of batches, as kafka-python encodes the request, and read large batches one by one."""
+
+from __future__ import annotations
+
+import struct
+
+from kafka.protocol.consumer import FetchResponse
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_headers import (
+    BatchEpoch,
+    HeaderAnswer,
+    headers_request,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import read_headers
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_search import HeaderSearch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.lockstep import in_lockstep
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import FUTURE_REPLICA, fetch_request
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd, TopicPartition
+
+ORDERS, OTHERS = TopicPartition("orders", 7), TopicPartition("others", 0)
+_LIMIT = 2**31 - 1
+
+
+def a_batch(base: int, epoch: int, last: int, magic: int = 2) -> bytes:
+    return struct.pack(">qiibIhi", base, 57, epoch, magic, 0, 0, last) + bytes(42)
+
+
+def an_answer(records: bytes | None, error: int = 0) -> bytes:
+    partition = FetchResponse.FetchableTopicResponse.PartitionData(
+        partition_index=7,
+        error_code=error,
+        high_watermark=3,
+        last_stable_offset=3,
+        log_start_offset=0,
+        aborted_transactions=None,
+        preferred_read_replica=-1,
+        records=records,
+    )
+    topic = FetchResponse.FetchableTopicResponse(topic="orders", partitions=[partition])
+    return bytes(FetchResponse(throttle_time_ms=0, error_code=0, session_id=0, responses=[topic]).encode(version=12))
+
+
+def test_the_request_is_encoded_as_by_kafka_python() -> None:
+    expected = bytes(fetch_request(ORDERS, 41, _LIMIT, FUTURE_REPLICA).encode(version=12))
+    assert headers_request({"orders": {7: 41}}, _LIMIT).body == expected
+
+
+def test_the_header_of_the_first_batch_is_read() -> None:
+    request = headers_request({"orders": {7: 41}}, 1)
+    records = a_batch(40, 6, 9) + a_batch(50, 7, 0)
+    for content, header in (
+        (records, BatchEpoch(6, 40, 50)),
+        (a_batch(40, 6, 9, magic=1), BatchEpoch(-1, 40, 41)),
+        (a_batch(40, 6, -2), None),
+        (b"", None),
+        (None, None),
+    ):
+        assert request.decode(an_answer(content)).value == {"orders": {7: HeaderAnswer(0, header, len(content or b""))}}
+    assert request.decode(an_answer(None, error=6)).value == {"orders": {7: HeaderAnswer(6, None, 0)}}
+
+
+def test_large_batches_are_read_one_by_one() -> None:
+    """The broker sends no batch above the limit, except for a request about one partition."""
+    searches = {ORDERS: HeaderSearch(0, 30), OTHERS: HeaderSearch(0, 8)}
+    steps = []
+
+    def call(requests: object) -> list[object]:
+        steps.append(len(list(requests)))  # type: ignore[call-overload]
+        small = {0: HeaderAnswer(0, BatchEpoch(1, 0, 8), 90)}
+        match len(steps):
+            case 1:  # the first and the last offset of both logs
+                return [{"others": small}, {"others": small}]
+            case 2:
+                large = BatchEpoch(4, 0, 30)
+                return [{"orders": {7: HeaderAnswer(0, large, 9000)}}] * 2
+            case _:
+                raise AssertionError(steps)
+
+    in_lockstep(call, [read_headers(searches)])
+    assert steps == [2, 2]
+    assert searches[ORDERS].lineage == (EpochEnd(4, 30),)
+    assert searches[OTHERS].lineage == (EpochEnd(1, 8),)
