@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from .._model.fields import BrokerId, Meta, Offset
+from .._model.fields import INT64_MAX, BrokerId, Meta, Offset
 from .._model.log_contents import (
     Stretches,
     all_stretches,
@@ -94,8 +94,8 @@ class Forecast:
 
     @property
     def at_least(self) -> int:
-        """The least number of lost records."""
-        return records_in(self.lost)
+        """The least number of lost records, at most Kafka's greatest offset: brokers may return absurd offsets."""
+        return min(records_in(self.lost), INT64_MAX)
 
     @property
     def at_most(self) -> int | None:
@@ -109,7 +109,8 @@ class Forecast:
         if any(each.lost is None or not each.is_bounded for each in self.against):
             return None
         undetermined = [each.undetermined for each in self.against if each.undetermined]
-        return self.at_least + (records_in(union(undetermined)) if undetermined else 0)
+        most = records_in(self.lost) + (records_in(union(undetermined)) if undetermined else 0)
+        return most if most <= INT64_MAX else None
 
 
 def forecast_losses(
