@@ -21,7 +21,7 @@ from pathlib import Path
 
 from .._kafka import error_codes
 from .._kafka.elections import UNCLEAN
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import CallError, NoBrokerAnswersError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
@@ -29,7 +29,7 @@ from .._model.run import NullProgress, Progress, looks
 from .file_log import FileLog, file_lock
 from .journal import Journal, pending_changes
 from .journal_reader import Home, JournalOptions, JournalReader, holder_notes
-from .own_topic import TopicOfflineError, TopicUnavailableError
+from .own_topic import TopicOfflineError, TopicUnavailableError, send_to_any
 from .record import JournalError
 from .run_state import new_holder
 from .run_topic import CONFIG, MOST_REPLICAS, TopicLog
@@ -182,15 +182,16 @@ def _elect_replica(kafka: Kafka, state: PartitionState, best: ReplicaLog, addres
     partition = state.topic_partition
     order = [best.broker_id, *(each for each in state.replicas if each != best.broker_id)]
     problem = ""
-    for address in addresses:
-        try:
-            # If a broker of the order is not registered any more, only the reorder is refused.
-            kafka.reorder(address, {partition: order})
-            kafka.elect(address, UNCLEAN, [partition])
-        except (RequestRefusedError, BrokerCallError) as error:
-            problem = str(error)
-        else:
-            break
+
+    def request(address: Address) -> None:
+        # If a broker of the order is not registered any more, only the reorder is refused.
+        kafka.reorder(address, {partition: order})
+        kafka.elect(address, UNCLEAN, [partition])
+
+    try:
+        send_to_any(addresses, request, kafka.clock, _LEADER_S)
+    except CallError as error:
+        problem = str(error)
     if not _has_leader(kafka, partition):
         raise JournalError(
             f"the journal, topic {state.topic}, has no leader, and broker {best.broker_id} could not be elected for "
@@ -221,7 +222,7 @@ def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[
 def _has_leader(kafka: Kafka, partition: TopicPartition) -> bool:
     """Wait until the partition has a leader, and return whether it has one."""
     for _look in looks(kafka.clock, _LEADER_S):
-        with suppress(NoBrokerAnswersError, BrokerCallError):
+        with suppress(CallError):
             seen = kafka.read_partition_states([partition]).states.get(partition)
             if seen is not None and not seen.is_offline:
                 return True
@@ -278,18 +279,15 @@ def check_run_topic(kafka: Kafka, living: Mapping[int, Address], topic: str) -> 
     Raises TopicUnavailableError if the creation would be refused, or if no broker answers.
     """
     replicas = [*living][:MOST_REPLICAS]
-    problem = "no broker answers"
-    for address in living.values():
-        try:
-            kafka.check_topic_creation(address, topic, replicas, CONFIG)
-        except RequestRefusedError as error:
-            if error.code == error_codes.TOPIC_ALREADY_EXISTS:
-                return False
-            problem = str(error)
-            if not error.is_transient:
-                break
-        except BrokerCallError as error:
-            problem = str(error)
-        else:
-            return True
-    raise TopicUnavailableError(f"topic {topic} cannot be created: {problem}")
+    try:
+        send_to_any(
+            living.values(),
+            lambda to: kafka.check_topic_creation(to, topic, replicas, CONFIG),
+            kafka.clock,
+            seconds=0,
+        )
+    except CallError as error:
+        if error.code == error_codes.TOPIC_ALREADY_EXISTS:
+            return False
+        raise TopicUnavailableError(f"topic {topic} cannot be created: {error}") from None
+    return True

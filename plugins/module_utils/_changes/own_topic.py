@@ -9,8 +9,7 @@ Reads and deletions name the topic id, so that they never touch a later topic of
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,22 +18,46 @@ from typing import TypeVar
 from .._kafka import error_codes
 from .._kafka.base_port import BaseKafka
 from .._kafka.configs import TOPIC
-from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
+from .._kafka.errors import BrokerCallError, CallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.settings import Address
 from .._kafka.topics import Record, TopicRecords, UnreadableRecordsError
 from .._model.partition import PartitionState, TopicPartition
-from .._model.run import looks
+from .._model.run import Clock, looks
 from .journal import LockLostError
 from .record import JournalError
 
 BYTES_PER_REQUEST = 1_000_000
 """The size of a request before compression. The default of max.message.bytes is 1,048,588."""
+_PAUSE_S = 0.5
 _DELETED_AFTER_S = 1.0
 """A topic counts as deleted if it is missing for this time: brokers learn of a new topic late."""
 _LATE_CONFIGS = (error_codes.INVALID_TIMESTAMP, error_codes.MESSAGE_TOO_LARGE, error_codes.RECORD_LIST_TOO_LARGE)
 """With these errors a leader may refuse records until it has learnt of configs that were just set."""
 _MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
 Value = TypeVar("Value")
+
+
+def send_to_any(
+    addresses: Collection[Address], request: Callable[[Address], Value], clock: Clock, seconds: float
+) -> Value:
+    """Send a request to one broker after another, and again after a pause, until one of them executes it.
+
+    The controller may fail over, and a repeated request must do no harm. Raises the last CallError at a final refusal,
+    or when the time is over.
+    """
+    last: CallError = NoBrokerAnswersError("the request", ())
+    deadline = clock.monotonic() + seconds
+    while True:
+        for address in addresses:
+            try:
+                return request(address)
+            except CallError as error:
+                last = error
+                if error.is_final:
+                    raise
+        if clock.monotonic() >= deadline or not addresses:
+            raise last
+        clock.sleep(_PAUSE_S)
 
 
 class TopicUnavailableError(JournalError):
@@ -96,21 +119,14 @@ class OwnTopics:
 
         Raises TopicUnavailableError or JournalError.
         """
-        problem = "no broker answers"
-        for address in [*self.living.values()] * 2:
-            try:
-                topic_id = self.kafka.create_topic(address, self.topic, replicas, config)
-            except RequestRefusedError as error:
-                if error.code == error_codes.TOPIC_ALREADY_EXISTS:
-                    return None
-                if not error.is_transient and not error.may_be_executed:
-                    raise TopicUnavailableError(f"topic {self.topic} cannot be created: {error}") from None
-                problem = str(error)
-            except BrokerCallError as error:
-                problem = str(error)
-            else:
-                return OwnTopic(self, topic_id, replicas[0])
-        raise JournalError(f"topic {self.topic} cannot be created: {problem}")
+        try:
+            topic_id = self.send(lambda to: self.kafka.create_topic(to, self.topic, replicas, config))
+        except CallError as error:
+            if error.code == error_codes.TOPIC_ALREADY_EXISTS:
+                return None
+            kind = TopicUnavailableError if error.is_final else JournalError
+            raise kind(f"topic {self.topic} cannot be created: {error}") from None
+        return OwnTopic(self, topic_id, replicas[0])
 
     def repair(self, config: Mapping[str, str]) -> None:
         """Give a topic of an earlier run the configs that differ from ``config``, because it inherits them.
@@ -127,26 +143,36 @@ class OwnTopics:
         edits = {name: value for name, value in config.items() if name in found and found[name].value != value}
         if not edits:
             return
-        problem = "no broker answers"
-        for address in [*self.living.values()] * 2:
-            try:
-                self.kafka.write_configs(address, TOPIC, self.topic, edits)
-            except RequestRefusedError as error:
-                if error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
-                    return
-                problem = str(error)
-                if not error.is_transient and not error.may_be_executed:
-                    break
-            except BrokerCallError as error:
-                problem = str(error)
-            else:
+        try:
+            self.send(lambda to: self.kafka.write_configs(to, TOPIC, self.topic, edits))
+        except CallError as error:
+            problem = error
+            if error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
                 return
+        else:
+            return
         settings = ",".join(f"{name}={value}" for name, value in edits.items())
         raise TopicUnavailableError(
             f"topic {self.topic} has configs with which its records may be refused, unreadable or deleted, and they "
             f"cannot be set: {problem}. Let an administrator run: kafka-configs.sh --alter --entity-type topics "
             f"--entity-name {self.topic} --add-config {settings}"
         )
+
+    def add_missing_replicas(self, copies: int) -> None:
+        """Add replicas on living brokers to a topic that was created while fewer of them were alive, if possible.
+
+        Raises TopicUnavailableError, TopicOfflineError or NoBrokerAnswersError.
+        """
+        found = self.locate()
+        if found is None:
+            return
+        others = [each for each in self.living if each not in found.replicas]
+        if missing := others[: max(0, copies - len(found.replicas))]:
+            OwnTopic(self, found.topic_id, found.leader_id).add_followers([*found.replicas, *missing])
+
+    def send(self, request: Callable[[Address], Value]) -> Value:
+        """Send a write request to any living broker. Raises CallError."""
+        return send_to_any(self.living.values(), request, self.kafka.clock, self.timeout_s)
 
 
 class OwnTopic:
@@ -183,18 +209,14 @@ class OwnTopic:
 
     def add_followers(self, replicas: Sequence[int]) -> bool:
         """Request the topic's replicas, leader first, and return at once. Return False if the request is refused."""
-        for address in self._topics.living.values():
-            try:
-                refused = self._topics.kafka.assign(address, self._partition, replicas)
-            except RequestRefusedError as error:
-                if not error.is_transient and not error.may_be_executed:
-                    return False
-            except BrokerCallError:
-                continue
-            else:
-                if refused:
-                    return False
-                break
+        try:
+            refused = self._topics.send(lambda to: self._topics.kafka.assign(to, self._partition, replicas))
+        except CallError as error:
+            if error.is_final:
+                return False
+        else:
+            if refused:
+                return False
         self._awaits_follower = True
         return True
 
@@ -205,8 +227,8 @@ class OwnTopic:
         """
         if not self._awaits_follower:
             return
-        for _look in looks(time, self._topics.timeout_s):
-            with suppress(NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
+        for _look in looks(self._topics.kafka.clock, self._topics.timeout_s):
+            with suppress(CallError, TopicOfflineError):
                 found = self._topics.locate()
                 if found is not None and found.topic_id == self.topic_id and len(found.isr) > 1:
                     self._awaits_follower = False
@@ -218,27 +240,17 @@ class OwnTopic:
 
     def delete(self) -> str:
         """Delete the topic, and return why it is not deleted; empty if it is."""
-        problem = "no broker answers"
-        for address in [*self._topics.living.values()] * 2:
-            try:
-                self._topics.kafka.delete_topic(address, self.topic_id)
-            except RequestRefusedError as error:
-                if error.code == error_codes.UNKNOWN_TOPIC_ID:
-                    return ""
-                problem = str(error)
-                if not error.is_transient and not error.may_be_executed:
-                    break
-            except BrokerCallError as error:
-                problem = str(error)
-            else:
-                return ""
-        return problem
+        try:
+            self._topics.send(lambda to: self._topics.kafka.delete_topic(to, self.topic_id))
+        except CallError as error:
+            return "" if error.code == error_codes.UNKNOWN_TOPIC_ID else str(error)
+        return ""
 
     def _ask(self, request: Callable[[Address], Value]) -> Value:
         """Send a request to the leader, and again to the new leader if the leader has moved."""
         missing_since: float | None = None
         problem = ""
-        for _look in looks(time, self._topics.timeout_s):
+        for _look in looks(self._topics.kafka.clock, self._topics.timeout_s):
             try:
                 if self._leader_id in self._topics.addresses:
                     return request(self._topics.addresses[self._leader_id])
@@ -257,7 +269,7 @@ class OwnTopic:
                 ) from None
             except BrokerCallError as error:
                 problem = str(error)
-            now = time.monotonic()
+            now = self._topics.kafka.clock.monotonic()
             if self._update_leader():
                 missing_since = None
             else:
@@ -270,7 +282,7 @@ class OwnTopic:
         """Look up the leader. Return False if there is no topic of this id."""
         try:
             found = self._topics.locate()
-        except (NoBrokerAnswersError, BrokerCallError, TopicOfflineError):
+        except (CallError, TopicOfflineError):
             return True
         if found is None or found.topic_id != self.topic_id:
             return False

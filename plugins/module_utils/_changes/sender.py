@@ -170,9 +170,9 @@ def until_seen(
             writer.note_late(error, map(name, waiting))
             if not error.may_be_executed:
                 reasons = dict.fromkeys(waiting, str(error))
-                if error.is_transient:
-                    continue
-                break
+                if error.is_final:
+                    break
+                continue
             missing = f"the outcome is unknown: {error}"
         errors = {each: answers.get(each, missing) for each in waiting}
         requested = [each for each, error in errors.items() if error is None or each not in answers]

@@ -36,6 +36,13 @@ class CallError(KafkaOpsError):
     """The request may have reached a broker."""
     may_be_executed = False
     """The request was sent, and its outcome is unknown. A broker keeps a request that it forwards for 60 s."""
+    code = 0
+    """Kafka's error code; 0 if there was no complete answer."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the request was refused, and no further attempt changes that."""
+        return not self.is_transient and not self.may_be_executed
 
 
 class BrokerCallError(CallError):

@@ -244,6 +244,8 @@ class MemoryTopic:
         if found is not None:
             # It keeps its min.insync.replicas, which depends on the number of brokers when it was created.
             self._own.repair({name: value for name, value in _CONFIG.items() if name not in _KEPT})
+            # Created in a large outage, it has one copy of the original orders.
+            self._own.add_missing_replicas(_COPIES)
         try:
             store = TopicStore(found or self._create(), journal, memory)
             # Check that the topic can be written before any order is changed.

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._changes.own_topic import OwnTopics
+from .._changes.own_topic import OwnTopics, send_to_any
 from .._kafka import error_codes
-from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.errors import CallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG, NewTopic
@@ -111,7 +111,7 @@ class ProgressTopic:
     def create(self) -> None:
         """Create the topic if it does not exist, or give it the configs that an earlier version did not set.
 
-        Raises RequestRefusedError, BrokerCallError, ReplayProgressError or JournalError.
+        Raises CallError, ReplayProgressError or JournalError.
         """
         if self.kafka.read_partition_state(TopicPartition(self.name, 0)) is None:
             # The controller places replicas on brokers that are down now too. So a large outage costs no copies: they
@@ -163,25 +163,15 @@ class ProgressTopic:
 def create_and_wait(kafka: Kafka, addresses: Mapping[int, Address], topic: NewTopic) -> None:
     """Create a topic and wait until the cluster names a leader of every partition.
 
-    Raises RequestRefusedError (the topic was not created), BrokerCallError or ReplayProgressError.
+    Raises CallError or ReplayProgressError.
     """
-    failure: KafkaOpsError = ReplayProgressError(f"topic {topic.name} cannot be created: no broker is alive")
-    for address in addresses.values():
-        try:
-            kafka.create_spread_topic(address, topic)
-            break
-        except RequestRefusedError as error:
-            if error.code == error_codes.TOPIC_ALREADY_EXISTS:
-                break
-            if not error.is_transient:
-                raise
-            failure = error
-        except BrokerCallError as error:
-            failure = error
-    else:
-        raise failure
+    try:
+        send_to_any(addresses.values(), lambda to: kafka.create_spread_topic(to, topic), kafka.clock, _APPEAR_S)
+    except CallError as error:
+        if error.code != error_codes.TOPIC_ALREADY_EXISTS:
+            raise
     for _look in looks(time, _APPEAR_S):
-        with suppress(BrokerCallError):
+        with suppress(CallError):
             if _has_all_leaders(kafka.describe_partitions([topic.name]).partitions, topic.partitions):
                 return
     raise ReplayProgressError(f"topic {topic.name} was created, but not all of its partitions have a leader")

@@ -93,7 +93,16 @@ class FakeCluster(FakeAnswers):
     run_topic: FakeTopics = field(default_factory=FakeTopics)
 
     def __post_init__(self) -> None:
-        for name in ("create_topic", "assign", "delete_topic", "append_records", "read_records"):
+        own = (
+            "create_topic",
+            "assign",
+            "delete_topic",
+            "append_records",
+            "read_records",
+            "read_configs",
+            "write_configs",
+        )
+        for name in own:
             setattr(self, name, getattr(self.run_topic, name))
         # Unused: every request of the tests is answered here.
         self.wire = cast(Wire, self)

@@ -37,7 +37,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 from unit.fakes.clock import FakeClock
 from unit.fakes.journals import open_journal
-from unit.fakes.topics import TOPIC_AUTHORIZATION_FAILED, FakeTopics
+from unit.fakes.topics import CLUSTER_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED, FakeTopics
 from unit.leadership.well_cluster import Bastion
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
@@ -91,6 +91,17 @@ def test_what_was_read_is_not_read_again_unless_the_topic_was_re_created(topics:
     assert memory.read() == Memory()
     MemoryTopic(topics, ADDRESSES, "t").open(journal).write(order_changes(_orders([3]), _orders([3])))
     assert memory.read().orders == _orders([3])
+
+
+def test_a_topic_that_was_created_in_an_outage_gets_more_copies_later(topics: FakeTopics, journal: Journal) -> None:
+    copies = []
+    for brokers in ([1], [1, 2], [1, 2, 3]):
+        MemoryTopic(topics, {each: ADDRESSES[each] for each in brokers}, "t").open(journal)
+        copies.append([*topics.topics["t"].replicas])
+    assert copies == [[1], [1, 2], [1, 2, 3]]
+    topics.errors["AlterPartitionReassignments"] = CLUSTER_AUTHORIZATION_FAILED
+    topics.topics["t"].replicas = (1,)
+    MemoryTopic(topics, ADDRESSES, "t").open(journal)
 
 
 def test_in_a_container_the_file_is_used_only_if_the_operator_named_its_directory(
