@@ -11,6 +11,7 @@ module runs from the files that are installed: they are the same, and Python kee
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -77,6 +78,17 @@ class ModuleAction(ActionBase):
         results: dict[str, Any] = self._execute_module(
             module_args=arguments, task_vars=task_vars, wrap_async=bool(self._task.async_val)
         )
+        return results
+
+    def _low_level_execute_command(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Run a command of this host in the directory in which ansible-playbook was started.
+
+        Ansible runs it in the directory of the playbook, which is the installed collection: relative paths that a
+        person typed would begin there.
+        """
+        if self._connection.transport == "local" and not kwargs.get("chdir"):
+            kwargs["chdir"] = shlex.quote(str(Path.cwd()))
+        results: dict[str, Any] = super()._low_level_execute_command(*args, **kwargs)
         return results
 
     @property

@@ -148,3 +148,23 @@ def read_report(path: Path) -> dict[str, Any]:
 def statuses(report: Mapping[str, Any]) -> Sequence[tuple[str, int, str]]:
     """(topic, partition, status) of every partition in a report."""
     return [(each["topic"], each["partition"], each["status"]) for each in report["partitions"]]
+
+
+def typed(directory: Path, *words: str, timeout: float = 240.0) -> PlaybookRun:
+    """Run a command of Ansible as a person who has installed the collection and stands in another directory."""
+    ran = subprocess.run(
+        [str(Path(sys.executable).with_name(words[0])), *words[1:]],
+        cwd=directory,
+        env={
+            **os.environ,
+            "ANSIBLE_COLLECTIONS_PATH": str(Path(sys.executable).parents[1] / "collections"),
+            "ANSIBLE_NOCOLOR": "1",
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    return PlaybookRun(ran.returncode, ran.stdout)

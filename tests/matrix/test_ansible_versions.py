@@ -19,6 +19,8 @@ import pytest
 from lab import Cluster, scenarios
 from lab.playbook import PROJECT
 from publish.installation import Installation, installed, interpreter
+from unit.roles.role import CONNECTIONS
+from unit.roles.spellings import CHECKED, rounds
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -142,3 +144,26 @@ def give_back(playbooks: Playbooks, log_dirs: list[str], directory: Path) -> Non
     page = directory / "incident.html"
     playbooks.run("incident_report", incident_report_dir=str(directory), incident_report_html=str(page))
     assert "</html>" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("role", CHECKED)
+def test_every_spelling_of_every_variable(role: str, installation: Installation) -> None:
+    """An option has the same value however it was typed, with this ansible-core's templates and conditions."""
+    directory = installation.directory
+    play = directory / "spellings.yml"
+    tasks = [
+        {"kafkaops.recovery.role_variables": {"role": role}, "register": "result"},
+        {"ansible.builtin.copy": {"content": "{{ result | to_json }}", "dest": str(directory / "result.json")}},
+    ]
+    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
+    for typed, meant in rounds(role):
+        ran = installation.run(str(play), typed)
+        assert ran.returncode == 0, ran.output
+        result = json.loads((directory / "result.json").read_text(encoding="utf-8"))
+        own = {f"{role}_{name}": value for name, value in result["options"].items()}
+        shared = {f"kafka_{name}": result[group][name] for group in CONNECTIONS for name in result[group]}
+        for name, value in {**own, **shared}.items():
+            wanted = meant[name]
+            if isinstance(wanted, str) and wanted.startswith("/start"):
+                wanted = f"{directory}{wanted.removeprefix('/start')}"
+            assert value == wanted, (name, typed[name])

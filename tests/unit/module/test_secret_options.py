@@ -21,7 +21,8 @@ from ansible_collections.kafkaops.recovery.plugins import modules
 NAMES = sorted(
     path.stem
     for path in Path(modules.__path__[0]).glob("[!_]*.py")
-    if not path.stem.endswith("_tables")  # action plugins, without a module of their own
+    # Without action plugins that have no module of their own.
+    if not path.stem.endswith("_tables") and path.stem != "role_variables"
 )
 WORDS = ("password", "secret", "token")
 NO_SECRETS = {"sasl_oauthbearer_token_endpoint_url"}

@@ -38,6 +38,6 @@ def test_every_playbook_and_variable_that_is_named_exists(guide: str) -> None:
     specs = [
         yaml.safe_load(each.read_text("utf-8")) for each in (site.PROJECT / "roles").glob("*/meta/argument_specs.yml")
     ]
-    known = {name for each in specs for name in each["argument_specs"]["main"]["options"]}
+    known = {name for each in specs for entry in each["argument_specs"].values() for name in entry["options"]}
     named = set(re.findall(r"\b((?:unclean_recovery|leadership_drain|readiness|kafka)_\w+)\b", text))
     assert named <= known

@@ -31,10 +31,16 @@ def loaded(role: str, name: str) -> Any:
 
 def own_options(role: str) -> set[str]:
     """Return the role's variables that no other role has."""
-    return {name for name in options(role) if not name.startswith("kafka_")}
+    return {*specs(role)}
 
 
 def options(role: str) -> dict[str, dict[str, Any]]:
-    """Return the role's variables, as its argument specs describe them."""
-    described: dict[str, dict[str, Any]] = loaded(role, "meta/argument_specs.yml")["argument_specs"]["main"]["options"]
+    """Return all variables of a role, as argument specs describe them: its own, and those that all roles share."""
+    return specs(role) | specs("kafka_connection", "variables")
+
+
+def specs(role: str, entry_point: str = "main") -> dict[str, dict[str, Any]]:
+    """Return the variables of a role's own argument specs."""
+    described: dict[str, dict[str, Any]]
+    described = loaded(role, "meta/argument_specs.yml")["argument_specs"][entry_point]["options"]
     return described

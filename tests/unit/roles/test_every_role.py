@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
@@ -15,8 +16,8 @@ import pytest
 import yaml
 
 from ansible_collections.kafkaops.recovery.plugins import modules
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
-from unit.roles.role import CONNECTIONS, ROLES, SHARED, loaded, options
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import Arguments
+from unit.roles.role import CONNECTIONS, ROLES, SHARED, loaded, specs
 
 CONNECTING = "kafka_connection"
 EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {CONNECTING})
@@ -26,37 +27,54 @@ GROUPS = yaml.safe_load((ROLES.parent / "meta/runtime.yml").read_text("utf-8"))[
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_the_defaults_are_those_of_the_argument_specs(role: str) -> None:
     assert loaded(role, "defaults/main.yml") == {
-        name: option["default"] for name, option in options(role).items() if "default" in option
+        name: option["default"] for name, option in specs(role).items() if "default" in option
     }
 
 
-@pytest.mark.parametrize("role", EVERY_ROLE)
-def test_every_connection_option_of_the_modules_is_a_variable_of_its_type(role: str) -> None:
-    variables = {name.removeprefix("kafka_"): each for name, each in options(role).items() if name.startswith("kafka_")}
-    assert variables.keys() >= CONNECTION.argument_spec.keys()
+def test_every_connection_option_of_the_modules_is_a_shared_variable_of_its_type() -> None:
+    variables = {name.removeprefix("kafka_"): each for name, each in specs(CONNECTING, "variables").items()}
+    assert variables.keys() == SHARED.keys()
     for name, variable in variables.items():
         each = SHARED[name]
         assert (variable["type"], variable.get("choices")) == (each["type"], each.get("choices"))
         assert bool(variable.get("no_log")) == bool(each.get("no_log"))
+        assert "default" not in variable, "a default would override the value in kafka_command_config"
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_every_variable_carries_the_role_s_name(role: str) -> None:
-    assert {name for name in options(role) if not name.startswith(("kafka_", f"{role}_"))} == set()
+    assert {name for name in specs(role) if not name.startswith(f"{role}_")} == set()
+
+
+@pytest.mark.parametrize("role", EVERY_ROLE)
+def test_a_role_checks_its_variables_first_and_reads_only_what_that_returns(role: str) -> None:
+    """A variable may be a string, and ``"false"`` is true for Jinja. Secrets are not in results, and are strings."""
+    first = loaded(role, "tasks/main.yml")[0]
+    assert first["kafkaops.recovery.role_variables"] == {"role": role}
+    assert first["register"] == f"__{role}_checked"
+    secrets = {name for name, each in specs(role).items() if each.get("no_log")}
+    for path in [*(ROLES / role / "tasks").glob("*.yml"), ROLES / role / "vars/main.yml"]:
+        read = {
+            name
+            for text in _expressions(yaml.safe_load(path.read_text("utf-8")))
+            for name in specs(role)
+            if re.search(rf"(?<![\w'.]){name}\b(?!')", text)
+        }
+        assert read <= secrets, path
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_the_connection_is_the_shared_one(role: str) -> None:
     """Each group of options that the role's modules take is given once, for all of them."""
     assert loaded(role, "meta/main.yml")["dependencies"] == [{"role": f"kafkaops.recovery.{CONNECTING}"}]
-    (block,) = (task for task in loaded(role, "tasks/main.yml") if "module_defaults" in task)
+    defaults = [task["module_defaults"] for task in loaded(role, "tasks/main.yml") if "module_defaults" in task]
     files = [*(ROLES / role / "tasks").glob("*.yml")]
     names = {name for path in files for task in _tasks(role, yaml.safe_load(path.read_text("utf-8"))) for name in task}
     groups = {group for group in CONNECTIONS if names & {f"kafkaops.recovery.{name}" for name in GROUPS[group]}}
-    given = {name: value for name, value in block["module_defaults"].items() if name in map(_key, CONNECTIONS)}
-    assert given == {_key(group): f"{{{{ {CONNECTIONS[group][0]} }}}}" for group in groups}
-    variables = {f"kafka_{name}" for group in groups for name in CONNECTIONS[group][1].argument_spec}
-    assert variables == {name for name in options(role) if name.startswith("kafka_")}
+    given = {name: value for each in defaults for name, value in each.items() if name in map(_key, CONNECTIONS)}
+    assert given == {
+        _key(group): f"{{{{ {CONNECTIONS[group][0]} | combine(__{role}_checked.{group}) }}}}" for group in groups
+    }
 
 
 @pytest.mark.parametrize(("name", "arguments"), CONNECTIONS.values())
@@ -73,9 +91,9 @@ def test_a_group_has_every_module_that_takes_its_options(group: str) -> None:
     assert set(GROUPS[group]) == taking
 
 
-@pytest.mark.parametrize("role", [each for each in EVERY_ROLE if f"{each}_report_file" in options(each)])
+@pytest.mark.parametrize("role", [each for each in EVERY_ROLE if f"{each}_report_file" in specs(each)])
 def test_every_report_has_a_page_that_the_summary_names(role: str) -> None:
-    assert options(role)[f"{role}_report_html"]["type"] == "path"
+    assert specs(role)[f"{role}_report_html"]["type"] == "path"
     tasks = [*_tasks(role, loaded(role, "tasks/main.yml"))]
     (page,) = (task for task in tasks if "kafkaops.recovery.incident_report" in task)
     assert page["kafkaops.recovery.incident_report"]["html"] == f"{{{{ __{role}_report_html }}}}"
@@ -91,6 +109,21 @@ def _modules_options() -> dict[str, Mapping[str, Any]]:
         each.name: import_module(f"{modules.__name__}.{each.name}") for each in iter_modules(modules.__path__)
     }
     return {name: each.ARGUMENTS.argument_spec for name, each in every_module.items() if hasattr(each, "ARGUMENTS")}
+
+
+def _expressions(value: Any) -> Iterator[str]:
+    """Yield the Jinja expressions in a YAML file: in braces, and in conditions."""
+    if isinstance(value, str):
+        yield from re.findall(r"\{[{%].*?[%}]\}", value, re.DOTALL)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _expressions(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if name in ("when", "that", "until", "failed_when", "changed_when"):
+                yield from map(str, each if isinstance(each, list) else [each])
+            else:
+                yield from _expressions(each)
 
 
 def _key(group: str) -> str:

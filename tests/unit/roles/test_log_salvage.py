@@ -28,6 +28,6 @@ def test_the_names_are_those_of_the_contract() -> None:
 
 
 def test_every_variable_reaches_the_module() -> None:
-    (task,) = loaded(ROLE, "tasks/main.yml")[0]["block"]
+    (task,) = loaded(ROLE, "tasks/main.yml")[1]["block"]
     handed_on = task["kafkaops.recovery.replica_log_salvage"]
     assert handed_on.keys() == replica_log_salvage.ARGUMENTS.argument_spec.keys() - SHARED.keys() - NOT_HANDED_ON

@@ -15,7 +15,7 @@ OTHER_NAMES = {"salvage_dir": "dir"}
 
 
 def test_every_variable_reaches_the_module() -> None:
-    (task,) = loaded(ROLE, "tasks/main.yml")[0]["block"]
+    (task,) = loaded(ROLE, "tasks/main.yml")[1]["block"]
     handed_on = task["kafkaops.recovery.salvage_replay"]
     assert handed_on.keys() == salvage_replay.ARGUMENTS.argument_spec.keys() - SHARED.keys() - NOT_HANDED_ON
     # Not the module, but incident_report.

@@ -1,0 +1,101 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check the variables of a role, and return them in the types of its argument specs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible.plugins.action import ActionBase
+from ansible.utils.vars import load_extra_vars
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables import (
+    VariablesError,
+    checked,
+    unknown,
+)
+
+_ROLES = Path(__file__).parents[2] / "roles"
+_SHARED = "kafka_"
+_ELSEWHERE = ("hosts", "summary")
+"""Variables with a role's prefix that its playbook has, or that it publishes."""
+_OF_OTHERS = "kafka_connection_"
+
+
+class ActionModule(ActionBase):
+    """Runs on the Ansible controller, and asks nobody."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _supports_diff = True
+    _requires_connection = False
+    _VALID_ARGS = frozenset({"role"})
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result: dict[str, Any] = super().run(tmp, task_vars) | {"changed": False}
+        variables = task_vars or {}
+        role = self._task.args["role"]
+        own = argument_specs(role)
+        shared = argument_specs("kafka_connection", "variables")
+        problems = [*self._unknown(role, own, shared, variables)]
+        values: dict[str, Any] = {}
+        try:
+            values = checked(own | shared, self._given(own | shared, variables), self._path)
+        except VariablesError as error:
+            problems.append(str(error))
+        if problems:
+            return result | {"failed": True, "msg": "\n".join([*problems, "Nothing was read or changed."])}
+        # A result is printed with -v: secrets stay where they are.
+        open_ = {name: value for name, value in values.items() if not (own | shared)[name].get("no_log")}
+        groups: dict[str, dict[str, Any]] = {"kafka": {}, "controllers": {}, "journal": {}}
+        for name in shared:
+            if name in open_:
+                groups[_group(name)][name.removeprefix(_SHARED)] = open_[name]
+        return (
+            result
+            | groups
+            | {
+                "options": {name.removeprefix(f"{role}_"): open_[name] for name in own if name in open_},
+            }
+        )
+
+    def _unknown(self, role: str, own: Any, shared: Any, variables: dict[str, Any]) -> list[str]:
+        typed = load_extra_vars(self._loader)
+        of_role = {*own, *(f"{role}_{each}" for each in _ELSEWHERE)}
+        of_kafka = {*shared, *(each for each in variables if each.startswith(_OF_OTHERS))}
+        return [*unknown(f"{role}_", of_role, variables, typed), *unknown(_SHARED, of_kafka, variables, typed)]
+
+    def _given(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of the options that are variables, without those that are to be omitted."""
+        omit = variables.get("omit")
+        templated = {name: self._templar.template(variables[name]) for name in options if name in variables}
+        return {name: value for name, value in templated.items() if value is not omit and value != omit}
+
+    def _path(self, text: str) -> str:
+        """Return an absolute path: on this host from where the command was started, elsewhere from the login's home."""
+        if self._connection.transport == "local":
+            if self._play_context.become and text.startswith("~"):
+                return text  # The home directory of the user that the module becomes.
+            return str(Path.cwd() / Path(os.path.expandvars(text)).expanduser())
+        return text if text.startswith(("/", "~", "$")) else f"~/{text}"
+
+
+def _group(name: str) -> str:
+    """Return the action group of a shared variable."""
+    if "controllers" in name:
+        return "controllers"
+    return "journal" if name.startswith("kafka_journal") else "kafka"
+
+
+def argument_specs(role: str, entry_point: str = "main") -> dict[str, Any]:
+    """Return the options of a role's argument specs."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = (_ROLES / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+    options: dict[str, Any] = yaml.load(text, loader)["argument_specs"][entry_point]["options"]
+    return options

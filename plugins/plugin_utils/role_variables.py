@@ -1,0 +1,242 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check the variables of a role against its argument specs, and convert them to the types there.
+
+A variable of ``-e name=value`` is a string, and Jinja takes ``"false"`` for true. So a role never reads its variables
+itself: it reads what this file returns, and no option depends on how it was typed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from ansible.module_utils.common.validation import check_type_bool, check_type_dict, check_type_float, check_type_int
+
+Spec = Mapping[str, Any]
+Paths = Callable[[str], str]
+
+_ANY_NEAR = 0.6
+_A_SLIP = 0.85
+"""How much alike a variable and an option are, if the variable is surely the option with a slip."""
+_MOST_OF_A_VALUE = 80
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_NUMBERS = re.compile(r"(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,6}))?")
+_BOOLEANS = {True: {"on", "yes", "true"}, False: {"off", "no", "false"}}
+
+
+class VariablesError(Exception):
+    """The variables of a role are wrong. The message has one line for each problem."""
+
+
+def checked(options: Mapping[str, Spec], given: Mapping[str, object], path: Paths) -> dict[str, Any]:
+    """Return the value of each option that is given or has a default, in the type of its spec.
+
+    An empty variable counts as not given: AWX sends an unanswered survey question as an empty string.
+
+    Args:
+        options: the options of the role's argument specs, by the names of the variables.
+        given: the values of variables.
+        path: returns the absolute path of a path as the user typed it.
+
+    Raises VariablesError with every problem.
+    """
+    problems: list[str] = []
+    values = dict(_checked(options, given, path, problems))
+    if problems:
+        raise VariablesError("\n".join(problems))
+    return values
+
+
+def _checked(
+    options: Mapping[str, Spec], given: Mapping[str, object], path: Paths, problems: list[str]
+) -> Iterator[tuple[str, Any]]:
+    for name, spec in options.items():
+        value = given.get(name)
+        if value is None or value == "":
+            value = spec.get("default")
+        if value is None:
+            if spec.get("required"):
+                problems.append(f"{name} is required")
+            continue
+        try:
+            yield name, _converted(value, spec, path)
+        except (TypeError, ValueError) as error:
+            shown = "" if spec.get("no_log") else f" {_short(value)}"
+            problems.append(f"{name}:{shown} {error}")
+
+
+def _converted(value: Any, spec: Spec, path: Paths) -> Any:
+    """Return a value in the type of its spec. Raises TypeError or ValueError, whose text follows the value."""
+    converted = _CONVERTERS[spec["type"]](value, spec, path)
+    choices = spec.get("choices")
+    if choices and converted not in choices:
+        near = get_close_matches(str(converted), map(str, choices), 1, _ANY_NEAR)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"is not one of {', '.join(map(str, choices))}{hint}")
+    return converted
+
+
+def _str(value: Any, spec: Spec, _path: Paths) -> str:
+    if isinstance(value, bool):
+        # YAML takes a choice such as off for a boolean, unless it is quoted.
+        meant = _BOOLEANS[value].intersection(spec.get("choices", ()))
+        return meant.pop() if meant else str(value)
+    if isinstance(value, (Mapping, list)):
+        raise TypeError("is not a string")
+    return str(value)
+
+
+def _int(value: Any, _spec: Spec, _path: Paths) -> int:
+    if isinstance(value, bool):
+        raise TypeError("is not a whole number")
+    try:
+        return int(check_type_int(value.strip() if isinstance(value, str) else value))
+    except (TypeError, ValueError):
+        raise TypeError("is not a whole number") from None
+
+
+def _float(value: Any, _spec: Spec, _path: Paths) -> float:
+    try:
+        return float(check_type_float(value))
+    except (TypeError, ValueError):
+        raise TypeError("is not a number") from None
+
+
+def _bool(value: Any, _spec: Spec, _path: Paths) -> bool:
+    try:
+        return bool(check_type_bool(value.strip() if isinstance(value, str) else value))
+    except (TypeError, ValueError):
+        raise TypeError("is neither true nor false (yes, no, on, off, 1 and 0 are read too)") from None
+
+
+def _path(value: Any, spec: Spec, path: Paths) -> str:
+    text = _str(value, spec, path)
+    return text if _URI.match(text) else path(text)
+
+
+def _dict(value: Any, spec: Spec, path: Paths) -> dict[str, Any]:
+    try:
+        entries = dict(value) if isinstance(value, Mapping) else check_type_dict(value)
+    except (TypeError, ValueError):
+        raise TypeError('is not a dictionary, such as {"key": "value"} or key=value') from None
+    suboptions = spec.get("options")
+    if not suboptions:
+        return entries
+    problems = [f"{name} is no key of it" for name in entries if name not in suboptions]
+    values = dict(_checked(suboptions, entries, path, problems))
+    if problems:
+        raise ValueError("; ".join(problems))
+    return values
+
+
+def _list(value: Any, spec: Spec, path: Paths) -> list[Any]:
+    element = {**spec, "type": spec.get("elements", "raw")}
+    element.pop("default", None)
+    return [_converted(each, element, path) for each in _items(value, element)]
+
+
+def _items(value: Any, element: Spec) -> Sequence[Any]:
+    """Return the items of a list: ``1,2``, ``[1, 2]`` as a string or as a list, or one item alone."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text[:1] in ("[", "{"):
+            try:
+                value = json.loads(text)
+            except ValueError:
+                if element["type"] == "dict":
+                    raise TypeError("is no JSON: quote it as a whole for the shell, '[...]'") from None
+                value = text.strip("[]")
+        if isinstance(value, str):
+            return _partitions(value) if _names_partitions(element) else [each.strip() for each in value.split(",")]
+    if isinstance(value, Mapping) or not isinstance(value, Sequence):
+        return [value]
+    if _names_partitions(element):
+        return [each for item in value for each in (_partitions(item) if isinstance(item, str) else [item])]
+    return value
+
+
+def _names_partitions(element: Spec) -> bool:
+    return bool(element["type"] == "dict" and {"topic", "partitions"} <= element.get("options", {}).keys())
+
+
+def _partitions(text: str) -> list[dict[str, Any]]:
+    """Return the entries of ``orders:0,3 payments``: some partitions of a topic, or a topic with all of them."""
+    entries: list[dict[str, Any]] = []
+    for word in filter(None, re.split(r"[\s,;]+", text)):
+        topic, colon, numbers = word.rpartition(":")
+        if colon:
+            entries.append({"topic": topic, "partitions": [*_numbers(numbers)]})
+        elif entries and "partitions" in entries[-1] and _NUMBERS.fullmatch(word):
+            entries[-1]["partitions"] += _numbers(word)
+        else:
+            entries.append({"topic": word})
+    return entries
+
+
+def _numbers(text: str) -> Iterator[int]:
+    """Yield the numbers of ``3`` or ``0-3``. Raises ValueError."""
+    match = _NUMBERS.fullmatch(text)
+    if not match:
+        raise ValueError(f"has {text!r} in place of a partition: orders:0,3 are two partitions, orders:0-3 are four")
+    first, last = int(match["first"]), int(match["last"] or match["first"])
+    if last < first:
+        raise ValueError(f"has {text}, which ends before it begins")
+    yield from range(first, last + 1)
+
+
+def _raw(value: Any, _spec: Spec, _path: Paths) -> Any:
+    return value
+
+
+_CONVERTERS: Mapping[str, Callable[[Any, Spec, Paths], Any]] = {
+    "str": _str,
+    "int": _int,
+    "float": _float,
+    "bool": _bool,
+    "path": _path,
+    "list": _list,
+    "dict": _dict,
+    "raw": _raw,
+}
+
+
+def unknown(
+    prefix: str, known: Collection[str], variables: Mapping[str, object], typed: Collection[str]
+) -> Iterator[str]:
+    """Return a line for each variable with this prefix that is no option, with the option of the nearest name.
+
+    A user's own variables may begin with a common word such as ``kafka_`` or ``readiness_``: there, only variables that
+    are typed for this run are refused, and of ``kafka_`` only those that are an option with a slip. A result that a
+    play registered is no variable of a role.
+
+    Args:
+        prefix: such as ``unclean_recovery_``.
+        known: the names that have a meaning.
+        variables: all variables of the host.
+        typed: the names of the variables that the command line sets.
+    """
+    is_common = "_" not in prefix.rstrip("_")
+    for name in sorted(each for each in variables if each.startswith(prefix)):
+        if name in known or _is_registered(variables[name]):
+            continue
+        near = get_close_matches(name, known, 1, _ANY_NEAR)
+        is_slip = bool(get_close_matches(name, known, 1, _A_SLIP))
+        if is_common and (name not in typed or (prefix == "kafka_" and not is_slip)):
+            continue
+        hint = f": did you mean {near[0]}?" if near else ""
+        yield f"{name} is no variable of this collection{hint}"
+
+
+def _is_registered(value: object) -> bool:
+    return isinstance(value, Mapping) and bool({"changed", "failed", "skipped"} & value.keys())
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _MOST_OF_A_VALUE else f"{text[:_MOST_OF_A_VALUE]}..."

@@ -1,0 +1,154 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whatever is typed for a variable of a role: no option depends on its spelling, and no wrong name is ignored."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables import VariablesError, checked, unknown
+from unit.roles.role import ROLES, options, specs
+from unit.roles.spellings import CHECKED, rounds, spellings
+
+COLLECTIONS = Path(sys.executable).parents[1] / "collections"
+
+
+def at_start(path: str) -> str:
+    return str(Path("/start") / path)
+
+
+@pytest.mark.parametrize("role", CHECKED)
+def test_every_spelling_of_every_option_has_the_value_that_it_means(role: str) -> None:
+    for name, spec in options(role).items():
+        for typed, meant in spellings(spec):
+            value = checked({name: spec}, {name: typed}, at_start)[name]
+            assert (value, type(value)) == (meant, type(meant)), (name, typed)
+
+
+@pytest.mark.parametrize("role", CHECKED)
+def test_an_empty_variable_counts_as_not_given(role: str) -> None:
+    optional = {name: {**spec, "required": False} for name, spec in options(role).items()}
+    given = checked(optional, dict.fromkeys(optional, ""), at_start)
+    assert given == {name: spec["default"] for name, spec in optional.items() if "default" in spec}
+
+
+WRONG = {"bool": "maybe", "int": "1.5", "float": "much", "dict": "[1]", "list": "one"}
+
+
+@pytest.mark.parametrize("role", CHECKED)
+def test_a_wrong_value_is_one_line_with_the_name_that_was_typed(role: str) -> None:
+    for name, spec in options(role).items():
+        if (spec["type"], spec.get("elements")) in (("list", "str"), ("list", "path"), ("list", "dict")):
+            continue
+        wrong = WRONG.get(spec["type"], "no such choice" if spec.get("choices") else None)
+        if wrong is not None:
+            with pytest.raises(VariablesError) as refused:
+                checked({name: spec}, {name: wrong}, at_start)
+            text = str(refused.value)
+            assert text.startswith(f"{name}: ")
+            assert "\n" not in text
+            assert all(each in text for each in spec.get("choices", ()))
+
+
+def test_every_problem_is_reported_at_once_and_no_secret_is_shown() -> None:
+    spec: dict[str, dict[str, Any]] = {
+        "a": {"type": "int"},
+        "b": {"type": "bool"},
+        "c": {"type": "str", "required": True},
+        "d": {"type": "str", "no_log": True},
+    }
+    with pytest.raises(VariablesError) as refused:
+        checked(spec, {"a": "x", "b": "perhaps", "d": ["hidden"]}, at_start)
+    lines = str(refused.value).splitlines()
+    assert [line.split(" ")[0] for line in lines] == ["a:", "b:", "c", "d:"]
+    assert "hidden" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["orders:x", "orders:3-1", "orders:-1", "orders:"])
+def test_a_partition_that_is_no_number_is_refused(text: str) -> None:
+    name = "unclean_recovery_partitions"
+    with pytest.raises(VariablesError, match=name):
+        checked({name: options("unclean_recovery")[name]}, {name: text}, at_start)
+
+
+@pytest.mark.parametrize("role", CHECKED)
+def test_the_nearest_right_name_is_given_for_every_slip(role: str) -> None:
+    known = specs(role)
+    for name in known:
+        slip = f"{name[:-2]}{name[-1]}"
+        (line,) = unknown(f"{role}_", known, {slip: 0, name: 1}, typed={slip})
+        assert line.startswith(f"{slip} is no variable of this collection: did you mean {role}_")
+
+
+@pytest.mark.parametrize("role", CHECKED)
+def test_no_variable_of_another_role_is_refused(role: str) -> None:
+    others = {name: 0 for other in CHECKED if other != role for name in [*specs(other), f"__{other}_checked"]}
+    assert [*unknown(f"{role}_", specs(role), others, typed=others)] == []
+
+
+@pytest.mark.parametrize(
+    ("prefix", "name", "value", "typed", "refused"),
+    [
+        ("unclean_recovery_", "unclean_recovery_limit", 0, False, True),
+        ("unclean_recovery_", "unclean_recovery_result", {"changed": False, "failed": False}, False, False),
+        ("readiness_", "readiness_probe_url", "x", False, False),
+        ("readiness_", "readiness_fail", "x", True, True),
+        ("kafka_", "kafka_bootstrap_server", "x", True, True),
+        ("kafka_", "kafka_bootstrap_server", "x", False, False),
+        ("kafka_", "kafka_heap_opts", "x", True, False),
+    ],
+)
+def test_variables_of_a_common_prefix_are_left_to_their_owners(
+    prefix: str, name: str, value: object, typed: bool, refused: bool
+) -> None:
+    role = {"unclean_recovery_": "unclean_recovery"}.get(prefix, "readiness")
+    known = {each for each in options(role) if each.startswith(prefix)}
+    assert bool([*unknown(prefix, known, {name: value}, {name} if typed else ())]) is refused
+
+
+def ansible(directory: Path, role: str, variables: Mapping[str, object]) -> dict[str, Any]:
+    """Return what role_variables returned in a play that was started in this directory."""
+    play = directory / "plays" / "play.yml"
+    play.parent.mkdir(exist_ok=True)
+    tasks = [
+        {"kafkaops.recovery.role_variables": {"role": role}, "register": "result"},
+        {"ansible.builtin.copy": {"content": "{{ result | to_json }}", "dest": str(directory / "result.json")}},
+    ]
+    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play), "-e", json.dumps(variables)]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+    ran = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    returned: dict[str, Any] = json.loads((directory / "result.json").read_text("utf-8"))
+    return returned
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_ansible_hands_on_what_was_typed(number: int, tmp_path: Path) -> None:
+    """Strings and native values, templated by the ansible-core that runs here (tests/matrix has the other ones)."""
+    role = "unclean_recovery"
+    typed, meant = [*rounds(role)][number]
+    result = ansible(tmp_path, role, typed)
+    values = {f"{role}_{name}": value for name, value in result["options"].items()}
+    for group in ("kafka", "controllers", "journal"):
+        values |= {f"kafka_{name}": value for name, value in result[group].items()}
+    secret = {name for name, spec in options(role).items() if spec.get("no_log")}
+    expected = {
+        name: f"{tmp_path}{str(value).removeprefix('/start')}" if str(value).startswith("/start") else value
+        for name, value in meant.items()
+    }
+    assert values == {name: value for name, value in expected.items() if name not in secret}
+
+
+def test_every_role_has_a_directory() -> None:
+    assert {*CHECKED, "kafka_connection"} == {each.name for each in ROLES.iterdir()}
