@@ -135,6 +135,7 @@ partitions:
       elr: [1]
       last_known_elr: [1]
       dropped: []
+      cause: ''
   contains:
     topic: {type: str, description: Name of the topic.}
     partition: {type: int, description: Number of the partition.}
@@ -182,6 +183,7 @@ partitions:
       type: list
       elements: int
     dropped: {type: list, elements: int, description: Unregistered brokers that were dropped from its replicas.}
+    cause: {type: str, description: "The reason without what C(candidates) and C(losses) explain."}
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: always, once the elections began

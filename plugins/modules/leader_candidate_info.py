@@ -211,6 +211,7 @@ partitions:
     elr: {type: list, elements: int, description: "Broker ids of the ELR, null if unknown or without ELR."}
     last_known_elr: {type: list, elements: int, description: "Broker ids of the last known ELR, null if unknown."}
     dropped: {type: list, elements: int, description: Unregistered brokers that the election drops from its replicas.}
+    cause: {type: str, description: "The reason without what C(candidates) and C(losses) explain."}
   sample:
     - topic: orders
       partition: 3
@@ -228,6 +229,7 @@ partitions:
       elr: [1]
       last_known_elr: [1]
       dropped: []
+      cause: ''
       candidates:
         - {broker_id: 3, rank: 1, last_written_epoch: 6, log_start_offset: 0, log_end_offset: 150, flags: [],
            size_bytes: 11034, lineage: [{epoch: 2, end_offset: 100}, {epoch: 6, end_offset: 150}],

@@ -46,7 +46,6 @@ _PAUSE_S = 0.5
 _MAY_BE_EXECUTED = (
     "may still be executed: a broker keeps it for 60 s. The change stays in the journal, and the next run undoes it"
 )
-_EARLIER_MAY_BE_EXECUTED = f"a request of an earlier run {_MAY_BE_EXECUTED}"
 _EARLIER_EXECUTED = "an earlier run requested it, and the request was executed late"
 _LOST_RESPONSE = "the response to a request of this run was lost, and the request"
 _LASTING_ENDED = "an earlier run ended before it had set all its orders. None of its requests can be executed any more"
@@ -111,12 +110,12 @@ class LateRequests:
             expired = [each for each in expired if each.key in self.watched]
             for each in self._restore_once_more(expired):
                 may_follow = each.change.key in self.journal.awaiting_late_requests
-                results += self._end_watch(_unfinished(each.change) if may_follow else each)
+                results += self._end_unfinished(each.change) if may_follow else self._end_watch(each)
             self._watch_own_changes(but=expired)
             if self.watched:
                 clock.sleep(_PAUSE_S)
         for left in [*self.watched.values()]:
-            results += self._end_watch(_unfinished(left.change))
+            results += self._end_unfinished(left.change)
         return tuple(results)
 
     def _watch_own_changes(self, but: Sequence[Change] = ()) -> None:
@@ -153,9 +152,12 @@ class LateRequests:
         elif is_late:
             self.journal.notes.append(f"{result.change}: {_LOST_RESPONSE} was executed late: {result.reason}")
         elif result.undoing is Undoing.FAILED:
-            is_unfinished = result.reason == _EARLIER_MAY_BE_EXECUTED
-            reason = f"{_LOST_RESPONSE} {_MAY_BE_EXECUTED}" if is_unfinished else result.reason
-            self.journal.notes.append(f"{result.change}: {reason}")
+            self.journal.notes.append(f"{result.change}: {result.reason}")
+
+    def _end_unfinished(self, change: Change) -> Iterator[AnyLeftover]:
+        """Stop watching a change that a late request may still make after this run has ended."""
+        request = _LOST_RESPONSE if self.watched[change.key].is_ours else "a request of an earlier run"
+        yield from self._end_watch(Leftover(change, Undoing.FAILED, f"{request} {_MAY_BE_EXECUTED}"))
 
     def _undo_executed(self) -> Iterator[AnyLeftover]:
         """Undo the watched changes that late requests have made. The next look tries again what cannot be read now."""
@@ -204,8 +206,3 @@ class LateRequests:
 
     def _restore_replica(self, change: ReplicaChange) -> AnyLeftover:
         return self.replicas.end_in_journal(change, *self.replicas.restore_replica(change))
-
-
-def _unfinished(change: Change) -> AnyLeftover:
-    """Return the result for a change that a late request may still make after this run has ended."""
-    return Leftover(change, Undoing.FAILED, _EARLIER_MAY_BE_EXECUTED)

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from .._model.fields import Meta, PartitionIndex, TopicId, TopicName
 from .._model.partition import OfPartition, PartitionState, TopicPartition
+from .._model.reason import because, say
 from .orders import BaseOrder, Drift, Order, RememberedOrder, filter_order, find_base, our_orders, with_last
 
 
@@ -156,7 +157,7 @@ def _outcome(state: PartitionState, base: BaseOrder, wanted: Order, listed: Coll
         topic=state.topic,
         partition=state.partition,
         status=status,
-        reason="; ".join(filter(None, (base.reason, reason))),
+        reason=because(base.reason, reason),
         topic_id=state.topic_id,
         drift=base.drift,
         replicas=state.replicas,
@@ -169,19 +170,21 @@ def _status(state: PartitionState, base: BaseOrder, wanted: Order, listed: Colle
     last = [*filter_order(wanted, listed)]
     if wanted != state.replicas:
         if wanted == base.order:
-            return OrderStatus.WOULD_RESTORE, f"back to {[*wanted]}"
-        return OrderStatus.WOULD_REORDER, f"{_brokers(last)} last"
+            return OrderStatus.WOULD_RESTORE, say("back to {order}", order=wanted)
+        return OrderStatus.WOULD_REORDER, say(f"{{brokers}} {_are(last)} last", brokers=last)
     if base.drift is Drift.REORDERED:
         return OrderStatus.CONFLICT, "its original order is forgotten"
     if base.drift is Drift.RECREATED and not last:
         return OrderStatus.GONE, ""
     if len(last) == len(wanted):
         return OrderStatus.ALL_LISTED, "every replica is on a listed broker: the order stays"
-    return OrderStatus.IN_ORDER, f"{_brokers(last)} last already" if last else "in its original order"
+    if not last:
+        return OrderStatus.IN_ORDER, "in its original order"
+    return OrderStatus.IN_ORDER, say(f"{{brokers}} {_are(last)} last already", brokers=last)
 
 
-def _brokers(ids: list[int]) -> str:
-    return f"broker {ids[0]} is" if len(ids) == 1 else f"brokers {', '.join(map(str, ids))} are"
+def _are(ids: list[int]) -> str:
+    return "is" if len(ids) == 1 else "are"
 
 
 def _without_state(remembered: RememberedOrder, status: OrderStatus, reason: str) -> OrderOutcome:

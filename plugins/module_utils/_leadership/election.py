@@ -25,6 +25,7 @@ from .._kafka.elections import PREFERRED
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._model.partition import PartitionState, TopicPartition, in_batches
+from .._model.reason import because, say
 from .._model.run import Progress
 from .blacklist import matches
 from .memory import Memory
@@ -255,7 +256,8 @@ def _to_move(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
 
 
 def _with_unrestored_order(move: Move, why: str) -> Move:
-    return replace(move, reason=f"{move.reason}; its order was changed for the election and is not restored: {why}")
+    unrestored = say("its order was changed for the election and is not restored: {why}", why=why)
+    return replace(move, reason=because(move.reason, unrestored))
 
 
 def _open_moves(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
@@ -264,7 +266,7 @@ def _open_moves(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition
 
 
 def _give_up(move: Move) -> Move:
-    reason = f"broker {move.leader_before} still leads it after all attempts: run again"
+    reason = say("broker {broker} still leads it after all attempts: run again", broker=move.leader_before)
     return replace(move, status=MoveStatus.FAILED, reason=reason, leader_after=move.leader_before)
 
 

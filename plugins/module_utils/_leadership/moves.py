@@ -13,6 +13,7 @@ from typing import Annotated
 
 from .._model.fields import BrokerId, LeaderId, Meta, PartitionIndex, TopicId, TopicName
 from .._model.partition import OfPartition, PartitionState
+from .._model.reason import say
 from .orders import Order, with_last
 
 LEADERLESS = "it has no leader: recover it first (kafkaops.recovery.recover_offline_partitions)"
@@ -83,17 +84,21 @@ def move_away(state: PartitionState, brokers: Collection[int], *, assume_reorder
             state,
             target,
             MoveStatus.ONLY_IN_SYNC,
-            f"no replica on another broker is in sync (ISR {[*state.isr]}; not in sync: {lagging})",
+            say(
+                "no replica on another broker is in sync (ISR {isr}; not in sync: {lagging})",
+                isr=state.isr,
+                lagging=lagging,
+            ),
         )
     if target in brokers:
-        return _move(
-            state, target, MoveStatus.STILL_PREFERRED, f"broker {leader} leads, and its order {[*order]} prefers it"
-        )
+        found = say("broker {broker} leads, and its order {order} prefers it", broker=leader, order=order)
+        return _move(state, target, MoveStatus.STILL_PREFERRED, found)
     if target not in state.isr:
         first = next(each for each in order if each in others)
-        found = f"broker {first} is in sync, and the preferred replica on broker {target} is not"
+        form = "broker {broker} is in sync, and the preferred replica on broker {broker_preferred} is not"
+        found = say(form, broker=first, broker_preferred=target)
         return _move(state, first, MoveStatus.WOULD_MOVE, found)
-    return _move(state, target, MoveStatus.WOULD_MOVE, f"broker {target} is preferred, and in sync")
+    return _move(state, target, MoveStatus.WOULD_MOVE, say("broker {broker} is preferred, and in sync", broker=target))
 
 
 def move_to(state: PartitionState, brokers: Collection[int], order: Order) -> Move | None:
@@ -107,12 +112,15 @@ def move_to(state: PartitionState, brokers: Collection[int], order: Order) -> Mo
     if state.is_offline:
         return _move(state, target, MoveStatus.LEADERLESS, LEADERLESS)
     if target not in state.isr:
-        found = (
-            f"broker {state.leader_id} leads, and the preferred replica on broker {target} is not in sync "
-            f"(ISR {[*state.isr]}): run again when it has caught up"
+        found = say(
+            "broker {broker} leads, and the preferred replica on broker {broker_preferred} is not in sync (ISR {isr}): "
+            "run again when it has caught up",
+            broker=state.leader_id,
+            broker_preferred=target,
+            isr=state.isr,
         )
         return _move(state, target, MoveStatus.LAGGING, found)
-    return _move(state, target, MoveStatus.WOULD_MOVE, f"broker {target} is preferred, and in sync")
+    return _move(state, target, MoveStatus.WOULD_MOVE, say("broker {broker} is preferred, and in sync", broker=target))
 
 
 def _move(state: PartitionState, target: int, status: MoveStatus, reason: str) -> Move:

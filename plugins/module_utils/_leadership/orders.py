@@ -20,6 +20,7 @@ from typing import Annotated, TypeAlias
 
 from .._model.fields import BrokerId, Meta
 from .._model.partition import OfPartition
+from .._model.reason import say
 
 Order: TypeAlias = Annotated[
     tuple[BrokerId, ...], Meta(description="an order is a list of broker ids, the preferred leader first")
@@ -128,7 +129,7 @@ def find_base(topic_id: str, current: Order, remembered: RememberedOrder | None)
     if remembered is None:
         return BaseOrder(current, Drift.NONE, "")
     if remembered.topic_id != topic_id:
-        found = f"the topic was re-created (id {topic_id}): its order stays"
+        found = say("the topic was re-created (id {now}): its order stays", now=topic_id)
         return BaseOrder(current, Drift.RECREATED, found)
     # Orders of another replica set do not count as ours, because restoring them would move data.
     ours = with_same_set(remembered.original, remembered.ours)
@@ -139,16 +140,16 @@ def find_base(topic_id: str, current: Order, remembered: RememberedOrder | None)
 
 def _find_drifted_base(current: Order, original: Order, all_of_ours: Sequence[Order]) -> BaseOrder:
     if set(current) == set(original):
-        found = f"another party has set the order {list(current)}: it stays; the original order was {list(original)}"
+        form = "another party has set the order {order}: it stays; the original order was {original}"
+        found = say(form, order=current, original=original)
         return BaseOrder(current, Drift.REORDERED, found)
     still_there = filter_order(current, original)
     for ours in reversed(all_of_ours):
         # If the remaining replicas are still in our order, the other party only meant to change the set.
         if still_there == filter_order(ours, current):
             order = restore_order(current, original, ours)
-            found = f"another party has changed its replicas from {list(ours)} to {list(current)}: the set stays"
+            form = "another party has changed its replicas from {ours} to {now}: the set stays"
+            found = say(form, ours=ours, now=current)
             return BaseOrder(order, Drift.REASSIGNED, found)
-    found = (
-        f"another party has changed its replicas to {list(current)}: they stay; the original order was {list(original)}"
-    )
-    return BaseOrder(current, Drift.REASSIGNED, found)
+    form = "another party has changed its replicas to {now}: they stay; the original order was {original}"
+    return BaseOrder(current, Drift.REASSIGNED, say(form, now=current, original=original))

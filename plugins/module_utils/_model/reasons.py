@@ -9,25 +9,18 @@ Standard library only.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from .reason import likeness, merge
+
 _MAX_TOPICS = 4
 """Topics to name in a group."""
 _MAX_RANGES = 12
 """Ranges of numbers to name."""
-_MAX_BROKERS = 4
-"""Broker ids to name in a reason."""
-_WORD = re.compile(
-    r"(?P<brokers>\b(?:[Bb]rokers?|[Rr]eplicas?|electing|rank) \d+(?:(?:, | and )\d+)*)"
-    r"|(?P<list>\[[\d, ]*\])"
-    r"|(?P<number>(?<![\w.:/+-])\d+(?![\w:/+-]|\.\w))"
-)
-"""Broker ids, lists of them, and separate numbers. Numbers in names, addresses and versions do not match."""
 
 
 class HasPartition(Protocol):
@@ -82,13 +75,12 @@ class ReasonGroup:
 
 def group_by_reason(rows: Iterable[HasOutcome]) -> tuple[ReasonGroup, ...]:
     """Group rows by status and reason, the largest group first."""
-    buckets: dict[tuple[StrEnum, str], list[HasOutcome]] = defaultdict(list)
+    buckets: dict[tuple[StrEnum, object], list[HasOutcome]] = defaultdict(list)
     for each in rows:
-        form, _values = replace_numbers(each.reason, with_brokers=True)
-        buckets[each.status, form].append(each)
+        buckets[each.status, likeness(each.reason, with_brokers=True)].append(each)
     groups = [
         ReasonGroup(status, len(members), name_topics(members), common_reason([each.reason for each in members]))
-        for (status, _form), members in buckets.items()
+        for (status, _alike), members in buckets.items()
     ]
     return tuple(sorted(groups, key=lambda group: -group.partitions))
 
@@ -114,15 +106,14 @@ def join_first(names: Iterable[object], most: int = 5) -> str:
 
 def common_reason(reasons: Sequence[str]) -> str:
     """Return the most frequent reason, and the number of other reasons. Empty reasons are ignored."""
-    shapes: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    alike: dict[object, list[str]] = defaultdict(list)
     for each in filter(None, reasons):
-        form, values = replace_numbers(each, with_brokers=False)
-        shapes[form].append(values)
-    if not shapes:
+        alike[likeness(each, with_brokers=False)].append(each)
+    if not alike:
         return ""
-    form, values_of = max(shapes.items(), key=lambda one: len(one[1]))
-    rest = len(shapes) - 1
-    return merge_numbers(form, values_of) + (f", and {rest} other reason{'' if rest == 1 else 's'}" if rest else "")
+    rest = len(alike) - 1
+    more = f", and {rest} other reason{'' if rest == 1 else 's'}" if rest else ""
+    return merge(max(alike.values(), key=len)) + more
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -139,42 +130,6 @@ def first_ranges(numbers: Iterable[int]) -> str:
 
 def _join_ranges(found: Iterable[tuple[int, int]]) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
-
-
-def replace_numbers(text: str, *, with_brokers: bool) -> tuple[str, tuple[str, ...]]:
-    """Return the text with a placeholder for each number, and the numbers in order.
-
-    Two reasons with the same result differ in numbers only, for example offsets. With ``with_brokers`` broker ids stay
-    in the text, so that reasons about different brokers have different results.
-    """
-    found: list[str] = []
-
-    def replace(match: re.Match[str]) -> str:
-        if match["number"] is None and with_brokers:
-            return match[0]
-        found.append(match[0])
-        return "\0"
-
-    return _WORD.sub(replace, text), tuple(found)
-
-
-def merge_numbers(form: str, values: Sequence[tuple[str, ...]]) -> str:
-    """Return a text with its placeholders replaced by ranges over all values: "log end offset 15 to 340"."""
-    slots = iter([_merge_words(each) for each in zip(*values, strict=True)])
-    return re.sub("\0", lambda _match: next(slots), form)
-
-
-def _merge_words(words: Sequence[str]) -> str:
-    different = list(dict.fromkeys(words))
-    if len(different) == 1:
-        return different[0]
-    if all(each.isdigit() for each in different):
-        numbers = [int(each) for each in different]
-        return f"{min(numbers)} to {max(numbers)}"
-    # Broker ids: "broker 1" and "broker 4" become "broker 1 or 4".
-    if len(different) > _MAX_BROKERS:
-        return f"{different[0]} or {len(different) - 1} others"
-    return " or ".join([different[0], *(each.rpartition(" ")[2] for each in different[1:])])
 
 
 def _find_ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:

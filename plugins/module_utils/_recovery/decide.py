@@ -20,11 +20,12 @@ from dataclasses import dataclass, replace
 
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Cause, PartitionState, ReplicaLog
+from .._model.reason import Kind, as_kind, because, say
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 from .empty_leader import explain_empty_leader
 from .expected_loss import ExpectedLosses, describe_forecast, describe_losses
 from .forecast import Forecast, explain_limit_refusal, forecast_losses
-from .plan import ElectionType, LeftAlone, PlannedElection, Status, leave_alone, plan_election
+from .plan import ElectionType, LeftAlone, PlannedElection, Status, explain_choice, leave_alone, plan_election
 from .preconditions import PartitionObservation, find_election_order, find_obstacles
 from .strategy import Policy, Step, apply_strategy, name_brokers
 
@@ -51,7 +52,7 @@ def decide(
         return case.plan_unclean_election(designated)
     if ruling.step is Step.ORDINARY_ELECTION:
         return case.plan_ordinary_election(ruling.reason, designated)
-    return case.leave_alone(Status.REFUSED, [ruling.reason, *case.find_warnings(), *case.describe_best()])
+    return case.leave_alone(Status.REFUSED, [ruling.reason, *case.find_warnings()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,9 @@ class _Case:
         if designated not in (None, best.broker_id):
             chosen = next((each for each in self.candidates if each.broker_id == designated), None)
             if chosen is None:
-                return self.leave_alone(Status.REFUSED, [self._explain_not_compared(designated), *self.describe_best()])
+                return self.leave_alone(Status.REFUSED, [self._explain_not_compared(designated)])
             best = chosen
-        loss = next(each for each in self.losses if each.broker_id == best.broker_id)
-        reason = f"{self._explain_choice(best, is_chosen=designated is not None)}; {loss.explanation}"
-        election = self._make_election(best.broker_id, ElectionType.UNCLEAN, reason)
+        election = self._make_election(best.broker_id, is_designated=designated is not None)
         obstacles = [
             *find_obstacles(election, self.state, find_election_order(election, self.state)),
             *self.find_warnings(),
@@ -96,22 +95,19 @@ class _Case:
         leader = predict(self.state, self.state.replicas, self.acceptable, unclean=False).leader_id
         obstacles = [*self.find_warnings(), *self._find_limit_refusals(leader)]
         if designated not in (None, leader):
-            obstacles.append(f"{reason}; the controller would elect broker {leader}, not the designated {designated}")
+            other = "the controller would elect broker {broker}, not the designated {broker_designated}"
+            obstacles.append(because(reason, say(other, broker=leader, broker_designated=designated)))
         if obstacles:
             return self.leave_alone(Status.REFUSED, obstacles)
-        return self._make_election(leader, ElectionType.PREFERRED, reason)
+        return self._make_election(leader, reason)
 
     def leave_alone(self, status: Status, reasons: Sequence[str]) -> LeftAlone:
         return replace(
-            leave_alone(self.state, status, "; ".join(reasons)),
+            leave_alone(self.state, status, because(*reasons)),
             candidates=self.candidates,
             silent=self.silent,
             losses=self.losses,
         )
-
-    def describe_best(self) -> list[str]:
-        """Describe the best replica and the loss of its election, for a person to decide."""
-        return [f"best surviving replica: broker {each.broker_id}; {each.explanation}" for each in self.losses[:1]]
 
     def find_warnings(self) -> list[str]:
         """Return the warning of ``warn_of_lossy_leader``, if there is one."""
@@ -145,43 +141,43 @@ class _Case:
             "to keep both logs, stop the other brokers and save their disks first (salvage_logs)",
         ]
 
-    def _make_election(self, leader: int, election_type: ElectionType, reason: str) -> PlannedElection:
+    def _make_election(
+        self, leader: int, ordinary: str | None = None, *, is_designated: bool = False
+    ) -> PlannedElection:
+        """Make an unclean election, or an ordinary one for this reason."""
+        unclean = explain_choice(leader, self.candidates, self.losses, is_designated=is_designated)
         return plan_election(
             self.state,
             leader,
-            reason,
-            election_type=election_type,
+            unclean if ordinary is None else ordinary,
+            election_type=ElectionType.UNCLEAN if ordinary is None else ElectionType.PREFERRED,
             candidates=self.candidates,
             silent=self.silent,
             losses=self.losses,
             strategy=self.policy.strategy,
             max_lost_records=self.policy.max_lost_records,
             allow_empty_leader=self.policy.allow_empty_leader,
+            is_designated=is_designated,
         )
 
     def _explain_not_compared(self, designated: int | None) -> str:
         if designated not in self.state.replicas:
-            return f"broker {designated} is not in its replica set {list(self.state.replicas)}"
-        return f"the designated broker {designated} did not answer, so that what its election loses is not known"
-
-    def _explain_choice(self, best: Candidate, *, is_chosen: bool) -> str:
-        reason = f"broker {best.broker_id}, {'designated by the operator, ' if is_chosen else ''}{best.explanation}"
-        if is_chosen:
-            return reason
-        passed_over = [str(each.broker_id) for each in self.candidates if each.rank < best.rank]
-        if passed_over:
-            reason += f"; ranked better, but fenced or with its log dir offline: {', '.join(passed_over)}"
-        return reason
+            form = "broker {broker} is not in its replica set {replicas}"
+            return say(form, broker=designated, replicas=self.state.replicas)
+        return say(
+            "the designated broker {broker} did not answer, so that what its election loses is not known",
+            broker=designated,
+        )
 
     def _leave_without_candidate(self) -> LeftAlone:
         causes = "; ".join(f"broker {each.broker_id}: {each.cause.value}" for each in self.silent)
         if self.candidates:
-            answered = ", ".join(str(each.broker_id) for each in self.candidates)
-            reason = f"no replica can be elected: {answered} answered, but are fenced or have their log dir offline"
+            form = "no replica can be elected: {brokers} answered, but are fenced or have their log dir offline"
+            reason = say(form, brokers=[each.broker_id for each in self.candidates])
             return self.leave_alone(Status.UNRECOVERABLE, [reason, *([causes] if causes else [])])
         waiting = [str(each.broker_id) for each in self.silent if each.broker_id in self.acceptable]
         if waiting:
-            reason = (
+            reason = say(
                 f"no replica answered ({causes}), though the controller would take {', '.join(waiting)}: "
                 "look at these brokers, then run again"
             )
@@ -226,8 +222,10 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
         each for each in _find_came_online(election, state) if not _has_answered(observation.logs.get(each))
     ]:
         return election, (
-            f"{name_brokers(unanswered)} came online since the plan was made, and did not answer what it holds: "
-            "make a new plan"
+            say(
+                "{brokers} came online since the plan was made, and did not answer what it holds: make a new plan",
+                brokers=unanswered,
+            )
         )
     returned = [log for each in election.silent if (log := observation.logs.get(each.broker_id)) and log.answered]
     if not returned:
@@ -243,7 +241,8 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
             f"with what {name_brokers(sorted(known))} holds, silent in the plan and answering now: {decision.reason}; "
             "make a new plan"
         )
-    return _adopt(election, decision.candidates, decision.silent, decision.losses), ""
+    # The reason stays that of the plan; ``explained`` has the new forecast.
+    return replace(election, candidates=decision.candidates, silent=decision.silent, losses=decision.losses), ""
 
 
 def _decide_as_before(
@@ -271,7 +270,7 @@ def _compare_bare_designation(
     silent = tuple(_silent_replica(each, logs.get(each)) for each in state.replicas if each not in known)
     losses = describe_losses(forecast_losses(state, candidates, [each.broker_id for each in silent]))
     of_leader = [each.explanation for each in losses if each.broker_id == election.designated_leader]
-    reason = "; ".join([election.reason, *of_leader])
+    reason = because(election.reason, *(as_kind(Kind.LOSS, each) for each in of_leader))
     return replace(election, candidates=candidates, silent=silent, losses=losses, reason=reason)
 
 
@@ -288,24 +287,6 @@ def _silent_replica(broker_id: int, log: ReplicaLog | None) -> SilentReplica:
     if log is None:
         return SilentReplica(broker_id, Cause.FENCED, "the controller does not list this broker")
     return SilentReplica(broker_id, log.cause or Cause.BAD_ANSWER, log.error)
-
-
-def _adopt(
-    election: PlannedElection,
-    candidates: tuple[Candidate, ...],
-    silent: tuple[SilentReplica, ...],
-    losses: ExpectedLosses,
-) -> PlannedElection:
-    """Return the election with a new forecast, and with its words in the reason instead of the old ones."""
-    reason, leader = election.reason, election.designated_leader
-    present = {each.broker_id: each.explanation for each in losses}
-    ranks = {each.broker_id: each.explanation for each in candidates}
-    for old, new in (
-        *((each.explanation, present) for each in election.losses if each.broker_id == leader),
-        *((each.explanation, ranks) for each in election.candidates if each.broker_id == leader),
-    ):
-        reason = reason.replace(old, new.get(leader, old)) if old else reason
-    return replace(election, candidates=candidates, silent=silent, losses=losses, reason=reason)
 
 
 def _find_came_online(election: PlannedElection, state: PartitionState) -> list[int]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from .._kafka.port import Kafka
 from .._model.partition import TopicPartition
+from .._model.reason import say
 from .._model.run import garbage_collection_paused
 from .._module.connection import Arguments
 from .options import PAIRS, Designations, check_designations
@@ -77,6 +78,6 @@ def plan_from_designations(
         elif state.is_offline and state.is_internal and not include_internal:
             alone.append(leave_internal_alone(state))
         else:
-            reason = f"broker {leader} was designated without a plan"
+            reason = say("broker {broker} was designated without a plan", broker=leader)
             elections.append(plan_election(state, leader, reason, allow_empty_leader=allow_empty_leader))
     return Plan(cluster.cluster_id, "", tuple(elections), tuple(alone))

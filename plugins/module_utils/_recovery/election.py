@@ -21,6 +21,7 @@ from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
 from .._model.log_contents import SaveTails, Stretches, subtract_each, union
 from .._model.partition import NO_LEADER, PARTITIONS_PER_REQUEST, Broker, TopicPartition, in_batches
+from .._model.reason import because, say
 from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
 from .election_batch import ElectionBatch, Limits
 from .left_orders import (
@@ -352,11 +353,11 @@ def _update_left_alone(outcome: Outcome, metadata: PartitionStates) -> Outcome:
     if state is None:
         seen = replace(outcome, leader_after=None, leader_epoch_after=None)
         why = "it is not in the metadata any more, or our principal needs DESCRIBE on the topic: look at it"
-        return replace(seen, status=Status.UNKNOWN, reason=why) if was_online else seen
+        return replace(seen, status=Status.UNKNOWN, reason=because(why)) if was_online else seen
     seen = replace(outcome, leader_after=state.leader_id, leader_epoch_after=state.leader_epoch)
     if was_online and state.is_offline:
         why = "it has lost its leader since the plan was made: make a new plan"
-        return replace(seen, status=Status.REFUSED, reason=why)
+        return replace(seen, status=Status.REFUSED, reason=because(why))
     if was_online and state.leader_id != outcome.leader_before:
-        return replace(seen, reason=f"broker {state.leader_id} leads it")
+        return replace(seen, reason=say("broker {broker} leads it", broker=state.leader_id))
     return seen

@@ -25,6 +25,7 @@ from .._kafka.elections import PREFERRED, UNCLEAN, ElectionAnswer
 from .._kafka.errors import CallError
 from .._kafka.reassignments import parse_unregistered_broker
 from .._model.partition import TopicPartition
+from .._model.reason import because, say
 from .._model.run import Clock, Progress
 from .election_outcomes import ElectionOutcomes
 from .left_orders import KeptOrders
@@ -101,15 +102,11 @@ class ElectionBatch(ElectionOutcomes):
     def preview(self) -> None:
         """Report in ``outcomes`` what would be requested, for check mode. Sends no request."""
         for partition in self.select_allowed():
-            how, dropped = "", self.dropped(partition)
+            how, dropped = None, self.dropped(partition)
             if self.needs_reorder(partition):
                 order = [each for each in self.order(partition) if each not in dropped]
-                how = f", with the replicas in the order {order}"
-            self.end(
-                partition,
-                Status.WOULD_RECOVER,
-                f"would elect broker {self.designated_leader(partition)}{how}: {self.planned_reason(partition)}",
-            )
+                how = say("the replicas are first put in the order {order}, and back afterwards", order=order)
+            self.end(partition, Status.WOULD_RECOVER, because(self.planned_reason(partition), how))
 
     def carry_out(self, writer: Writer, journal: Journal, progress: Progress, limits: Limits) -> None:
         """Request the elections, then restore every changed order, even after an error.
@@ -199,7 +196,7 @@ class ElectionBatch(ElectionOutcomes):
         observation = replace(observation, unregistered=observation.unregistered | {broker_id})
         self.observations[partition] = observation
         reasons = [*find_registration_obstacles(self.elections[partition], observation)]
-        return (Status.REFUSED, "; ".join(reasons)) if reasons else (None, "")
+        return (Status.REFUSED, because(*reasons)) if reasons else (None, "")
 
     def _elect_one_of_each_leader_first(
         self, writer: Writer, partitions: Sequence[TopicPartition], progress: Progress, limits: Limits

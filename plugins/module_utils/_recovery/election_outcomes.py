@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from .._model.controller_model import acceptable_replicas
 from .._model.log_contents import Stretches, subtract_each
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
+from .._model.reason import Reason, because, say
 from .decide import decide_again
 from .outcome import Outcome, outcome_of_election
 from .plan import ElectionType, PlannedElection, Status, find_tails
@@ -101,9 +102,10 @@ class ElectionOutcomes:
                 *find_obstacles(election, state, order_for_designated(election) if self.by_designation else order)
             ]
             if state.replicas != order:
-                reasons.append(f"its replicas are {list(state.replicas)} again: somebody else changes them")
+                form = "its replicas are {replicas} again: somebody else changes them"
+                reasons.append(say(form, replicas=state.replicas))
             if reasons:
-                self.end(partition, Status.REFUSED, "; ".join(reasons), state)
+                self.end(partition, Status.REFUSED, because(*reasons), state)
         return [each for each in waiting if each not in self.outcomes]
 
     def end_led(self, states: Mapping[TopicPartition, PartitionState]) -> None:
@@ -112,7 +114,12 @@ class ElectionOutcomes:
             if partition in self.outcomes:
                 continue
             if not self._is_same_topic(partition, state):
-                self.end(partition, Status.REFUSED, f"the topic was re-created: its id is {state.topic_id}", state)
+                self.end(
+                    partition,
+                    Status.REFUSED,
+                    say("the topic was re-created: its id is {now}", now=state.topic_id),
+                    state,
+                )
             elif state.is_offline:
                 continue
             elif self._is_planned_leader(partition, state.leader_id):
@@ -122,8 +129,11 @@ class ElectionOutcomes:
                 self.end(
                     partition,
                     Status.ALREADY_ONLINE,
-                    f"broker {state.leader_id} is back, and leads it: the controller elects a member of the ISR or ELR "
-                    "and the last known leader by itself",
+                    say(
+                        "broker {broker} is back, and leads it: the controller elects a member of the ISR or ELR and "
+                        "the last known leader by itself",
+                        broker=state.leader_id,
+                    ),
                     state,
                 )
             else:
@@ -132,8 +142,13 @@ class ElectionOutcomes:
                 self.end(
                     partition,
                     Status.FAILED,
-                    f"broker {state.leader_id} leads it, not the designated {designated}: somebody else, or the "
-                    f"controller by itself, elected it, or broker {designated} is shutting down; the run stops here",
+                    say(
+                        "broker {broker} leads it, not the designated {broker_designated}: somebody else, or the "
+                        "controller by itself, elected it, or broker {broker_designated} is shutting down; the run "
+                        "stops here",
+                        broker=state.leader_id,
+                        broker_designated=designated,
+                    ),
                     state,
                 )
 
@@ -147,7 +162,10 @@ class ElectionOutcomes:
                 outcome = replace(
                     outcome,
                     status=Status.FAILED,
-                    reason=f"broker {outcome.designated_leader} was elected and is gone again: offline as before",
+                    reason=say(
+                        "broker {broker} was elected and is gone again: offline as before",
+                        broker=outcome.designated_leader,
+                    ),
                 )
             self.outcomes[partition] = replace(
                 outcome,
@@ -174,7 +192,7 @@ class ElectionOutcomes:
     def add_to_reason(self, partition: TopicPartition, what: str) -> None:
         """Add a clause to the reason of a partition that has ended."""
         outcome = self.outcomes[partition]
-        self.outcomes[partition] = replace(outcome, reason=f"{outcome.reason}; {what}")
+        self.outcomes[partition] = replace(outcome, reason=because(outcome.reason, what))
 
     def fail_unrestored_order(self, partition: TopicPartition, error: str, *, is_journal_lost: bool = False) -> None:
         """Fail a partition whose order is not restored. ``LostJournal`` handles a lost journal."""
@@ -185,7 +203,8 @@ class ElectionOutcomes:
         remedy = "it stays in the journal, and the next run restores it"
         if is_journal_lost:
             remedy = f"it was {list(outcome.replicas)}"
-        reason = f"{outcome.reason}; its replica order was not restored ({error}): {remedy}"
+        unrestored = say("its replica order was not restored ({error}): {remedy}", error=error, remedy=remedy)
+        reason = because(outcome.reason, unrestored)
         self.outcomes[partition] = replace(outcome, status=Status.FAILED, reason=reason)
 
     def order(self, partition: TopicPartition) -> tuple[int, ...]:
@@ -231,9 +250,9 @@ class ElectionOutcomes:
         """Return the designated leader."""
         return self.elections[partition].designated_leader
 
-    def planned_reason(self, partition: TopicPartition) -> str:
-        """Return the reason in the plan."""
-        return self.elections[partition].reason
+    def planned_reason(self, partition: TopicPartition) -> Reason:
+        """Return why the plan elects this leader, by what is known now."""
+        return self.elections[partition].explained
 
     @property
     def election_type(self) -> ElectionType:

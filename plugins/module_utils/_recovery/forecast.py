@@ -34,6 +34,7 @@ from .._model.log_contents import (
     union,
 )
 from .._model.partition import PartitionState
+from .._model.reason import say
 from .candidate import Candidate, Flag
 
 
@@ -174,12 +175,16 @@ def explain_limit_refusal(limit: int, forecast: Forecast) -> str | None:
     the limit may be exceeded.
     """
     if forecast.at_least > limit:
-        return f"electing {forecast.broker_id} loses {forecast.at_least} records or more, and the limit is {limit}"
-    not_compared = [str(each.broker_id) for each in forecast.against if each.is_incomparable]
+        form = "electing {broker} loses {records} records or more, and the limit is {limit}"
+        return say(form, broker=forecast.broker_id, records=forecast.at_least, limit=limit)
+    not_compared = [each.broker_id for each in forecast.against if each.is_incomparable]
     if not_compared:
-        return (
-            f"what electing {forecast.broker_id} loses of what replica {', '.join(not_compared)} holds is unknown, "
-            f"since records without a known leader epoch cannot be compared, and the limit is {limit}"
+        return say(
+            "what electing {broker} loses of what {brokers} holds is unknown, since records without a known leader "
+            "epoch cannot be compared, and the limit is {limit}",
+            broker=forecast.broker_id,
+            brokers=not_compared,
+            limit=limit,
         )
     return _explain_tier_refusal(limit, forecast.tier)
 
@@ -297,9 +302,14 @@ def _explain_tier_refusal(limit: int, found: TierCover | None) -> str | None:
     """Return why the limit refuses the election of a replica whose earlier records may not be in the tier."""
     if found is None or not found.missing:
         return None
-    return (
-        f"{_offsets_are(found.missing)} not known to be on the disk of broker {found.broker_id} or in the tier, and "
-        f"the limit is {limit}"
+    first, last = found.missing
+    return say(
+        f"{'offset {first} is' if first == last else 'offsets {first}..{last} are'} not known to be on the disk of "
+        "broker {broker} or in the tier, and the limit is {limit}",
+        first=first,
+        last=last,
+        broker=found.broker_id,
+        limit=limit,
     )
 
 

@@ -14,7 +14,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .._model.reasons import NamedTopics, common_reason, name_topics, ranges, replace_numbers
+from .._model.reason import likeness
+from .._model.reasons import NamedTopics, common_reason, name_topics, ranges
 from .candidate import Candidate, Flag
 from .empty_leader import is_empty
 from .expected_loss import ExpectedLoss
@@ -131,7 +132,7 @@ def _find_facts(outcome: Outcome) -> _Facts:
         outcome,
         leader,
         rank="" if leader is None else _rank_in_words(outcome.candidates, leader),
-        reason=_shared_reason(outcome),
+        reason=outcome.cause or "",
         loss=loss,
         losing=tuple(each.broker_id for each in against if each.answered and each.lost),
         nothing=tuple(each.broker_id for each in against if each.is_exact and not each.lost),
@@ -155,33 +156,19 @@ def _find_dangers(outcome: Outcome, loss: ExpectedLoss | None) -> tuple[Danger, 
 
 
 def _same_brokers(facts: _Facts) -> Hashable:
-    form, _values = replace_numbers(facts.reason, with_brokers=True)
+    alike = likeness(facts.reason, with_brokers=True)
     losses = facts.losing, facts.nothing, facts.unknown
-    return facts.outcome.status, facts.leader, facts.rank, form, losses, facts.dangers
+    return facts.outcome.status, facts.leader, facts.rank, alike, losses, facts.dangers
 
 
 def _same_reason(facts: _Facts) -> Hashable:
-    form, _values = replace_numbers(facts.reason, with_brokers=False)
+    alike = likeness(facts.reason, with_brokers=False)
     losses = bool(facts.losing), bool(facts.nothing), bool(facts.unknown)
-    return facts.outcome.status, facts.rank, form, losses, facts.dangers
+    return facts.outcome.status, facts.rank, alike, losses, facts.dangers
 
 
 def _same_kind_of_loss(facts: _Facts) -> Hashable:
     return facts.outcome.status, bool(facts.losing), bool(facts.unknown), facts.dangers
-
-
-def _shared_reason(outcome: Outcome) -> str:
-    """Return the reason without the explanations of rank and loss, which the group states once."""
-    text = outcome.reason
-    for explanation in (*(each.explanation for each in outcome.candidates), *(e.explanation for e in outcome.losses)):
-        text = text.replace(explanation, "")
-    leader = outcome.designated_leader
-    stated_by_group = {
-        "",
-        f"broker {leader},",
-        *(f"best surviving replica: broker {b.broker_id}" for b in outcome.losses),
-    }
-    return "; ".join(clause.strip() for clause in text.split("; ") if clause.strip() not in stated_by_group)
 
 
 def _rank_in_words(candidates: Sequence[Candidate], leader: int) -> str:

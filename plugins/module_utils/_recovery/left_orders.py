@@ -28,6 +28,7 @@ from .._changes.sender import Writer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
+from .._model.reason import because
 from .._model.run import KafkaOpsError, Progress
 from .outcome import Outcome
 from .plan import PlannedElection
@@ -215,4 +216,4 @@ def _explain_found_order(change: OrderChange, state: PartitionState | None) -> s
 
 def _add_to_reason(outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, what: str) -> Outcome:
     outcome = outcomes[change.topic_partition]
-    return replace(outcome, reason=f"{outcome.reason}; {what}")
+    return replace(outcome, reason=because(outcome.reason, what))

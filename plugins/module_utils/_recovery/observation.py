@@ -25,6 +25,7 @@ from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import Reassignment, parse_unregistered_broker
 from .._model.partition import Broker, EpochEnd, ReplicaLog, TopicPartition
+from .._model.reason import because, say
 from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave_alone
 from .preconditions import (
     PartitionObservation,
@@ -33,7 +34,6 @@ from .preconditions import (
     find_election_order,
     find_registration_obstacles,
 )
-from .strategy import name_brokers
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +130,22 @@ def _plan_drop(
     if not dropped and find_election_order(election, state, registry.unregistered) == state.replicas:
         return election
     if dropped and not may_drop:
-        alone = leave_alone(state, Status.REFUSED, "; ".join(find_registration_obstacles(election, observation)))
+        alone = leave_alone(state, Status.REFUSED, because(*find_registration_obstacles(election, observation)))
         return replace(alone, candidates=election.candidates, silent=election.silent, losses=election.losses)
-    notes = [election.reason]
+    notes = [*election.notes]
     if dropped:
         notes.append(explain_drop(dropped))
     if unknown:
         notes.append(
-            f"whether {name_brokers(unknown)} of its replicas is registered is not known "
-            f"({registry.unknown[unknown[0]]}): if not, the controller refuses the new order"
+            say(
+                "whether {brokers} of its replicas is registered is not known ({why}): if not, the controller refuses "
+                "the new order",
+                brokers=unknown,
+                why=registry.unknown[unknown[0]],
+            )
         )
         dropped = tuple(sorted({*dropped, *(unknown if may_drop else ())}))
-    return replace(election, reason="; ".join(notes), dropped=dropped)
+    return replace(election, notes=tuple(notes), dropped=dropped)
 
 
 _MOST_THREADS = 64

@@ -32,6 +32,7 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.partition import NO_LEADER, Broker, OfPartition, PartitionState
+from .._model.reason import Reason, because, causes_of
 from .._model.run import RunMode, count_by_status
 from .._spark.options import EngineUse
 from .candidate import Candidate, SilentReplicas
@@ -45,6 +46,7 @@ from .plan import (
     Plan,
     PlannedElection,
     Status,
+    describe_best,
 )
 
 
@@ -77,6 +79,13 @@ class Outcome(OfPartition):
     last_known_elr: LastKnownElr | None = None
     dropped: Dropped = ()
     """Unregistered brokers that the new order dropped for good, or would drop."""
+    cause: str | None = None
+    """The reason without what ``candidates`` and ``losses`` explain. A group of partitions is printed with it."""
+
+    def __post_init__(self) -> None:
+        # Only a report that was read has the cause. Everything else has a reason that knows its clauses.
+        if isinstance(self.reason, Reason) or self.cause is None:
+            object.__setattr__(self, "cause", causes_of(self.reason))
 
     @property
     def best_broker(self) -> int | None:
@@ -133,18 +142,19 @@ def outcome_of_election(
 
 
 def _foresee_outcome(election: PlannedElection) -> Outcome:
-    outcome = outcome_of_election(election, Status.WOULD_RECOVER, election.reason)
+    outcome = outcome_of_election(election, Status.WOULD_RECOVER, election.explained)
     return replace(
         outcome, leader_before=NO_LEADER, leader_epoch_before=election.leader_epoch, dropped=election.dropped
     )
 
 
 def outcome_of_left_alone(partition: LeftAlone) -> Outcome:
+    best = describe_best(partition.losses) if partition.status is Status.REFUSED else None
     return Outcome(
         partition.topic,
         partition.partition,
         partition.status,
-        partition.reason,
+        because(partition.reason, best),
         topic_id=partition.topic_id,
         leader_before=partition.leader_id,
         leader_after=partition.leader_id,

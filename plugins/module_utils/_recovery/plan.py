@@ -27,6 +27,7 @@ from .._model.fields import (
 )
 from .._model.log_contents import Stretches, Tail, records_beyond
 from .._model.partition import NO_LEADER, OfPartition, PartitionState
+from .._model.reason import Kind, Reason, as_kind, because, say
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLoss, ExpectedLosses, Records
 from .strategy import Policy, Strategy
@@ -88,6 +89,7 @@ class PlannedElection(OfPartition):
     elr: Elr | None
     last_known_elr: LastKnownElr | None
     reason: str
+    """Why this leader, in the words of the plan. ``explained`` is the same by the candidates and losses of today."""
     candidates: tuple[Candidate, ...]
     silent: SilentReplicas
     losses: ExpectedLosses = ()
@@ -103,6 +105,20 @@ class PlannedElection(OfPartition):
     """Whether an empty log may be elected although records may exist elsewhere."""
     dropped: Dropped = ()
     """Unregistered brokers that the new order drops, because the controller refuses every order that names them."""
+    is_designated: bool = False
+    """A person chose the leader, and its loss was compared with that of the best replica."""
+    notes: Annotated[tuple[str, ...], Meta(description="the notes are a list of texts")] = ()
+    """What else to know before this election, such as open transactions. The decision does not depend on them."""
+
+    @property
+    def explained(self) -> Reason:
+        """The reason and its notes. Rank and loss of an unclean election are those of ``candidates`` and ``losses``."""
+        if self.strategy is None or self.election_type is not ElectionType.UNCLEAN:
+            return because(self.reason, *self.notes)
+        return because(
+            explain_choice(self.designated_leader, self.candidates, self.losses, is_designated=self.is_designated),
+            *self.notes,
+        )
 
     @property
     def is_bare(self) -> bool:
@@ -163,6 +179,7 @@ def plan_election(
     strategy: Strategy | None = None,
     max_lost_records: int | None = None,
     allow_empty_leader: bool = False,
+    is_designated: bool = False,
 ) -> PlannedElection:
     """Return an election for a partition, with its present state."""
     return PlannedElection(
@@ -184,6 +201,34 @@ def plan_election(
         strategy=strategy,
         max_lost_records=max_lost_records,
         allow_empty_leader=allow_empty_leader,
+        is_designated=is_designated,
+    )
+
+
+def explain_choice(
+    leader: int, candidates: Sequence[Candidate], losses: Sequence[ExpectedLoss], *, is_designated: bool
+) -> Reason:
+    """Return why an unclean election takes this leader: its rank, who was passed over, and the loss."""
+    chosen = next((each for each in candidates if each.broker_id == leader), None)
+    if chosen is None:
+        return because()
+    by = "designated by the operator, " if is_designated else ""
+    passed_over = [] if is_designated else [each.broker_id for each in candidates if each.rank < chosen.rank]
+    form = "ranked better, but fenced or with its log dir offline: {brokers}"
+    return because(
+        as_kind(Kind.RANK, f"broker {leader}, {by}{chosen.explanation}"),
+        say(form, brokers=passed_over) if passed_over else None,
+        *(as_kind(Kind.LOSS, each.explanation) for each in losses if each.broker_id == leader),
+    )
+
+
+def describe_best(losses: Sequence[ExpectedLoss]) -> Reason:
+    """Describe the best replica and the loss of its election, for a person to decide. ``losses`` are best first."""
+    return because(
+        *(
+            as_kind(Kind.LOSS, f"best surviving replica: broker {each.broker_id}; {each.explanation}")
+            for each in losses[:1]
+        )
     )
 
 

@@ -159,16 +159,15 @@ def _decide(election: PlannedElection, policy: Policy, designated: int | None = 
 
 
 def _is_same(election: PlannedElection, decision: PlannedElection) -> bool:
-    """Return whether the decision is the election of the plan. A plan's reason may have notes after it."""
-    is_same_reason = election.reason == decision.reason or election.reason.startswith(f"{decision.reason}; ")
-    return is_same_reason and replace(election, reason=decision.reason) == decision
+    """Return whether the decision is the election of the plan, apart from its notes."""
+    return replace(election, notes=()) == decision
 
 
 def _add_notes(decision: PlannedElection, edited: PlannedElection) -> PlannedElection:
-    notes = [INTERNAL_NOTE] if INTERNAL_NOTE in edited.reason else []
+    notes = [INTERNAL_NOTE] if INTERNAL_NOTE in edited.notes else []
     notes += [explain_drop(decision.dropped)] if decision.dropped else []
     notes.append(
         f"broker {decision.designated_leader} was not asked for open transactions after the edit: unknown whether "
         "COMMIT or ABORT markers are missing"
     )
-    return replace(decision, reason="; ".join([decision.reason, *notes]))
+    return replace(decision, notes=tuple(notes))

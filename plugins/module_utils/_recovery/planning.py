@@ -17,6 +17,7 @@ from .._kafka.groups import OpenTransaction
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition
+from .._model.reason import because, say
 from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_paused, utc_now
 from .._module.connection import connection_settings
 from .._module.options import progress_to
@@ -207,10 +208,10 @@ def flagged(kafka: Kafka, plan: Plan, internal: Collection[TopicPartition]) -> P
     return replace(
         plan,
         elections=tuple(
-            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.elections
+            replace(each, notes=(*each.notes, *notes.get(each.topic_partition, ()))) for each in plan.elections
         ),
         left_alone=tuple(
-            replace(each, reason=_noted(each.reason, notes.get(each.topic_partition))) for each in plan.left_alone
+            replace(each, reason=because(each.reason, *notes.get(each.topic_partition, ()))) for each in plan.left_alone
         ),
     )
 
@@ -219,16 +220,17 @@ def _of_transactions(
     partition: TopicPartition, leader: int, found: dict[TopicPartition, tuple[OpenTransaction, ...]]
 ) -> list[str]:
     if partition not in found:
-        return [f"broker {leader} does not report whether COMMIT or ABORT markers are missing: unknown"]
+        form = "broker {broker} does not report whether COMMIT or ABORT markers are missing: unknown"
+        return [say(form, broker=leader)]
     return [
-        f"producer {each.producer_id} has a transaction open from offset {each.start_offset} on: its COMMIT or ABORT "
-        "marker may be missing"
+        say(
+            "producer {producer} has a transaction open from offset {start} on: its COMMIT or ABORT marker may be "
+            "missing",
+            producer=each.producer_id,
+            start=each.start_offset,
+        )
         for each in found[partition]
     ]
-
-
-def _noted(reason: str, notes: list[str] | None) -> str:
-    return "; ".join([reason, *(notes or [])])
 
 
 def _returned(document: dict[str, Any], form: PlanForm) -> dict[str, Any]:

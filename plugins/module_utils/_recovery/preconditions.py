@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, ReplicaLog
+from .._model.reason import because, say
 from .candidate import Flag
 from .plan import ElectionType, PlannedElection, Status
-from .strategy import name_brokers
 
 _NO_EPOCH = -1
 
@@ -81,7 +81,10 @@ def judge_election(
             Status.UNKNOWN, "the partition does not exist any more, or our principal needs DESCRIBE on the topic"
         )
     if state.topic_id == election.topic_id and not state.is_offline:
-        return Judgement(Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it: no unclean election is needed")
+        return Judgement(
+            Status.ALREADY_ONLINE,
+            say("broker {broker} leads it: no unclean election is needed", broker=state.leader_id),
+        )
     order = (
         order_for_designated(election)
         if by_designation
@@ -91,17 +94,20 @@ def judge_election(
     if not by_designation:
         reasons += find_registration_obstacles(election, observation)
     if reasons:
-        return Judgement(Status.REFUSED, "; ".join(reasons))
+        return Judgement(Status.REFUSED, because(*reasons))
     return Judgement(None, election.reason)
 
 
 def _find_changes(election: PlannedElection, state: PartitionState, observation: PartitionObservation) -> Iterator[str]:
     if state.topic_id != election.topic_id:
-        yield f"the topic was re-created: its id is {state.topic_id}, and the plan is for {election.topic_id}"
+        form = "the topic was re-created: its id is {now}, and the plan is for {then}"
+        yield say(form, now=state.topic_id, then=election.topic_id)
     if state.replicas != election.replicas:
-        yield f"its replicas are {list(state.replicas)} now, and were {list(election.replicas)} in the plan"
+        form = "its replicas are {now} now, and were {then} in the plan"
+        yield say(form, now=state.replicas, then=election.replicas)
     if state.leader_epoch != election.leader_epoch:
-        yield f"its leader epoch is {state.leader_epoch} now, and was {election.leader_epoch} in the plan"
+        form = "its leader epoch is {now} now, and was {then} in the plan"
+        yield say(form, now=state.leader_epoch, then=election.leader_epoch)
     is_drop = observation.removing and {*observation.removing} <= {*election.dropped, *observation.unregistered}
     if observation.is_reassigning and not is_drop:
         yield _explain_reassignment(election, state)
@@ -116,12 +122,16 @@ def _explain_reassignment(election: PlannedElection, state: PartitionState) -> s
     """
     kind = election.election_type
     plain = predict(state, state.replicas, acceptable_replicas(state), unclean=kind is ElectionType.UNCLEAN).leader_id
-    advice = f"kafka-leader-election.sh --election-type {kind.name.lower()} elects broker {plain}"
+    advice = f"kafka-leader-election.sh --election-type {kind.name.lower()} elects broker {{broker}}"
     if plain == NO_LEADER:
         advice = "no broker can lead it now"
     elif plain != election.designated_leader:
-        advice += f", not the designated {election.designated_leader}: first try to start the broker that led it last"
-    return f"a reassignment of it is running, and completes only with a leader: {advice}"
+        advice += ", not the designated {broker_designated}: first try to start the broker that led it last"
+    return say(
+        f"a reassignment of it is running, and completes only with a leader: {advice}",
+        broker=plain,
+        broker_designated=election.designated_leader,
+    )
 
 
 def _find_log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog]) -> Iterator[str]:
@@ -132,26 +142,34 @@ def _find_log_changes(election: PlannedElection, logs: Mapping[int, ReplicaLog])
         planned = (candidate.last_written_epoch, candidate.log_end_offset)
         found = (log.last_written_epoch, log.log_end_offset)
         if found != planned:
-            yield (
-                f"replica {candidate.broker_id} ends at (epoch, offset) {_log_end_in_words(found)} now, and at "
-                f"{_log_end_in_words(planned)} in the plan, though the log of a leaderless partition does not grow: "
-                "make a new plan"
+            yield say(
+                "replica {broker} ends at (epoch, offset) ({epoch}, {offset}) now, and at ({epoch_then}, "
+                "{offset_then}) in the plan, though the log of a leaderless partition does not grow: make a new plan",
+                broker=candidate.broker_id,
+                epoch=found[0],
+                offset=found[1],
+                epoch_then=planned[0],
+                offset_then=planned[1],
             )
     if election.election_type is ElectionType.PREFERRED:
         return
     designated = logs.get(election.designated_leader)
     if designated is None:
-        yield f"broker {election.designated_leader} was not asked again"
+        yield say("broker {broker} was not asked again", broker=election.designated_leader)
         return
     if not designated.answered:
-        yield f"the designated replica {election.designated_leader} is silent now: {designated.error}"
+        form = "the designated replica {broker} is silent now: {error}"
+        yield say(form, broker=election.designated_leader, error=designated.error)
         return
     for silent in election.silent:
         log = logs.get(silent.broker_id)
         if log is not None and log.answered and _ranking_key(log) > _ranking_key(designated):
-            yield (
-                f"replica {silent.broker_id}, silent in the plan, answers now and holds more, up to (epoch, offset) "
-                f"{_log_end_in_words((log.last_written_epoch, log.log_end_offset))}: make a new plan"
+            yield say(
+                "replica {broker}, silent in the plan, answers now and holds more, up to (epoch, offset) "
+                "({epoch}, {offset}): make a new plan",
+                broker=silent.broker_id,
+                epoch=log.last_written_epoch,
+                offset=log.log_end_offset,
             )
 
 
@@ -171,9 +189,10 @@ def find_dropped(election: PlannedElection, observation: PartitionObservation) -
 
 def explain_drop(broker_ids: Sequence[int]) -> str:
     """Return the note in a plan on replicas that a new order drops."""
-    return (
-        f"{name_brokers(broker_ids)} of its replicas is not registered, so that the controller refuses every order "
-        "with it: the new order drops it, and it is not put back"
+    return say(
+        "{brokers} of its replicas is not registered, so that the controller refuses every order with it: the new "
+        "order drops it, and it is not put back",
+        brokers=broker_ids,
     )
 
 
@@ -187,18 +206,23 @@ def find_registration_obstacles(election: PlannedElection, observation: Partitio
         each for each in observation.removing if each in observation.unregistered and each not in election.dropped
     ]
     if in_progress:
-        yield (
-            f"an order that drops {name_brokers(in_progress)}, which is not registered, is in progress, and ends with "
-            f"the election: {allow}"
+        yield say(
+            f"an order that drops {{brokers}}, which is not registered, is in progress, and ends with the election: "
+            f"{allow}",
+            brokers=in_progress,
         )
     gone = [each for each in state.replicas if each in observation.unregistered and each not in election.dropped]
     if gone and not in_progress and find_election_order(election, state, observation.unregistered) != state.replicas:
         plain = predict(state, state.replicas, acceptable_replicas(state), unclean=True)
-        yield (
-            f"{name_brokers(gone)} of its replica list is not registered: the controller refuses to put broker "
-            f"{election.designated_leader} first (INVALID_REPLICA_ASSIGNMENT), and without that an election takes "
-            f"broker {plain.leader_id}; start broker {gone[0]} with its own disk and make a new plan, or, to drop it "
-            f"from the replica set for good, {allow}"
+        yield say(
+            "{brokers} of its replica list is not registered: the controller refuses to put broker {broker} first "
+            "(INVALID_REPLICA_ASSIGNMENT), and without that an election takes broker {broker_plain}; start broker "
+            "{broker_gone} with its own disk and make a new plan, or, to drop it from the replica set for good, "
+            f"{allow}",
+            brokers=gone,
+            broker=election.designated_leader,
+            broker_plain=plain.leader_id,
+            broker_gone=gone[0],
         )
 
 
@@ -206,16 +230,17 @@ def find_obstacles(election: PlannedElection, state: PartitionState, order: Sequ
     """Yield why the controller would not elect the designated leader, with the replicas in ``order``."""
     designated, acceptable = election.designated_leader, acceptable_replicas(state)
     if designated not in state.replicas:
-        yield f"broker {designated} is not in its replica set {list(state.replicas)}"
+        form = "broker {broker} is not in its replica set {replicas}"
+        yield say(form, broker=designated, replicas=state.replicas)
         return
     if designated not in acceptable:
-        yield (f"broker {designated} cannot be elected: the controller fences it, or the replica's log dir is offline")
+        form = "broker {broker} cannot be elected: the controller fences it, or the replica's log dir is offline"
+        yield say(form, broker=designated)
         return
     better = [each for each in _find_passed_over(election) if each in acceptable]
     if better:
-        yield (
-            f"{name_brokers(better)} of a better rank was fenced in the plan and can be elected now: make a new plan"
-        )
+        form = "{brokers} of a better rank was fenced in the plan and can be elected now: make a new plan"
+        yield say(form, brokers=better)
     if election.election_type is ElectionType.PREFERRED:
         prediction = predict(state, order, acceptable, unclean=False)
         if prediction.rule is not Rule.IN_SYNC:
@@ -246,14 +271,13 @@ def _explain_other_leader(prediction: Prediction, designated: int) -> str:
         Rule.IN_SYNC: "it is in the ISR or the ELR and back: an ordinary election takes it, and nothing is lost",
         Rule.LAST_KNOWN_LEADER: "it is the last known leader and back: any change of the partition elects it (KIP-966)",
     }.get(prediction.rule, prediction.rule.value)
-    return f"the controller would elect broker {prediction.leader_id}, not the designated {designated}: {why}"
+    return say(
+        f"the controller would elect broker {{broker}}, not the designated {{broker_designated}}: {why}",
+        broker=prediction.leader_id,
+        broker_designated=designated,
+    )
 
 
 def _ranking_key(log: ReplicaLog) -> tuple[int, int]:
     epoch = log.last_written_epoch
     return (_NO_EPOCH if epoch is None else epoch, log.log_end_offset or 0)
-
-
-def _log_end_in_words(place: tuple[int | None, int | None]) -> str:
-    epoch, offset = place
-    return f"({'none' if epoch is None else epoch}, {offset})"

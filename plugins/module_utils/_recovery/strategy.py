@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from .._model.partition import PartitionState
+from .._model.reason import Reason, say
 
 _AWAY = "fenced, or its log dir offline"
 
@@ -109,13 +110,15 @@ def apply_strategy(
     eligible = tuple(dict.fromkeys((*state.isr, *(state.elr or ()))))
     in_isr = [each for each in state.isr if each in acceptable]
     if in_isr:
-        by_itself = "the controller elects it by itself, at the latest when anything about the partition changes"
-        return Ruling(
-            Step.LEAVE_TO_CONTROLLER, KipRule.ISR_MEMBER, f"{name_brokers(in_isr)} of the ISR can lead: {by_itself}"
+        form = (
+            "{brokers} of the ISR can lead: the controller elects it by itself, at the latest when anything about the "
+            "partition changes"
         )
+        return Ruling(Step.LEAVE_TO_CONTROLLER, KipRule.ISR_MEMBER, say(form, brokers=in_isr))
     in_elr = [each for each in eligible if each in acceptable]
     if in_elr:
-        reason = f"{name_brokers(in_elr)} of the ELR can lead: an ordinary election loses no committed record"
+        form = "{brokers} of the ELR can lead: an ordinary election loses no committed record"
+        reason = say(form, brokers=in_elr)
         return Ruling(Step.ORDINARY_ELECTION, KipRule.UNFENCED_ELR, reason)
     awaited = tuple(each for each in eligible if each not in lost)
     if eligible and (awaited or strategy is Strategy.AGGRESSIVE):
@@ -124,11 +127,12 @@ def apply_strategy(
 
 
 def _rule_on_fenced_elr(strategy: Strategy, eligible: tuple[int, ...], name: str) -> Ruling:
-    away = f"{name_brokers(eligible)} of the {name} cannot lead now ({_AWAY})"
+    away = f"{{brokers}} of the {name} cannot lead now ({_AWAY})"
     if strategy is Strategy.AGGRESSIVE:
-        reason = f"{away}, and aggressive does not wait"
+        reason = say(f"{away}, and aggressive does not wait", brokers=eligible)
         return Ruling(Step.UNCLEAN_RECOVERY, KipRule.FENCED_ELR_AGGRESSIVE, reason)
-    reason = f"{away}; {strategy} waits: any one of them brings all committed records back"
+    form = f"{away}; {strategy} waits: any one of them brings all committed records back"
+    reason = say(form, brokers=eligible)
     return Ruling(Step.WAIT, KipRule.FENCED_ELR_OTHERWISE, reason, eligible)
 
 
@@ -140,26 +144,33 @@ def _rule_without_elr(
     lost: Collection[int],
 ) -> Ruling:
     lost_replicas = [each for each in state.replicas if each in lost]
-    none = f"no remaining replica (lost_brokers names {name_brokers(lost_replicas)})" if lost_replicas else "no replica"
+    none = "no remaining replica (lost_brokers names {brokers_lost})" if lost_replicas else "no replica"
     unknown = f"{none} is known to hold all committed records"
+
+    def ruled(form: str, **brokers: Sequence[int]) -> Reason:
+        return say(unknown + form, **({"brokers_lost": lost_replicas} if lost_replicas else {}), **brokers)
+
     if strategy is Strategy.AGGRESSIVE:
-        return Ruling(Step.UNCLEAN_RECOVERY, KipRule.NO_ELR_AGGRESSIVE, f"{unknown}: aggressive recovers")
+        return Ruling(Step.UNCLEAN_RECOVERY, KipRule.NO_ELR_AGGRESSIVE, ruled(": aggressive recovers"))
     if strategy is Strategy.NONE:
-        return Ruling(Step.NEVER, KipRule.NO_ELR_NONE, f"{unknown}, and strategy none never risks a loss")
+        return Ruling(Step.NEVER, KipRule.NO_ELR_NONE, ruled(", and strategy none never risks a loss"))
     wanted, name = _find_replicas_to_compare(state, lost)
     if not wanted:
-        return Ruling(Step.NEVER, KipRule.NO_ELR_BALANCED, f"{unknown}, and lost_brokers names all replicas")
+        return Ruling(Step.NEVER, KipRule.NO_ELR_BALANCED, ruled(", and lost_brokers names all replicas"))
     fenced = tuple(each for each in wanted if each not in acceptable)
     silent = tuple(each for each in wanted if each in acceptable and each not in answered)
     if not fenced and not silent:
-        reason = f"{unknown}, but {name_brokers(wanted)} ({name}) can lead and answered: balanced recovers"
+        reason = ruled(f", but {{brokers}} ({name}) can lead and answered: balanced recovers", brokers=wanted)
         return Ruling(Step.UNCLEAN_RECOVERY, KipRule.NO_ELR_BALANCED, reason)
-    missing = []
+    missing: dict[str, Sequence[int]] = {}
+    forms = []
     if fenced:
-        missing.append(f"{name_brokers(fenced)} cannot lead now ({_AWAY})")
+        forms.append(f"{{brokers_fenced}} cannot lead now ({_AWAY})")
+        missing["brokers_fenced"] = fenced
     if silent:
-        missing.append(f"{name_brokers(silent)} can lead but did not answer")
-    reason = f"{unknown}, and balanced first compares {name}: {'; '.join(missing)}"
+        forms.append("{brokers_silent} can lead but did not answer")
+        missing["brokers_silent"] = silent
+    reason = ruled(f", and balanced first compares {name}: {'; '.join(forms)}", **missing)
     return Ruling(Step.WAIT, KipRule.NO_ELR_BALANCED, reason, (*fenced, *silent))
 
 

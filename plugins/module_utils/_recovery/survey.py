@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from .._kafka.base_port import BaseKafka
 from .._kafka.partitions import Description
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.reason import say
 from .._model.run import KafkaOpsError, garbage_collection_paused
 from .plan import LeftAlone, Status, leave_alone
 
@@ -153,7 +154,7 @@ def _explain_missing(description: Description, missing: list[TopicPartition]) ->
 
 
 def _leave_online(state: PartitionState) -> LeftAlone:
-    return leave_alone(state, Status.ALREADY_ONLINE, f"broker {state.leader_id} leads it")
+    return leave_alone(state, Status.ALREADY_ONLINE, say("broker {broker} leads it", broker=state.leader_id))
 
 
 def leave_internal_alone(state: PartitionState) -> LeftAlone:

@@ -16,6 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     EpochEnd,
     PartitionState,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reason import because
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import utc_now
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
     Candidate,
@@ -104,7 +105,9 @@ def already_online(partition: int, topic: str = "orders") -> Outcome:
 
 def failed(partition: int, topic: str = "orders") -> Outcome:
     """Return a partition whose election was not carried out."""
-    return replace(would_recover(partition, topic), status=Status.FAILED, reason="no broker carried the election out")
+    return replace(
+        would_recover(partition, topic), status=Status.FAILED, reason=because("no broker carried the election out")
+    )
 
 
 def fourteen() -> tuple[Outcome, ...]:

@@ -184,7 +184,7 @@ def test_an_unknown_loss_exceeds_the_limit() -> None:
     logs = a_candidate(3, (0, 10)), a_candidate(2, log_end_offset=40)
     for each, other in zip(forecasts(*logs, silent=(1,)), (2, 3), strict=True):
         assert explain_limit_refusal(1000, each) == (
-            f"what electing {each.broker_id} loses of what replica {other} holds is unknown, since records without a "
+            f"what electing {each.broker_id} loses of what broker {other} holds is unknown, since records without a "
             "known leader epoch cannot be compared, and the limit is 1000"
         )
 

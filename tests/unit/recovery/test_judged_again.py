@@ -128,6 +128,9 @@ def test_a_bare_designation_is_forecast_by_what_answers_right_before_it() -> Non
 
 def test_the_reason_has_the_forecast_of_what_is_known_now() -> None:
     election = planned(a_candidate(2, (5, 80)), silent=3)
-    judged = again(replace(election, reason=f"{election.reason}; noted"), an_answer(3, (4, 100)))
-    assert judged.reason == ("broker 2, ; electing 2 loses offsets 0..99 (100 records) that replica 3 holds; noted")
+    judged = again(replace(election, notes=("noted",)), an_answer(3, (4, 100)))
+    assert judged.explained == (
+        "broker 2, rank 1: last written epoch 5 is the highest, log end offset 80; electing 2 loses offsets 0..99 "
+        "(100 records) that replica 3 holds; noted"
+    )
     assert find_tails(judged) == (Tail(STATE.topic_partition, STATE.topic_id, 3, (EpochRange(4, 0, 100),)),)

@@ -96,7 +96,7 @@ def test_with_the_option_the_broker_is_dropped_and_the_order_restored(gone: Wrec
     plan = plan_of(gone, may_drop=True)
     assert [each.dropped for each in plan.elections] == [(DEAD,), (DEAD,), ()]
     assert [each.dropped for each in outcomes_of_plan(plan)] == [(DEAD,), (DEAD,), ()]
-    assert "the new order drops it, and it is not put back" in plan.elections[0].reason
+    assert "the new order drops it, and it is not put back" in plan.elections[0].explained
     forecast = gone.run(plan, check_mode=True)
     assert [each.status for each in forecast.outcomes] == [Status.WOULD_RECOVER] * 3
     assert [each.dropped for each in forecast.outcomes] == [(DEAD,), (DEAD,), ()]
@@ -363,8 +363,8 @@ def test_brokers_of_unknown_registration_are_named(wreck: Wreck) -> None:
     wreck.cluster.lists_fenced = False
     wreck.cluster.answer(check_topic_creation=refuse)
     plan = plan_of(wreck, may_drop=False)
-    assert "whether broker 1 of its replicas is registered is not known" in plan.elections[0].reason
-    assert "TOPIC_AUTHORIZATION_FAILED" in plan.elections[0].reason
+    assert "whether broker 1 of its replicas is registered is not known" in plan.elections[0].explained
+    assert "TOPIC_AUTHORIZATION_FAILED" in plan.elections[0].explained
     assert plan.elections[0].dropped == ()
     assert plan_of(wreck, may_drop=True).elections[0].dropped == (DEAD,)
     report = wreck.run(plan_of(wreck, may_drop=True))
