@@ -30,6 +30,7 @@ from .._model.run import KafkaOpsError
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     from .rows import REPLICA_LOG_SCHEMA
@@ -152,6 +153,7 @@ def read_evidence(path: str | Path) -> Evidence:
     directory = Path(path)
     replica_logs = _read(directory / REPLICA_LOGS_FILE, REPLICA_LOG_SCHEMA)
     partitions = _read(directory / PARTITIONS_FILE, _PARTITION_SCHEMA)
+    _refuse_contradictions(replica_logs, directory / REPLICA_LOGS_FILE)
     stamp = _read_stamp(replica_logs, directory / REPLICA_LOGS_FILE)
     if stamp != _read_stamp(partitions, directory / PARTITIONS_FILE):
         raise EvidenceError(f"{directory}: its two files come from different gathers")
@@ -184,6 +186,24 @@ def _read(file: Path, schema: pa.Schema) -> pa.Table:
     if not table.schema.equals(schema.append(_GATHERED_AT)):
         raise EvidenceError(f"{file} has the columns {table.schema.names}, not those of a gather")
     return table
+
+
+_KEY = ("topic", "partition", "broker_id")
+
+
+def _refuse_contradictions(logs: pa.Table, file: Path) -> None:
+    """Raise EvidenceError for rows that no gather writes. Both engines rely on this."""
+    for name in (*_KEY, "place", "is_fenced"):
+        if logs[name].null_count:
+            raise EvidenceError(f"{file} has rows without {name}: it was changed")
+    if logs.group_by([*_KEY]).aggregate([]).num_rows < logs.num_rows:
+        raise EvidenceError(f"{file} has a replica twice: it was changed")
+    lineages = logs["lineage"].combine_chunks()
+    of_row, entries = pc.list_parent_indices(lineages), pc.list_flatten(lineages)
+    epochs, ends = (pc.struct_field(entries, name) for name in ("epoch", "end_offset"))
+    falls = pc.or_(pc.less_equal(epochs[1:], epochs[:-1]), pc.less(ends[1:], ends[:-1]))
+    if pc.any(pc.and_(pc.equal(of_row[1:], of_row[:-1]), falls)).as_py():
+        raise EvidenceError(f"{file} has a lineage whose epochs do not rise, or whose end offsets fall: it was changed")
 
 
 def _read_stamp(table: pa.Table, file: Path) -> dict[str, Any]:

@@ -132,3 +132,26 @@ def test_other_columns_are_refused(evidence: Evidence, tmp_path: Path) -> None:
     pq.write_table(pq.ParquetFile(file).read().drop_columns(["cause"]), file)
     with pytest.raises(EvidenceError, match="not those of a gather"):
         read_evidence(directory)
+
+
+@pytest.mark.parametrize(
+    ("logs", "complaint"),
+    [
+        ([a_log("t", 0, 1, (5, 10)), a_log("t", 0, 1, (5, 11))], "has a replica twice"),
+        ([a_log("t", 0, 1, (5, 10), (5, 11))], "epochs do not rise"),
+        ([a_log("t", 0, 1, (5, 10), (7, 9))], "end offsets fall"),
+        ([ReplicaLog("t", 0, None)], "rows without broker_id"),  # type: ignore[arg-type]
+    ],
+)
+def test_evidence_that_was_changed_is_refused(
+    logs: list[ReplicaLog], complaint: str, evidence: Evidence, tmp_path: Path
+) -> None:
+    directory = write_evidence(replace(evidence, replica_logs=to_table(logs)), tmp_path)
+    with pytest.raises(EvidenceError, match=complaint):
+        read_evidence(directory)
+
+
+def test_the_lineages_of_two_replicas_are_not_taken_for_one(evidence: Evidence, tmp_path: Path) -> None:
+    logs = to_table([a_log("t", 0, 1, (5, 10)), a_log("t", 0, 2, (4, 9)), a_log("t", 0, 3)])
+    changed = replace(evidence, replica_logs=logs)
+    assert read_evidence(write_evidence(changed, tmp_path)) == changed
