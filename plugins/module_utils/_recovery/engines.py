@@ -12,8 +12,10 @@
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -45,6 +47,8 @@ _S_PER_REPLICA = 0.0001
 _ASK_S = 30.0
 """How much longer than its deadline a gather by Spark's tasks may take: an executor that is lost is replaced."""
 _KILL_EVERY_S = 0.1
+_REHEARSAL_S = 30.0
+"""The most that this process waits at its own end for the first session of a host."""
 _END_S = 5.0
 """How long an end waits until a JVM that was killed while it started is gone."""
 
@@ -58,6 +62,7 @@ class Engines:
         self._reason = ""
         self._replicas = 0
         self._has_work = False
+        self._is_slow = False
         self._ahead = BackgroundContext(self._open, "spark-start")
 
     def __enter__(self) -> Self:
@@ -141,6 +146,7 @@ class Engines:
         try:
             spark = self._ahead.opened(wait_s)
         except TimeoutError:
+            self._is_slow = True
             raise SparkUnavailableError(f"Spark was not ready {wait_s:g} s after its work was there") from None
         work = in_background(lambda: on_spark(spark), "spark-work")
         try:
@@ -159,7 +165,10 @@ class Engines:
         try:
             end.result(_END_S)
         except TimeoutError:
-            pass  # a Spark Connect server that does not react
+            # A Spark Connect server that does not react; or the first session of this host, which loads more classes
+            # for the archive. The run goes on.
+            if self._options.where.is_local:
+                atexit.register(wait, [end], _REHEARSAL_S)
         except Exception as explained:  # noqa: BLE001 - see _work
             return _first_line(explained)
         return _first_line(error)
@@ -175,6 +184,10 @@ class Engines:
                 if self._ahead.is_over(_KILL_EVERY_S):
                     break
         self._ahead.abandon()
+        if self._is_slow and self._options.where.is_local:
+            from .on_spark import make_class_archive_later
+
+            make_class_archive_later()
 
     def _open(self) -> AbstractContextManager[SparkSession]:
         # PySpark needs pandas for tasks that return Arrow data.

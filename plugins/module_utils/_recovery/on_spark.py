@@ -9,13 +9,17 @@ A rehearsal does the same with one invented partition, so that the class archive
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, ReplicaLog, TopicPartition
+from .._model.program import program
 from .._spark.failures import explain_failure
+from .._spark.java import SparkUnavailableError, find_java
 from .._spark.options import SparkOptions
-from .._spark.session import spark_session
+from .._spark.session import has_class_archive, spark_session
 from .._spark.tasks import distribute, slots, task_for_each
 from .._spark.workers import Deadline
 from .probe_task import AskBrokers, BrokerWork, divide_by_broker
@@ -108,6 +112,25 @@ def make_class_archive() -> None:
     """
     with spark_session(rehearse=rehearse, wait_for_class_archive=True):
         pass
+
+
+def make_class_archive_later() -> None:
+    """Start a process of the lowest priority that writes the class archive, if there is none. Does not wait for it.
+
+    For a host whose Spark starts too slowly without the archive: no session would live long enough to write it.
+    """
+    with suppress(OSError, SparkUnavailableError):  # without it, the next run starts as slowly as this one
+        if not has_class_archive(find_java()):
+            subprocess.Popen(
+                [sys.executable, "-c", program(f"import os\nfrom {__name__} import make_class_archive\n{_LATER}")],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+
+_LATER = "os.nice(19)\nmake_class_archive()\n"
 
 
 def rehearse(spark: SparkSession) -> None:

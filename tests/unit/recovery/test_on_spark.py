@@ -79,7 +79,7 @@ def in_order(table: pa.Table) -> pa.Table:
     return table.sort_by([(name, "ascending") for name in ("topic", "partition", "broker_id")])
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(partitions)
 def test_spark_ranks_and_counts_as_this_process_does(spark: SparkSession, partitions: list[list[Replica]]) -> None:
     answers, engine = to_rows(partitions), OnSpark(spark)

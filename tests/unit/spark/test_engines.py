@@ -83,12 +83,6 @@ def run(body: str, environment: dict[str, str]) -> list[dict[str, Any]]:
     return found
 
 
-def test_spark_ranks_and_its_jvm_is_gone_at_once(environment: dict[str, str]) -> None:
-    [found] = run("rank(EngineOptions(wait_ms=60_000))", environment)
-    assert (found["engine"], found["reason"]) == ("spark", "")
-    assert found["ended"] < 5
-
-
 @pytest.mark.parametrize(
     ("hurt", "reason"),
     [
@@ -154,4 +148,5 @@ def test_two_runs_at_the_same_time_and_little_memory_change_nothing(environment:
     ]
     found = [json.loads(each.communicate()[0]) for each in runs]
     assert [each["engine"] for each in found] == ["spark", "process"]
+    assert all(each["ended"] < 5 for each in found)
     assert all(each["same"] for each in found)
