@@ -191,3 +191,36 @@ def test_elections_have_a_time_limit_and_orders_are_restored_after_it(cluster: C
     assert (leaders(cluster, "slow"), orders(cluster, "slow")) == ({0: None}, {0: offline.replicas})
     assert [each.status for each in on_call.carry_out(plan)] == [Status.RECOVERED]
     assert leaders(cluster, "slow") == {0: offline.best}
+
+
+@pytest.mark.wide
+def test_a_member_of_the_isr_that_returns_during_the_elections_stops_no_other_election(
+    cluster: Cluster, impatient: OnCall
+) -> None:
+    """Broker 1, the ISR of one partition, starts right before the first election. The other's ISR stays down."""
+    client = cluster.client
+    client.create_topic("returning", {0: [1, 3], 1: [2, 3]}, {"min.insync.replicas": 1})
+    client.produce("returning", 0, _COMMON)
+    client.produce("returning", 1, _COMMON)
+    cluster.brokers[3].kill()
+    wait_until(
+        lambda: [each.isr for each in client.describe("returning").values()] == [(1,), (2,)],
+        30,
+        what="broker 3 is not in sync",
+    )
+    cluster.brokers[1].kill()
+    cluster.brokers[2].kill()
+    cluster.brokers[3].start()
+    wait_until(lambda: leaders(cluster, "returning") == {0: None, 1: None}, 60, what="nobody leads")
+    plan = impatient.plan(Strategy.AGGRESSIVE, "returning")
+    assert [each.designated_leader for each in plan.elections] == [3, 3]
+
+    def start_broker() -> None:
+        cluster.brokers[1].start()
+        wait_until(lambda: leaders(cluster, "returning")[0] == 1, 60, what="broker 1 leads")
+
+    with cluster.proxy.inject(Before(start_broker), api_key=ApiKey.ElectLeaders, times=1):
+        outcomes = replace(impatient, request_timeout_ms=60_000).carry_out(plan)
+    assert [each.status for each in outcomes] == [Status.ALREADY_ONLINE, Status.RECOVERED]
+    assert leaders(cluster, "returning") == {0: 1, 1: 3}
+    assert orders(cluster, "returning") == {0: (1, 3), 1: (2, 3)}

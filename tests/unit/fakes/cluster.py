@@ -319,9 +319,11 @@ class FakeCluster(FakeAnswers):
     ) -> dict[TopicPartition, int]:
         assert 0 < len(partitions) <= PARTITIONS_PER_REQUEST
         self._connect(address, kind)
-        self.writes.append(Write(kind, tuple(partitions), address, tuple(partitions.values())))
         waiting = self.fates.get(kind, [])
         fate = waiting.pop(0) if waiting else WELL
+        if fate.unsent:
+            raise BrokerCallError(str(address), Cause.UNREACHABLE, "connection refused", request=kind)
+        self.writes.append(Write(kind, tuple(partitions), address, tuple(partitions.values())))
         fate.before()
         if fate.lost_request:
             if fate.executed_after_s is not None:

@@ -24,6 +24,8 @@ def nothing() -> None:
 class Fate:
     """The fate of one write request."""
 
+    unsent: bool = False
+    """No connection: the caller knows that nothing was sent."""
     lost_request: bool = False
     """The request never reaches the controller, and the caller gets no answer."""
     executed_after_s: float | None = None

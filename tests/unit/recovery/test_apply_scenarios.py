@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,7 @@ KEYS = {
     "reasons",
     "leaders",
     "reported_leaders",
+    "seconds_at_most",
 }
 
 
@@ -61,6 +63,7 @@ def test_runs(path: Path, tmp_path: Path) -> None:
         options = {key: run[key] for key in ("attempts", "check_mode", "timeout_ms") if key in run}
         report = wreck.run(plan, **options)
         assert [str(each) for each in cluster.writes] == run["requests"]
+        assert cluster.clock.monotonic() <= run.get("seconds_at_most", math.inf)
         assert {str(each.topic_partition): each.status.value for each in report.outcomes} == run["outcomes"]
         assert {str(each): state.leader_id for each, state in cluster.states.items()} == run["leaders"]
         for outcome in report.outcomes:
