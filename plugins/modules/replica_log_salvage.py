@@ -60,7 +60,7 @@ options:
     description:
       - Also save all records of topics that the cluster does not have with the ids on the disks, because they were
         deleted or re-created. Give them back to side topics.
-      - Without this option, they are left alone and counted in RV(summary.left_alone).
+      - Without this option, they are left alone and counted in C(left_alone) of RV(summary).
     type: bool
     default: false
   leaders_timeout_ms:
