@@ -56,13 +56,13 @@ def diverged(
         held[broker] = sum(records[:number])
         left = survivors[number:]
         cluster.brokers[broker].freeze()
-        _wait_isr(cluster, topic, {dead, *left}, seen_by=dead)
+        wait_isr(cluster, topic, {dead, *left}, seen_by=dead)
         _write(cluster, topic, offline, records[number], "longer" if left else "lost", holders=(dead, *left))
     cluster.brokers[dead].kill()
     for broker in survivors:
         cluster.brokers[broker].thaw()
     for broker in survivors:
-        _wait_offline(cluster, topic, away={dead}, seen_by=broker)
+        wait_offline(cluster, topic, away={dead}, seen_by=broker)
     return Offline(topic, offline, tuple(replicas), survivors[-1], held)
 
 
@@ -87,28 +87,28 @@ def longer_log_of_older_epoch(
     common = records[0]
     _write(cluster, topic, offline, common, "common", holders=replicas)
     cluster.brokers[newer].freeze()
-    _wait_isr(cluster, topic, {dead, older}, seen_by=dead)
+    wait_isr(cluster, topic, {dead, older}, seen_by=dead)
     _write(cluster, topic, offline, records[1], "older", holders=(dead, older), record_bytes=older_bytes)
     cluster.brokers[older].freeze()
-    _wait_isr(cluster, topic, {dead}, seen_by=dead)
+    wait_isr(cluster, topic, {dead}, seen_by=dead)
     cluster.brokers[dead].kill()
     cluster.brokers[newer].thaw()
-    _wait_offline(cluster, topic, away={dead, older}, seen_by=newer)
+    wait_offline(cluster, topic, away={dead, older}, seen_by=newer)
     cluster.client.elect_unclean(topic, offline)
-    _wait_isr(cluster, topic, {newer}, seen_by=newer)
+    wait_isr(cluster, topic, {newer}, seen_by=newer)
     _write(cluster, topic, offline, records[2], "newer", holders=(newer,))
     # The newer replica must leave the ISR. It can do so only if the ISR has another member: the returned dead one.
     cluster.brokers[dead].start()
-    _wait_isr(cluster, topic, {dead, newer}, seen_by=newer)
+    wait_isr(cluster, topic, {dead, newer}, seen_by=newer)
     cluster.brokers[newer].freeze()
-    _wait_isr(cluster, topic, {dead}, seen_by=dead)
+    wait_isr(cluster, topic, {dead}, seen_by=dead)
     cluster.brokers[dead].kill()
     # The older replica catches up with the controller while no other broker has the newer epoch's records.
     cluster.brokers[older].thaw()
-    _wait_offline(cluster, topic, away={dead, newer}, seen_by=older)
+    wait_offline(cluster, topic, away={dead, newer}, seen_by=older)
     cluster.brokers[newer].thaw()
     for broker in (older, newer):
-        _wait_offline(cluster, topic, away={dead}, seen_by=broker)
+        wait_offline(cluster, topic, away={dead}, seen_by=broker)
     return Offline(topic, offline, tuple(replicas), newer, {older: common + records[1], newer: common + records[2]})
 
 
@@ -117,7 +117,7 @@ def _create(
 ) -> range:
     assignment = dict.fromkeys(range(partitions), replicas)
     cluster.client.create_topic(topic, assignment, {"min.insync.replicas": 1, **(config or {})})
-    _wait_isr(cluster, topic, set(replicas), seen_by=replicas[0])
+    wait_isr(cluster, topic, set(replicas), seen_by=replicas[0])
     return range(partitions)
 
 
@@ -146,7 +146,7 @@ def _write(
         wait_until(lambda: not lacking(), _TIMEOUT_S, what=f"broker {broker} holds what was written to {topic}")
 
 
-def _wait_isr(cluster: Cluster, topic: str, isr: set[int], *, seen_by: int) -> None:
+def wait_isr(cluster: Cluster, topic: str, isr: set[int], *, seen_by: int) -> None:
     """Wait until every partition is led from within exactly this ISR."""
 
     def reached() -> bool:
@@ -156,7 +156,7 @@ def _wait_isr(cluster: Cluster, topic: str, isr: set[int], *, seen_by: int) -> N
     wait_until(reached, _TIMEOUT_S, what=f"ISR of {topic} is {sorted(isr)}, seen by broker {seen_by}", interval=0.2)
 
 
-def _wait_offline(cluster: Cluster, topic: str, *, away: set[int], seen_by: int) -> None:
+def wait_offline(cluster: Cluster, topic: str, *, away: set[int], seen_by: int) -> None:
     """Wait until no partition has a leader, and just these replicas are fenced."""
 
     def reached() -> bool:

@@ -1,0 +1,221 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Prove that a replica holds every record that was acknowledged with acks=all. Pure; standard library only.
+
+A leader acknowledges such a record when every member of the ISR has it, and only if the ISR has ``min.insync.replicas``
+members or more (KIP-966 calls the replicas that hold all of them eligible leader replicas). So the proof for a replica
+that left the ISR before the leader was lost has these steps:
+
+1. While the replica was in the ISR, nothing was acknowledged that it did not hold.
+2. After it left, the ISR was smaller than ``min.insync.replicas`` until the leader was lost. So the leader acknowledged
+   nothing more. It learns of a smaller ISR later than the controller, and until then it still waits for the replica.
+3. Since then, the replica has kept its records: it did not restart uncleanly, its disk is the same, it is not empty,
+   and no leader with fewer records made it truncate its log.
+
+A step that cannot be shown makes the answer unknown, never "kept".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from .._model.metadata_history import (
+    BROKER_RESOURCE,
+    TOPIC_RESOURCE,
+    BrokerChange,
+    BrokerMoment,
+    ConfigKey,
+    ConfigMoment,
+    MetadataHistory,
+    PartitionHistory,
+)
+from .._model.partition import NO_LEADER, TopicPartition
+
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+_CONFIG_LAG_MS = 300_000
+"""How long a broker may be late with a changed config. Brokers apply changes within seconds."""
+
+
+class Obstacle(StrEnum):
+    """Why the promise is not proven."""
+
+    NO_HISTORY = "no_history"
+    """The log that was read says nothing about when the partition lost its leader."""
+    LEFT_EARLIER = "left_earlier"
+    """The replica left the ISR before the log that was read begins."""
+    MIN_ISR_UNKNOWN = "min_isr_unknown"
+    """No record says what min.insync.replicas was: it comes from the last leader's own properties, or it changed."""
+    ISR_WAS_LARGE_ENOUGH = "isr_was_large_enough"
+    """Without the replica, the ISR still had min.insync.replicas members."""
+    UNCLEAN_ELECTION = "unclean_election"
+    UNCLEAN_RESTART = "unclean_restart"
+    DISK_REPLACED = "disk_replaced"
+    LEADER_RESTARTED = "leader_restarted"
+    """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Whether a replica holds all records that were acknowledged with acks=all. Times are of the metadata log."""
+
+    broker_id: int
+    obstacle: Obstacle | None
+    """None: it is proven that it holds all of them."""
+    left_at_ms: int | None = None
+    """When it left the ISR."""
+    lost_at_ms: int | None = None
+    """When the partition lost its leader."""
+    at_ms: int | None = None
+    """When the obstacle occurred."""
+    isr: tuple[int, ...] = ()
+    """Of ISR_WAS_LARGE_ENOUGH: the ISR."""
+    min_isr: int | None = None
+    """The smallest min.insync.replicas since it left, at most the number of replicas (KAFKA-15583)."""
+
+    @property
+    def is_kept(self) -> bool:
+        return self.obstacle is None
+
+
+def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id: int, *, is_empty: bool) -> Promise:
+    """Return whether this replica of an offline partition holds all records that were acknowledged with acks=all.
+
+    ``is_empty``: its log has no records.
+    """
+    found = history.partitions.get(partition, PartitionHistory())
+    lost = found.leader_lost_at_ms
+    if lost is None:
+        return Promise(broker_id, Obstacle.NO_HISTORY)
+    left = found.left_isr_at_ms(broker_id)
+    if left is None:
+        if broker_id not in (found.moments[-1].isr or ()):
+            return Promise(broker_id, Obstacle.LEFT_EARLIER, lost_at_ms=lost)
+        left = lost
+    promise = Promise(broker_id, None, min(left, lost), lost)
+    if is_empty:
+        return _broken(promise, Obstacle.EMPTY)
+    obstacle = next(_obstacles_of_log(history, found, promise), None)
+    if obstacle is not None:
+        return obstacle
+    return _judge_isr(history, partition, found, promise)
+
+
+def _judge_isr(
+    history: MetadataHistory, partition: TopicPartition, found: PartitionHistory, promise: Promise
+) -> Promise:
+    left, lost = promise.left_at_ms or 0, promise.lost_at_ms or 0
+    smallest: int | None = None
+    for moment, end in found.spans(lost):
+        if end <= left or moment.at_ms >= lost:
+            continue
+        if moment.isr is None or moment.leader_id is None or moment.replicas is None:
+            return _broken(promise, Obstacle.LEFT_EARLIER)
+        begins = max(moment.at_ms, left) - _CONFIG_LAG_MS
+        if found.begins_with_creation:
+            begins = max(begins, found.moments[0].at_ms)
+        values = _min_isr_values(history, partition.topic, moment.leader_id, begins, end)
+        if values is None:
+            return _broken(promise, Obstacle.MIN_ISR_UNKNOWN, at_ms=moment.at_ms)
+        least = min(*values, len(moment.replicas))
+        if moment.leader_id != NO_LEADER and promise.broker_id not in moment.isr and len(moment.isr) >= least:
+            return _broken(promise, Obstacle.ISR_WAS_LARGE_ENOUGH, at_ms=moment.at_ms, isr=moment.isr, min_isr=least)
+        smallest = least if smallest is None else min(smallest, least)
+    return Promise(promise.broker_id, None, left, lost, min_isr=smallest)
+
+
+def _obstacles_of_log(history: MetadataHistory, found: PartitionHistory, promise: Promise) -> Iterator[Promise]:
+    """Yield why the replica may have lost records since it left the ISR."""
+    left = promise.left_at_ms or 0
+    for moment in found.moments:
+        if moment.is_unclean and moment.at_ms >= left:
+            yield _broken(promise, Obstacle.UNCLEAN_ELECTION, at_ms=moment.at_ms)
+    own = history.brokers.get(promise.broker_id, ())
+    for restart in _restarts(own):
+        if restart.at_ms < left:
+            continue
+        if not restart.was_clean:
+            yield _broken(promise, Obstacle.UNCLEAN_RESTART, at_ms=restart.at_ms)
+        if restart.has_new_disk:
+            yield _broken(promise, Obstacle.DISK_REPLACED, at_ms=restart.at_ms)
+    leaders = {each.leader_id for each, end in found.spans(history.ends_at_ms) if end > left}
+    for leader in sorted({each for each in leaders if each is not None} - {NO_LEADER, promise.broker_id}):
+        for restart in _restarts(history.brokers.get(leader, ())):
+            if left <= restart.at_ms and not restart.was_clean and _led_after(found, leader, restart.at_ms):
+                yield _broken(promise, Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Restart:
+    at_ms: int
+    was_clean: bool
+    has_new_disk: bool
+
+
+def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[_Restart]:
+    """Yield each start of a broker. A stop is clean if the broker asked for it: then it has flushed its logs."""
+    asked_for_stop = False
+    directories: tuple[str, ...] | None = None
+    for moment in moments:
+        if moment.change is BrokerChange.SHUTTING_DOWN:
+            asked_for_stop = True
+        elif moment.change is BrokerChange.REGISTERED:
+            is_new = directories is not None and not {*directories} <= {*moment.directories}
+            yield _Restart(moment.at_ms, asked_for_stop, is_new)
+            asked_for_stop, directories = False, moment.directories
+
+
+def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:
+    """Return whether this broker led after a time. Its death takes the leadership at that time or before."""
+    return any(each.leader_id == leader and each.at_ms >= at_ms for each in found.moments)
+
+
+def _min_isr_values(
+    history: MetadataHistory, topic: str, leader_id: int, begins_ms: int, ends_ms: int
+) -> tuple[int, ...] | None:
+    """Return all values that the leader may have used in this time. None if one of them is not known."""
+    levels = (
+        ConfigKey(TOPIC_RESOURCE, topic, MIN_INSYNC_REPLICAS),
+        ConfigKey(BROKER_RESOURCE, str(leader_id), MIN_INSYNC_REPLICAS),
+        ConfigKey(BROKER_RESOURCE, "", MIN_INSYNC_REPLICAS),
+    )
+    found: set[int] = set()
+    for level in levels:
+        values = _values_in(history, history.configs.get(level, ()), begins_ms, ends_ms)
+        if values is None:
+            return None
+        if any(value is not None and not value.isdecimal() for value in values):
+            return None
+        found |= {int(value) for value in values if value is not None}
+        if None not in values:
+            return tuple(sorted(found))
+    # What no record sets comes from the properties of the leader, which is dead.
+    return None
+
+
+def _values_in(
+    history: MetadataHistory, moments: Sequence[ConfigMoment], begins_ms: int, ends_ms: int
+) -> set[str | None] | None:
+    """Return the values of one config in a time, None for "not set". None if the log does not say."""
+    before = [each for each in moments if each.at_ms <= begins_ms]
+    within = {each.value for each in moments if begins_ms < each.at_ms <= ends_ms}
+    if before:
+        return within | {before[-1].value}
+    if not history.has_base:
+        return None
+    if not moments:
+        return {None}
+    # A change before which nothing is known; or a snapshot's value, which is older than the snapshot.
+    first = moments[0]
+    if first.is_change:
+        return within | {None} if history.begins_at_start else None
+    return within | {first.value}
+
+
+def _broken(promise: Promise, obstacle: Obstacle, **details: Any) -> Promise:
+    return replace(promise, obstacle=obstacle, **details)

@@ -1,0 +1,170 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read as much of the metadata log as a question needs. Reads only.
+
+With a snapshot, it and everything after it are read first. Then the log before it is read backwards, in windows that
+grow, until the question is answered, the log begins, or a limit of bytes or seconds is reached.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .._kafka.errors import BrokerCallError
+from .._kafka.metadata_log import MetadataBatch, MetadataLog, MetadataLogError, decode_batches, open_metadata_log
+from .._kafka.metadata_records import MetadataRecordError
+from .._kafka.settings import Address
+from .._kafka.wire import Wire
+from .._model.metadata_history import MetadataHistory
+from .._model.partition import TopicPartition
+from .._model.run import Clock
+from .events import Event, EventReader, make_history
+
+_FIRST_WINDOW = 20_000
+"""Offsets of the first window before a snapshot. Each further window has twice as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLimits:
+    """How much may be read."""
+
+    max_bytes: int = 256 * 1024 * 1024
+    max_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryQuestion:
+    """The partitions whose history is wanted, and the brokers whose time in the ISR matters."""
+
+    topic_ids: Mapping[TopicPartition, str]
+    """The id of each partition's topic, in Kafka's text form."""
+    survivors: Mapping[TopicPartition, Collection[int]]
+    config_names: Sequence[str]
+
+    def is_answered(self, history: MetadataHistory) -> bool:
+        """Return whether the history says of each partition when each survivor left the ISR."""
+        for partition, brokers in self.survivors.items():
+            found = history.partitions.get(partition)
+            if found is None or found.leader_lost_at_ms is None:
+                return False
+            isr = found.moments[-1].isr or ()
+            if any(each not in isr and found.left_isr_at_ms(each) is None for each in brokers):
+                return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class ReadHistory:
+    """A history, or why there is none."""
+
+    history: MetadataHistory | None
+    source: str
+    """The controller that answered. Empty if none did."""
+    missing: str = ""
+    """Why the history is missing or not complete. Empty if it is complete."""
+    read_bytes: int = 0
+
+
+def read_history(
+    wire: Wire,
+    controllers: Sequence[Address],
+    question: HistoryQuestion,
+    limits: HistoryLimits = HistoryLimits(),
+    clock: Clock = time,
+) -> ReadHistory:
+    """Read the history from the active controller. ``wire`` has the settings for controllers.
+
+    It never raises: without a history, ``missing`` says why, and everything else goes on.
+    """
+    if not controllers:
+        return ReadHistory(None, "", "no controller's address is known: set kafka_bootstrap_controllers")
+    try:
+        log = open_metadata_log(wire, controllers)
+        return _Reading(log, question, limits, clock).read()
+    except (BrokerCallError, MetadataLogError, MetadataRecordError) as error:
+        return ReadHistory(None, "", str(error))
+
+
+class _Reading:
+    """One reading of the log, within its limits."""
+
+    def __init__(self, log: MetadataLog, question: HistoryQuestion, limits: HistoryLimits, clock: Clock) -> None:
+        self._log = log
+        self._question = question
+        self._limits = limits
+        self._clock = clock
+        self._deadline = clock.monotonic() + limits.max_seconds
+        self._reader = EventReader(question.topic_ids, question.config_names)
+        self._begins_at_ms = self._ends_at_ms = 0
+
+    def read(self) -> ReadHistory:
+        found = self._log.range()
+        base: list[Event] = []
+        first, has_base, missing = found.start, found.start == 0, ""
+        if found.snapshot is not None:
+            content = self._log.snapshot(found.snapshot, self._limits.max_bytes, self._is_over)
+            if content is None:
+                missing = "the newest snapshot of the metadata log is larger than the limit of bytes or seconds allows"
+            else:
+                base = self._reader.events(self._timed(decode_batches(content)), of_snapshot=True)
+                first, has_base = found.snapshot.end_offset, True
+        after = self._window(first, found.high_watermark)
+        if after is None:
+            return ReadHistory(None, self.source, "the limit of bytes or seconds does not suffice for the metadata log")
+        events = [*base, *after]
+        history = self._history(events, has_base=has_base, begins_at_start=first == 0)
+        width = _FIRST_WINDOW
+        while not self._question.is_answered(history) and first > found.start:
+            start = max(found.start, first - width)
+            window = self._window(start, first)
+            if window is None:
+                missing = (
+                    f"the metadata log was read back to offset {first} only: the limit of bytes or seconds is reached"
+                )
+                break
+            events = [*window, *events]
+            first, width = start, width * 2
+            history = self._history(events, has_base=has_base, begins_at_start=first == 0)
+        if not missing and not self._question.is_answered(history):
+            missing = f"the metadata log begins at offset {found.start}: earlier records were removed by its retention"
+        return ReadHistory(history, self.source, missing, self._log.read_bytes)
+
+    @property
+    def source(self) -> str:
+        return f"the metadata log of the controller at {self._log.address}"
+
+    def _window(self, start: int, end: int) -> list[Event] | None:
+        """Return the events between two offsets. None if a limit was reached before the end."""
+        reached = start
+
+        def batches() -> Iterator[MetadataBatch]:
+            nonlocal reached
+            for batch in self._log.batches(start, end, self._is_over):
+                reached = batch.next_offset
+                yield batch
+
+        events = self._reader.events(self._timed(batches()))
+        return events if reached >= end else None
+
+    def _timed(self, batches: Iterable[MetadataBatch]) -> Iterator[MetadataBatch]:
+        for batch in batches:
+            self._begins_at_ms = min(self._begins_at_ms or batch.time_ms, batch.time_ms)
+            self._ends_at_ms = max(self._ends_at_ms, batch.time_ms)
+            yield batch
+
+    def _is_over(self) -> bool:
+        return self._clock.monotonic() > self._deadline or self._log.read_bytes > self._limits.max_bytes
+
+    def _history(self, events: Sequence[Event], *, has_base: bool, begins_at_start: bool) -> MetadataHistory:
+        return make_history(
+            events,
+            self._begins_at_ms,
+            self._ends_at_ms,
+            has_base=has_base,
+            begins_at_start=begins_at_start,
+            not_decoded=self._reader.not_decoded,
+        )

@@ -1,0 +1,311 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read the controllers' metadata log as a consumer (Fetch, API key 1, version 13; KIP-595, KIP-630).
+
+The active controller answers Fetch requests with replica id -1 on its own listener: a negative id never counts as a
+follower. Other controllers refuse, and name the leader. Our principal needs CLUSTER_ACTION on the cluster.
+
+The log before the newest snapshot stays readable until ``metadata.max.retention.ms`` or ``.bytes`` removes it. Every
+batch has the time at which the active controller appended it, in milliseconds of POSIX time by its clock.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from .._model.partition import METADATA_TOPIC, Cause, TopicPartition
+from .._model.run import KafkaOpsError
+from . import error_codes
+from .errors import BrokerCallError, RequestRefusedError
+from .messages import defined, fetch_request, field, uuid_text
+from .quorum import KnownLeader, controllers, controllers_request, known_leader, known_leader_request
+from .settings import Address
+from .wire import Wire
+
+# pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
+
+_METADATA = TopicPartition(METADATA_TOPIC, 0)
+_TOPIC_ID = uuid_text(uuid.UUID(int=1))
+_CHUNK_BYTES = 8 * 1024 * 1024
+"""Controllers send at most this much in one answer."""
+_BEFORE_ANY_EPOCH = 0
+_PARTITION = [field("Partition", "int32"), field("CurrentLeaderEpoch", "int32")]
+_SNAPSHOT_ID = [field("EndOffset", "int64"), field("Epoch", "int32")]
+
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
+    from aiokafka.errors import CorruptRecordException  # type: ignore[import-untyped]  # it ships no types
+    from aiokafka.record.memory_records import MemoryRecords  # type: ignore[import-untyped]
+    from kafka.protocol.api_message import ApiMessage
+
+    from .messages import DefinedMessage
+
+    class FetchSnapshotRequest(ApiMessage, metaclass=DefinedMessage):
+        """Version 0: the same in Kafka 3.9 to 4.4."""
+
+        definition = defined(
+            59,
+            "FetchSnapshotRequest",
+            [
+                field("ClusterId", "string", nullableVersions="0+", taggedVersions="0+", tag=0, default="null"),
+                field("ReplicaId", "int32", default="-1"),
+                field("MaxBytes", "int32"),
+                field(
+                    "Topics",
+                    "[]TopicSnapshot",
+                    fields=[
+                        field("Name", "string"),
+                        field(
+                            "Partitions",
+                            "[]PartitionSnapshot",
+                            fields=[
+                                *_PARTITION,
+                                field("SnapshotId", "SnapshotId", fields=_SNAPSHOT_ID),
+                                field("Position", "int64"),
+                            ],
+                        ),
+                    ],
+                ),
+            ],
+        )
+
+    class FetchSnapshotResponse(ApiMessage, metaclass=DefinedMessage):
+        """Version 0: the same in Kafka 3.9 to 4.4."""
+
+        definition = defined(
+            59,
+            "FetchSnapshotResponse",
+            [
+                field("ThrottleTimeMs", "int32"),
+                field("ErrorCode", "int16"),
+                field(
+                    "Topics",
+                    "[]TopicSnapshot",
+                    fields=[
+                        field("Name", "string"),
+                        field(
+                            "Partitions",
+                            "[]PartitionSnapshot",
+                            fields=[
+                                field("Index", "int32"),
+                                field("ErrorCode", "int16"),
+                                field("SnapshotId", "SnapshotId", fields=_SNAPSHOT_ID),
+                                field("Size", "int64"),
+                                field("Position", "int64"),
+                                field("UnalignedRecords", "records"),
+                            ],
+                        ),
+                    ],
+                ),
+            ],
+        )
+
+
+class MetadataLogError(KafkaOpsError):
+    """The metadata log cannot be read. The message says at which controller, why, and what to do."""
+
+
+class MetadataBatch(NamedTuple):
+    """The records of one batch. Control batches have none."""
+
+    base_offset: int
+    next_offset: int
+    time_ms: int
+    """When the active controller appended it. In a snapshot: the time of the last batch that the snapshot covers."""
+    values: tuple[bytes, ...]
+
+
+class SnapshotId(NamedTuple):
+    """A snapshot covers the log before ``end_offset``, whose last record has this epoch."""
+
+    end_offset: int
+    epoch: int
+
+
+class MetadataLogRange(NamedTuple):
+    """The offsets between which the active controller has the log, and its newest snapshot, if there is one."""
+
+    start: int
+    high_watermark: int
+    snapshot: SnapshotId | None
+
+
+class MetadataLog:
+    """The log as the active controller returns it. Made by ``open_metadata_log``."""
+
+    def __init__(self, wire: Wire, address: Address, leader: KnownLeader) -> None:
+        self._wire = wire
+        self._leader = leader
+        self.address = address
+        self.read_bytes = 0
+        """Bytes of all answers so far."""
+
+    def range(self) -> MetadataLogRange:
+        """Return where the log begins and ends now.
+
+        Raises BrokerCallError or MetadataLogError.
+        """
+        # The answer for the oldest epoch names the newest snapshot, if the log has one.
+        answer = self._fetch(0, 1, _BEFORE_ANY_EPOCH)
+        found = answer.snapshot_id
+        snapshot = SnapshotId(found.end_offset, found.epoch) if found is not None and found.end_offset >= 0 else None
+        end = answer.high_watermark
+        if snapshot is not None:
+            answer = self._fetch(end, 1, self._leader.epoch)
+        return MetadataLogRange(max(0, answer.log_start_offset), end, snapshot)
+
+    def batches(self, start: int, end: int, stop: Callable[[], bool] = lambda: False) -> Iterator[MetadataBatch]:
+        """Yield the batches that have an offset from ``start``, inclusive, to ``end``, exclusive.
+
+        ``end`` must not be above the high watermark. ``stop`` ends the reading before the next request.
+
+        Raises BrokerCallError or MetadataLogError.
+        """
+        offset = start
+        while offset < end and not stop():
+            # The newest epoch is valid for each offset: a leader begins its epoch with a record.
+            answer = self._fetch(offset, _CHUNK_BYTES, self._leader.epoch)
+            before = offset
+            for batch in self._decode(bytes(answer.records or b"")):
+                if batch.base_offset >= end:
+                    return
+                offset = batch.next_offset
+                yield batch
+            if offset == before:
+                raise MetadataLogError(
+                    f"the controller at {self.address} sends no records of its metadata log at offset {offset}, "
+                    f"although the log ends at {end}"
+                )
+
+    def snapshot(self, snapshot: SnapshotId, max_bytes: int, stop: Callable[[], bool] = lambda: False) -> bytes | None:
+        """Return the content of a snapshot (FetchSnapshot, API key 59, KIP-630), for ``decode_batches``.
+
+        None if it has more than ``max_bytes``, or if ``stop`` ended the reading.
+
+        Raises BrokerCallError or MetadataLogError.
+        """
+        parts: list[bytes] = []
+        position = 0
+        while not stop():
+            message = FetchSnapshotRequest
+            topic = message.TopicSnapshot
+            wanted = topic.PartitionSnapshot(
+                partition=0,
+                current_leader_epoch=self._leader.epoch,
+                snapshot_id=topic.PartitionSnapshot.SnapshotId(end_offset=snapshot.end_offset, epoch=snapshot.epoch),
+                position=position,
+            )
+            request = message(
+                cluster_id=None,
+                replica_id=-1,
+                max_bytes=_CHUNK_BYTES,
+                topics=[topic(name=METADATA_TOPIC, partitions=[wanted])],
+            )
+            response = self._wire.call(self.address, request)
+            self._raise_if_refused(response.error_code or (0 if response.topics else error_codes.UNKNOWN_SERVER_ERROR))
+            answer = response.topics[0].partitions[0]
+            self._raise_if_refused(answer.error_code)
+            content = bytes(answer.unaligned_records or b"")
+            self.read_bytes += len(content)
+            if answer.size > max_bytes:
+                return None
+            parts.append(content)
+            position += len(content)
+            if position >= answer.size:
+                return b"".join(parts)
+            if not content:
+                raise MetadataLogError(
+                    f"the controller at {self.address} sends nothing of its snapshot at offset {snapshot.end_offset} "
+                    f"after {position} of {answer.size} bytes"
+                )
+        return None
+
+    def _fetch(self, offset: int, max_bytes: int, last_fetched_epoch: int) -> Any:
+        request = fetch_request(
+            _METADATA,
+            offset,
+            max_bytes,
+            topic_id=_TOPIC_ID,
+            current_leader_epoch=self._leader.epoch,
+            last_fetched_epoch=last_fetched_epoch,
+        )
+        response = self._wire.call(self.address, request)
+        self._raise_if_refused(response.error_code or (0 if response.responses else error_codes.UNKNOWN_SERVER_ERROR))
+        answer = response.responses[0].partitions[0]
+        self._raise_if_refused(answer.error_code)
+        self.read_bytes += len(answer.records or b"")
+        return answer
+
+    def _raise_if_refused(self, code: int) -> None:
+        if code == error_codes.NONE:
+            return
+        where = f"the controller at {self.address} does not return its metadata log"
+        if code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
+            raise MetadataLogError(f"{where}: grant CLUSTER_ACTION on the cluster to this principal")
+        raise MetadataLogError(f"{where}: {error_codes.describe_error(code)}")
+
+    def _decode(self, records: bytes) -> Iterator[MetadataBatch]:
+        try:
+            yield from decode_batches(records)
+        except MetadataLogError as error:
+            raise BrokerCallError(str(self.address), Cause.BAD_ANSWER, str(error), request="Fetch") from None
+
+
+def decode_batches(content: bytes) -> Iterator[MetadataBatch]:
+    """Yield the complete batches of a part of the log, of one of its segments, or of a snapshot. The last may be cut.
+
+    Raises MetadataLogError: a batch is damaged.
+    """
+    try:
+        reader = MemoryRecords(content)
+        while (batch := reader.next_batch()) is not None:
+            if not batch.validate_crc():
+                raise MetadataLogError(f"the batch at offset {batch.base_offset} has a wrong checksum")
+            values = () if batch.is_control_batch else tuple([record.value for record in batch])
+            yield MetadataBatch(batch.base_offset, batch.next_offset, batch.max_timestamp, values)
+    except (CorruptRecordException, ValueError) as error:
+        raise MetadataLogError(f"a batch cannot be decoded: {error}") from None
+
+
+def open_metadata_log(wire: Wire, addresses: Sequence[Address]) -> MetadataLog:
+    """Find the active controller, by these controllers' own listeners and those that they list, and return its log.
+
+    ``wire`` has the settings for controllers. Raises MetadataLogError with what each controller answered.
+    """
+    failures: list[str] = []
+
+    def list_controllers(address: Address) -> tuple[Address, ...]:
+        try:
+            return tuple(controllers(wire.call(address, controllers_request())).addresses.values())
+        except (BrokerCallError, RequestRefusedError) as error:  # a broker refuses, for example
+            failures.append(f"{address}: {error}")
+            return ()
+
+    listed = wire.in_parallel(list_controllers, addresses)
+    known = [*addresses, *(each for found in listed.values() if isinstance(found, tuple) for each in found)]
+    answers = wire.in_parallel(lambda address: wire.call(address, known_leader_request()), dict.fromkeys(known))
+    found = {}
+    for address, answer in answers.items():
+        leader = None if isinstance(answer, BrokerCallError) else known_leader(answer)
+        if leader is not None:
+            found[address] = leader
+        elif not isinstance(answer, BrokerCallError):
+            code = answer.error_code
+            failures.append(f"the controller at {address} refuses a Fetch: {error_codes.describe_error(code)}")
+    if not found:
+        raise MetadataLogError(f"no controller returns its metadata log: {'; '.join(failures)}")
+    newest = max(found.values(), key=lambda each: each.epoch)
+    for address, leader in found.items():
+        if leader.epoch == newest.epoch:
+            log = MetadataLog(wire, address, leader)
+            try:
+                log.range()
+            except (BrokerCallError, MetadataLogError) as error:
+                failures.append(str(error))
+            else:
+                return log
+    raise MetadataLogError(f"the active controller does not return its metadata log: {'; '.join(failures)}")

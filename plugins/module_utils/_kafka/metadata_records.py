@@ -1,0 +1,260 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Decode records of the controllers' metadata log (KIP-500, KIP-631). No I/O.
+
+A record's value begins with the frame version, the number of its type and its version. Kafka's own definitions say
+what follows (``common/metadata/*.json`` in the kafka-metadata jar, 3.9 to 4.4). A type that is not defined here, and a
+version newer than the newest one here, is not decoded: the caller counts it.
+"""
+
+from __future__ import annotations
+
+import io
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from enum import IntEnum
+from functools import cache
+from typing import Any, NamedTuple
+
+from .._model.run import KafkaOpsError
+from .messages import field, parse_uuid, uuid_text
+
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
+    from kafka.protocol.schemas import StructField
+
+
+class RecordType(IntEnum):
+    """The types of records that can be decoded. The values are Kafka's."""
+
+    REGISTER_BROKER = 0
+    UNREGISTER_BROKER = 1
+    TOPIC = 2
+    PARTITION = 3
+    CONFIG = 4
+    PARTITION_CHANGE = 5
+    FENCE_BROKER = 7
+    UNFENCE_BROKER = 8
+    REMOVE_TOPIC = 9
+    FEATURE_LEVEL = 12
+    BROKER_REGISTRATION_CHANGE = 17
+    BEGIN_TRANSACTION = 23
+    END_TRANSACTION = 24
+    ABORT_TRANSACTION = 25
+    CLEAR_ELR = 28
+
+
+class RecordHead(NamedTuple):
+    """What a record begins with."""
+
+    number: int
+    """Kafka's number of the type. It may be no RecordType."""
+    version: int
+    body: int
+    """Position of the first byte after the head."""
+
+
+class MetadataRecordError(KafkaOpsError):
+    """A record's value is damaged. The message says where."""
+
+
+_FRAME_VERSIONS = (0, 1)
+"""1 in the log of every release, 0 in the format of the proposal."""
+
+
+def _ids(name: str, versions: str = "0+", **more: Any) -> dict[str, Any]:
+    return field(name, "[]int32", versions, **more)
+
+
+def _tagged(name: str, kind: str, tag: int, versions: str = "0+", **more: Any) -> dict[str, Any]:
+    return field(name, kind, versions, taggedVersions=versions, tag=tag, **more)
+
+
+def _nullable(name: str, kind: str, tag: int, versions: str = "0+") -> dict[str, Any]:
+    return _tagged(name, kind, tag, versions, nullableVersions=versions, default="null")
+
+
+_ENDPOINT = [
+    field("Name", "string", mapKey=True),
+    field("Host", "string"),
+    field("Port", "uint16"),
+    field("SecurityProtocol", "int16"),
+]
+_FEATURE = [
+    field("Name", "string", mapKey=True),
+    field("MinSupportedVersion", "int16"),
+    field("MaxSupportedVersion", "int16"),
+]
+
+_DEFINITIONS: Mapping[RecordType, tuple[int, Sequence[Mapping[str, Any]]]] = {
+    RecordType.REGISTER_BROKER: (
+        4,
+        [
+            field("BrokerId", "int32"),
+            field("IsMigratingZkBroker", "bool", "2+", default="false"),
+            field("IncarnationId", "uuid"),
+            field("BrokerEpoch", "int64"),
+            field("EndPoints", "[]BrokerEndpoint", fields=_ENDPOINT),
+            field("Features", "[]BrokerFeature", fields=_FEATURE),
+            field("Rack", "string", nullableVersions="0+"),
+            field("Fenced", "bool", default="true"),
+            field("InControlledShutdown", "bool", "1+", default="false"),
+            _tagged("LogDirs", "[]uuid", 0, "3+"),
+            _nullable("CordonedLogDirs", "[]uuid", 1, "4+"),
+        ],
+    ),
+    RecordType.UNREGISTER_BROKER: (0, [field("BrokerId", "int32"), field("BrokerEpoch", "int64")]),
+    RecordType.TOPIC: (0, [field("Name", "string"), field("TopicId", "uuid")]),
+    RecordType.PARTITION: (
+        2,
+        [
+            field("PartitionId", "int32"),
+            field("TopicId", "uuid"),
+            _ids("Replicas"),
+            _ids("Isr"),
+            _ids("RemovingReplicas"),
+            _ids("AddingReplicas"),
+            field("Leader", "int32"),
+            _tagged("LeaderRecoveryState", "int8", 0, default="0"),
+            field("LeaderEpoch", "int32"),
+            field("PartitionEpoch", "int32"),
+            field("Directories", "[]uuid", "1+"),
+            _nullable("EligibleLeaderReplicas", "[]int32", 1, "2+"),
+            _nullable("LastKnownElr", "[]int32", 2, "2+"),
+        ],
+    ),
+    RecordType.CONFIG: (
+        0,
+        [
+            field("ResourceType", "int8"),
+            field("ResourceName", "string"),
+            field("Name", "string"),
+            field("Value", "string", nullableVersions="0+"),
+        ],
+    ),
+    RecordType.PARTITION_CHANGE: (
+        2,
+        [
+            field("PartitionId", "int32"),
+            field("TopicId", "uuid"),
+            _nullable("Isr", "[]int32", 0),
+            _tagged("Leader", "int32", 1, default="-2"),
+            _nullable("Replicas", "[]int32", 2),
+            _nullable("RemovingReplicas", "[]int32", 3),
+            _nullable("AddingReplicas", "[]int32", 4),
+            _tagged("LeaderRecoveryState", "int8", 5, default="-1"),
+            _nullable("EligibleLeaderReplicas", "[]int32", 6, "2+"),
+            _nullable("LastKnownElr", "[]int32", 7, "2+"),
+            _nullable("Directories", "[]uuid", 8, "1+"),
+        ],
+    ),
+    RecordType.FENCE_BROKER: (0, [field("Id", "int32"), field("Epoch", "int64")]),
+    RecordType.UNFENCE_BROKER: (0, [field("Id", "int32"), field("Epoch", "int64")]),
+    RecordType.REMOVE_TOPIC: (0, [field("TopicId", "uuid")]),
+    RecordType.FEATURE_LEVEL: (0, [field("Name", "string"), field("FeatureLevel", "int16")]),
+    RecordType.BROKER_REGISTRATION_CHANGE: (
+        3,
+        [
+            field("BrokerId", "int32"),
+            field("BrokerEpoch", "int64"),
+            _tagged("Fenced", "int8", 0),
+            _tagged("InControlledShutdown", "int8", 1, "1+"),
+            _tagged("LogDirs", "[]uuid", 2, "2+"),
+            _nullable("CordonedLogDirs", "[]uuid", 3, "3+"),
+        ],
+    ),
+    RecordType.BEGIN_TRANSACTION: (0, [_nullable("Name", "string", 0)]),
+    RecordType.END_TRANSACTION: (0, []),
+    RecordType.ABORT_TRANSACTION: (0, [_nullable("Reason", "string", 0)]),
+    RecordType.CLEAR_ELR: (0, [field("TopicName", "string")]),
+}
+_NEWEST = {kind.value: version for kind, (version, _fields) in _DEFINITIONS.items()}
+
+_PARTITION_KEY_BYTES = 20
+"""A PartitionChangeRecord begins with the partition's number and the topic's id."""
+
+
+def read_head(value: bytes) -> RecordHead:
+    """Read what a record begins with.
+
+    Raises MetadataRecordError.
+    """
+    # Numbers below 128 have one byte, and no type or version is greater yet.
+    if len(value) >= 3 and value[0] in _FRAME_VERSIONS and value[1] < 0x80 and value[2] < 0x80:  # noqa: PLR2004
+        return RecordHead(value[1], value[2], 3)
+    frame, position = _read_varint(value, 0)
+    if frame not in _FRAME_VERSIONS:
+        raise MetadataRecordError(f"a metadata record has frame version {frame}, which no release of Kafka writes")
+    number, position = _read_varint(value, position)
+    version, position = _read_varint(value, position)
+    return RecordHead(number, version, position)
+
+
+def can_decode(head: RecordHead) -> bool:
+    """Return whether this type and version are defined here."""
+    return head.version <= _NEWEST.get(head.number, -1)
+
+
+def decode_record(value: bytes, head: RecordHead) -> dict[str, Any]:
+    """Decode a record for which ``can_decode`` is true: values by the field names of kafka-python (``topic_id``).
+
+    Uuids are ``uuid.UUID``. Tagged fields that this module does not know are left out.
+
+    Raises MetadataRecordError.
+    """
+    kind = RecordType(head.number)
+    if not _DEFINITIONS[kind][1]:  # kafka-python has no structs without fields
+        return {}
+    struct, defaults = _struct(kind)
+    try:
+        found = struct.decode(io.BytesIO(value[head.body :]), version=head.version, compact=True, tagged=True)
+    except Exception as error:  # noqa: BLE001  # kafka-python raises whatever the bytes lead it to
+        name = type(error).__name__
+        raise MetadataRecordError(f"a metadata record of type {kind.name} cannot be decoded: {name}: {error}") from None
+    # kafka-python returns only the tagged fields that are there.
+    return defaults | {name: each for name, each in found.items() if not name.startswith("_")}
+
+
+def partition_key(topic_id: str, partition: int) -> bytes:
+    """Return the bytes after the head of each change of this partition, so that others need not be decoded."""
+    return partition.to_bytes(4, "big") + parse_uuid(topic_id).bytes
+
+
+def key_of_change(value: bytes, head: RecordHead) -> bytes:
+    """Return the ``partition_key`` of a PARTITION_CHANGE or PARTITION record."""
+    return value[head.body : head.body + _PARTITION_KEY_BYTES]
+
+
+def id_text(value: uuid.UUID | None) -> str:
+    """Return a decoded Uuid in Kafka's text form. kafka-python reads the zero Uuid as None."""
+    return uuid_text(value or uuid.UUID(int=0))
+
+
+@cache
+def _struct(kind: RecordType) -> tuple[Any, dict[str, Any]]:
+    newest, fields = _DEFINITIONS[kind]
+    definition = {
+        "type": "metadata",
+        "name": kind.name,
+        "validVersions": f"0-{newest}",
+        "flexibleVersions": "0+",
+        "fields": fields,
+        "versions": "0+",
+    }
+    struct = StructField(definition)
+    defaults = {each.name: each.default for each in struct.fields.values()}
+    return struct, defaults
+
+
+def _read_varint(value: bytes, position: int) -> tuple[int, int]:
+    number = shift = 0
+    while position < len(value) and shift < 35:  # noqa: PLR2004  # the bits of five bytes
+        byte = value[position]
+        position += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004  # the last byte of a varint has its highest bit clear
+            return number, position
+        shift += 7
+    raise MetadataRecordError("a metadata record is shorter than its own head")

@@ -1,0 +1,153 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Define what the controllers' metadata log says of partitions, brokers and configs over time. Standard library only.
+
+Times are milliseconds of POSIX time by the active controller's clock. Only times of one log are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from typing import NamedTuple
+
+from .partition import NO_LEADER, TopicPartition
+
+
+class PartitionMoment(NamedTuple):
+    """The state of a partition from one change on, until the next one. None is not known: no record says it."""
+
+    at_ms: int
+    leader_id: int | None = None
+    """-1 if the partition has no leader."""
+    isr: tuple[int, ...] | None = None
+    elr: tuple[int, ...] | None = None
+    replicas: tuple[int, ...] | None = None
+    is_unclean: bool = False
+    """The change elected a leader that was not in sync (LeaderRecoveryState 1)."""
+
+
+class BrokerChange(StrEnum):
+    """What the log says of a broker."""
+
+    REGISTERED = "registered"
+    """It started: a new process, with a new broker epoch."""
+    UNFENCED = "unfenced"
+    FENCED = "fenced"
+    SHUTTING_DOWN = "shutting_down"
+    """It asked for a controlled shutdown, and the controller moved its leaderships."""
+    UNREGISTERED = "unregistered"
+
+
+class BrokerMoment(NamedTuple):
+    """A change of a broker."""
+
+    at_ms: int
+    change: BrokerChange
+    broker_epoch: int
+    directories: tuple[str, ...] = ()
+    """Of REGISTERED: the ids of its log directories. Empty if the record does not name them."""
+
+
+class ConfigMoment(NamedTuple):
+    """The value of a config from one change on. None: it was deleted."""
+
+    at_ms: int
+    value: str | None
+    is_change: bool = True
+    """False: a snapshot says it. The value is then older than ``at_ms``, if the log has no change before."""
+
+
+class ConfigKey(NamedTuple):
+    """One config of a topic, of a broker, or of the cluster default (an empty broker name)."""
+
+    resource_type: int
+    resource: str
+    name: str
+
+
+TOPIC_RESOURCE = 2
+BROKER_RESOURCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionHistory:
+    """The states of one partition, oldest first. Every moment ends where the next one begins."""
+
+    moments: tuple[PartitionMoment, ...] = ()
+    begins_with_creation: bool = False
+    """The first moment is the creation of the partition."""
+
+    def spans(self, until_ms: int) -> Iterator[tuple[PartitionMoment, int]]:
+        """Yield each moment and the time at which it ended; ``until_ms`` for the last one."""
+        for moment, following in pairwise(self.moments):
+            yield moment, following.at_ms
+        if self.moments:
+            yield self.moments[-1], until_ms
+
+    @property
+    def leader_lost_at_ms(self) -> int | None:
+        """Return when the partition lost its leader. None if it has one, or if the log does not say."""
+        lost = None
+        for before, after in pairwise(self.moments):
+            if after.leader_id == NO_LEADER and before.leader_id != NO_LEADER:
+                lost = after.at_ms
+            elif after.leader_id != NO_LEADER:
+                lost = None
+        return lost
+
+    @property
+    def last_leader_id(self) -> int | None:
+        """Return the last broker that led. None if the log does not say."""
+        led = [each.leader_id for each in self.moments if each.leader_id not in (None, NO_LEADER)]
+        return led[-1] if led else None
+
+    @property
+    def alone_since_ms(self) -> int | None:
+        """Return since when the last leader was the only member of the ISR, until it was lost.
+
+        None if it was never alone, or if the log does not say. It is the last such time without interruption.
+        """
+        since = None
+        for moment in self.moments:
+            if moment.leader_id == NO_LEADER:
+                continue
+            is_alone = moment.isr is not None and len(moment.isr) == 1
+            since = (since if since is not None else moment.at_ms) if is_alone else None
+        return since
+
+    def left_isr_at_ms(self, broker_id: int) -> int | None:
+        """Return when this broker left the ISR for the last time. None if it is in it, or if the log does not say."""
+        left, was_in = None, False
+        for moment in self.moments:
+            if moment.isr is None:
+                continue
+            is_in = broker_id in moment.isr
+            if was_in and not is_in:
+                left = moment.at_ms
+            elif is_in:
+                left = None
+            was_in = is_in
+        return left
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataHistory:
+    """What was read of the metadata log."""
+
+    begins_at_ms: int
+    """The time of the oldest batch, or of the snapshot, that was read. Earlier changes are not known."""
+    ends_at_ms: int
+    partitions: Mapping[TopicPartition, PartitionHistory] = field(default_factory=dict)
+    brokers: Mapping[int, tuple[BrokerMoment, ...]] = field(default_factory=dict)
+    configs: Mapping[ConfigKey, tuple[ConfigMoment, ...]] = field(default_factory=dict)
+    has_base: bool = False
+    """The state at some moment is known as a whole: the log was read from its start, or with a snapshot."""
+    begins_at_start: bool = False
+    """The log was read from its first offset."""
+    not_decoded: int = 0
+    """Records of types or versions that this collection does not know."""

@@ -1,0 +1,153 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the metadata log of real controllers says about an outage, and what it proves about promises.
+
+The oracle wrote the records itself, and knows which of them were acknowledged with acks=all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Producer
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
+    MIN_INSYNC_REPLICAS,
+    Obstacle,
+    judge_promise,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import (
+    HistoryLimits,
+    HistoryQuestion,
+    ReadHistory,
+    read_history,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from integration.on_call import OnCall
+from lab import Cluster, scenarios, versions
+from lab.health import heal
+from lab.pool import ClusterPool, Specification
+
+_HEARTBEAT_MS = 4_000
+"""The lab's brokers are fenced after 3 s."""
+_ALL_LIMITS = HistoryLimits()
+
+
+def _without_elr(version: str) -> Cluster:
+    features = {"eligible.leader.replicas.version": 0} if versions.has_elr(version) else {}
+    return Cluster(version, features=features)
+
+
+_WITHOUT_ELR: Specification[Cluster] = Specification("without ELR", _without_elr, heal)
+"""With ELR the controller elects the survivor itself that holds all: such a partition does not stay offline."""
+
+
+@pytest.fixture
+def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
+    with clusters.lease(_WITHOUT_ELR, kafka_version) as healthy:
+        yield healthy
+
+
+def controllers_at(cluster: Cluster) -> str:
+    return ",".join(f"{each.host}:{port}" for each in cluster.controllers.values() for port in each.ports.values())
+
+
+def read(cluster: Cluster, on_call: OnCall, topic: str, limits: HistoryLimits = _ALL_LIMITS) -> ReadHistory:
+    states = on_call.states(topic)
+    question = HistoryQuestion(
+        {each: state.topic_id for each, state in states.items()},
+        dict.fromkeys(states, (2, 3)),
+        (MIN_INSYNC_REPLICAS,),
+    )
+    at = controllers_at(cluster)
+    with Wire(settings_from({"bootstrap_servers": at, "request_timeout_ms": 5000})) as wire:
+        return read_history(wire, parse_addresses(at), question, limits)
+
+
+def produce(cluster: Cluster, topic: str, count: int, acks: str) -> None:
+    """Write records, and see each of them acknowledged."""
+    errors: list[object] = []
+    producer = Producer({"bootstrap.servers": cluster.bootstrap("INTERNAL"), "acks": acks, "log_level": 0})
+    for number in range(count):
+        producer.produce(
+            topic, f"{acks}-{number}", partition=0, on_delivery=lambda error, _message: errors.append(error)
+        )
+    producer.flush(30)
+    assert errors == [None] * count
+
+
+def break_down(cluster: Cluster, topic: str, min_isr: int) -> tuple[float, float]:
+    """2 leaves the ISR, then 3 does, then 1 takes records alone until it is killed. Returns when 3 left and 1 died."""
+    cluster.client.create_topic(topic, {0: [1, 2, 3]}, {"min.insync.replicas": min_isr})
+    produce(cluster, topic, 10, "all")
+    cluster.brokers[2].freeze()
+    scenarios.wait_isr(cluster, topic, {1, 3}, seen_by=1)
+    produce(cluster, topic, 5, "all")
+    cluster.brokers[3].freeze()
+    scenarios.wait_isr(cluster, topic, {1}, seen_by=1)
+    left = time.time() * 1000
+    produce(cluster, topic, 3, "1")
+    cluster.brokers[1].kill()
+    lost = time.time() * 1000
+    for broker in (2, 3):
+        cluster.brokers[broker].thaw()
+    for broker in (2, 3):
+        scenarios.wait_offline(cluster, topic, away={1}, seen_by=broker)
+    return left, lost
+
+
+@pytest.mark.on_every_version
+def test_the_last_survivor_in_sync_is_proven_to_hold_all_that_was_acknowledged(
+    cluster: Cluster, on_call: OnCall
+) -> None:
+    left, lost = break_down(cluster, "promised", min_isr=2)
+    found = read(cluster, on_call, "promised")
+    assert found.history is not None, found.missing
+    assert not found.missing
+    partition = TopicPartition("promised", 0)
+    of_partition = found.history.partitions[partition]
+    assert of_partition.last_leader_id == 1
+    assert of_partition.alone_since_ms is not None
+    assert of_partition.leader_lost_at_ms is not None
+    assert left - _HEARTBEAT_MS <= of_partition.alone_since_ms <= left
+    assert lost <= of_partition.leader_lost_at_ms <= lost + _HEARTBEAT_MS
+    assert judge_promise(found.history, partition, 3, is_empty=False).is_kept
+    assert judge_promise(found.history, partition, 2, is_empty=False).obstacle is Obstacle.ISR_WAS_LARGE_ENOUGH
+    # The oracle: 3 holds the 15 records that were acknowledged by all, and 2 holds 10 of them.
+    assert [cluster.client.log_end_offset("promised", 0, broker) for broker in (2, 3)] == [10, 15]
+
+
+@pytest.mark.wide
+def test_a_leader_that_may_acknowledge_alone_proves_nothing(cluster: Cluster, on_call: OnCall) -> None:
+    break_down(cluster, "alone", min_isr=1)
+    found = read(cluster, on_call, "alone")
+    assert found.history is not None
+    promise = judge_promise(found.history, TopicPartition("alone", 0), 3, is_empty=False)
+    assert (promise.obstacle, promise.isr, promise.min_isr) == (Obstacle.ISR_WAS_LARGE_ENOUGH, (1,), 1)
+
+
+@pytest.mark.wide
+def test_a_limit_is_named_and_nothing_is_guessed(cluster: Cluster, on_call: OnCall) -> None:
+    break_down(cluster, "limited", min_isr=2)
+    found = read(cluster, on_call, "limited", HistoryLimits(max_bytes=1))
+    assert found.history is None
+    assert "limit" in found.missing
+
+
+@pytest.mark.wide
+def test_without_a_controller_that_answers_the_source_is_named(cluster: Cluster, on_call: OnCall) -> None:
+    break_down(cluster, "unreachable", min_isr=2)
+    states = on_call.states("unreachable")
+    question = HistoryQuestion({each: state.topic_id for each, state in states.items()}, {}, ())
+    with Wire(settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 1000})) as wire:
+        nowhere = read_history(wire, (), question)
+        broker = read_history(wire, parse_addresses(cluster.bootstrap()), question)
+    assert "kafka_bootstrap_controllers" in nowhere.missing
+    assert broker.history is None
+    assert "no controller returns its metadata log" in broker.missing

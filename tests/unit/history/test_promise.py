@@ -1,0 +1,193 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""When a replica is proven to hold every record that was acknowledged with acks=all, and when not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
+    MIN_INSYNC_REPLICAS,
+    Obstacle,
+    judge_promise,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
+    BROKER_RESOURCE,
+    TOPIC_RESOURCE,
+    BrokerChange,
+    BrokerMoment,
+    ConfigKey,
+    ConfigMoment,
+    MetadataHistory,
+    PartitionHistory,
+    PartitionMoment,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+
+ORDERS = TopicPartition("orders", 0)
+OF_TOPIC = ConfigKey(TOPIC_RESOURCE, "orders", MIN_INSYNC_REPLICAS)
+OF_CLUSTER = ConfigKey(BROKER_RESOURCE, "", MIN_INSYNC_REPLICAS)
+ALL = (1, 2, 3)
+CREATED, LEFT, ALONE, LOST, NOW = 1_000_000, 2_000_000, 2_100_000, 2_200_000, 3_000_000
+
+
+def moment(at_ms: int, leader: int, *isr: int, unclean: bool = False) -> PartitionMoment:
+    return PartitionMoment(at_ms, leader, isr, (), ALL, unclean)
+
+
+OUTAGE = (
+    moment(CREATED, 1, 1, 2, 3),
+    moment(LEFT, 1, 1, 3),
+    moment(ALONE, 1, 1),
+    moment(LOST, -1, 1),
+)
+"""2 left the ISR, then 3 did. Then only 1 took records, until it died."""
+MIN_TWO = {OF_TOPIC: (ConfigMoment(CREATED, "2"),)}
+STARTED = (BrokerMoment(CREATED, BrokerChange.REGISTERED, 10, ("dir",)),)
+
+
+def history(
+    *moments: PartitionMoment,
+    configs: Mapping[ConfigKey, tuple[ConfigMoment, ...]] = MIN_TWO,
+    brokers: Mapping[int, Sequence[BrokerMoment]] | None = None,
+) -> MetadataHistory:
+    return MetadataHistory(
+        CREATED,
+        NOW,
+        {ORDERS: PartitionHistory(moments, moments[0].at_ms == CREATED)},
+        dict.fromkeys(ALL, STARTED) | {each: tuple(found) for each, found in (brokers or {}).items()},
+        configs,
+        has_base=True,
+        begins_at_start=True,
+    )
+
+
+def obstacle(found: MetadataHistory, broker_id: int = 3, *, is_empty: bool = False) -> Obstacle | None:
+    return judge_promise(found, ORDERS, broker_id, is_empty=is_empty).obstacle
+
+
+def test_the_last_to_leave_holds_all_if_the_leader_alone_could_not_acknowledge() -> None:
+    promise = judge_promise(history(*OUTAGE), ORDERS, 3, is_empty=False)
+    assert promise.is_kept
+    assert (promise.left_at_ms, promise.lost_at_ms, promise.min_isr) == (ALONE, LOST, 2)
+
+
+def test_who_left_earlier_lacks_what_the_others_acknowledged() -> None:
+    promise = judge_promise(history(*OUTAGE), ORDERS, 2, is_empty=False)
+    assert (promise.obstacle, promise.at_ms, promise.isr) == (Obstacle.ISR_WAS_LARGE_ENOUGH, LEFT, (1, 3))
+
+
+def test_a_leader_alone_acknowledges_if_one_is_enough() -> None:
+    assert (
+        obstacle(history(*OUTAGE, configs={OF_TOPIC: (ConfigMoment(CREATED, "1"),)})) is Obstacle.ISR_WAS_LARGE_ENOUGH
+    )
+
+
+def test_the_number_of_replicas_bounds_min_insync_replicas() -> None:
+    moments = [each._replace(replicas=(1,)) for each in OUTAGE]
+    found = history(*moments, configs={OF_TOPIC: (ConfigMoment(CREATED, "3"),)})
+    assert obstacle(found) is Obstacle.ISR_WAS_LARGE_ENOUGH
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param([(CREATED, "2"), (ALONE + 10, "1")], Obstacle.ISR_WAS_LARGE_ENOUGH, id="lowered while alone"),
+        pytest.param([(CREATED, "1"), (ALONE - 10, "2")], Obstacle.ISR_WAS_LARGE_ENOUGH, id="raised just before"),
+        pytest.param([(CREATED, "1"), (CREATED + 10, "2")], None, id="raised long before"),
+        pytest.param([(CREATED, "2"), (LOST + 10, "1")], None, id="lowered after the outage"),
+        pytest.param([(CREATED, "2"), (ALONE + 10, None)], Obstacle.MIN_ISR_UNKNOWN, id="deleted while alone"),
+        pytest.param([(CREATED, "two")], Obstacle.MIN_ISR_UNKNOWN, id="no number"),
+    ],
+)
+def test_a_config_that_changed_counts_with_its_smallest_value(
+    values: list[tuple[int, str | None]], expected: Obstacle | None
+) -> None:
+    assert obstacle(history(*OUTAGE, configs={OF_TOPIC: tuple(ConfigMoment(*each) for each in values)})) is expected
+
+
+def test_the_cluster_default_counts_if_the_topic_sets_nothing() -> None:
+    assert obstacle(history(*OUTAGE, configs={OF_CLUSTER: (ConfigMoment(CREATED, "2"),)})) is None
+
+
+def test_the_own_properties_of_a_dead_leader_are_not_known() -> None:
+    assert obstacle(history(*OUTAGE, configs={})) is Obstacle.MIN_ISR_UNKNOWN
+
+
+def test_what_was_before_the_creation_of_the_topic_does_not_count() -> None:
+    late = [each._replace(at_ms=ALONE - 10) for each in OUTAGE[:1]]
+    found = history(*late, *OUTAGE[2:], configs={OF_TOPIC: (ConfigMoment(ALONE - 10, "2"),)})
+    of_partition = replace(found.partitions[ORDERS], begins_with_creation=True)
+    assert obstacle(replace(found, partitions={ORDERS: of_partition})) is None
+
+
+def test_a_snapshot_says_what_a_config_was_before_it() -> None:
+    found = history(*OUTAGE, configs={OF_TOPIC: (ConfigMoment(NOW, "2", is_change=False),)})
+    assert obstacle(replace(found, begins_at_start=False)) is None
+
+
+def test_a_change_hides_what_was_before_it_if_the_log_begins_late() -> None:
+    found = history(*OUTAGE, configs={OF_TOPIC: (ConfigMoment(ALONE + 10, "2"),)})
+    assert obstacle(replace(found, begins_at_start=False)) is Obstacle.MIN_ISR_UNKNOWN
+
+
+def test_a_log_that_begins_after_the_replica_left_proves_nothing() -> None:
+    assert obstacle(history(*OUTAGE[2:])) is Obstacle.LEFT_EARLIER
+
+
+def test_no_history_proves_nothing() -> None:
+    assert obstacle(MetadataHistory(CREATED, NOW)) is Obstacle.NO_HISTORY
+    assert obstacle(history(*OUTAGE[:3])) is Obstacle.NO_HISTORY
+
+
+def test_an_empty_log_holds_nothing() -> None:
+    assert obstacle(history(*OUTAGE), is_empty=True) is Obstacle.EMPTY
+
+
+def restart(at_ms: int, *, clean: bool, directory: str = "dir") -> list[BrokerMoment]:
+    asked = [BrokerMoment(at_ms - 5, BrokerChange.SHUTTING_DOWN, 10)] if clean else []
+    return [*STARTED, *asked, BrokerMoment(at_ms, BrokerChange.REGISTERED, 20, (directory,))]
+
+
+@pytest.mark.parametrize(
+    ("moments", "expected"),
+    [
+        pytest.param(restart(LOST + 10, clean=False), Obstacle.UNCLEAN_RESTART, id="unclean, after the outage"),
+        pytest.param(restart(LOST + 10, clean=True), None, id="clean, after the outage"),
+        pytest.param(restart(LEFT - 10, clean=False), None, id="unclean, before it caught up"),
+        pytest.param(restart(LOST + 10, clean=True, directory="new"), Obstacle.DISK_REPLACED, id="another disk"),
+    ],
+)
+def test_a_restart_of_the_replica_counts(moments: list[BrokerMoment], expected: Obstacle | None) -> None:
+    assert obstacle(history(*OUTAGE, brokers={3: moments})) is expected
+
+
+def test_a_leader_that_restarted_uncleanly_may_have_truncated_the_replica() -> None:
+    moments = (*OUTAGE[:3], moment(ALONE + 10, -1, 1), moment(ALONE + 50, 1, 1), moment(LOST, -1, 1))
+    brokers = {1: restart(ALONE + 40, clean=False)}
+    assert obstacle(history(*moments, brokers=brokers)) is Obstacle.LEADER_RESTARTED
+
+
+def test_the_leader_s_own_return_does_not_count_if_it_leads_no_more() -> None:
+    assert obstacle(history(*OUTAGE, brokers={1: restart(LOST + 40, clean=False)})) is None
+
+
+def test_an_unclean_election_since_then_proves_nothing() -> None:
+    moments = (*OUTAGE, moment(LOST + 10, 2, 2, unclean=True), moment(LOST + 20, -1, 2))
+    assert obstacle(history(*moments)) is Obstacle.UNCLEAN_ELECTION
+
+
+def test_an_unclean_election_before_it_was_in_sync_again_does_not_count() -> None:
+    moments = (moment(CREATED, 2, 2, unclean=True), *(each._replace(at_ms=each.at_ms + 10) for each in OUTAGE))
+    assert obstacle(history(*moments)) is None
+
+
+def test_times_alone_are_those_of_the_last_leader() -> None:
+    found = PartitionHistory(OUTAGE)
+    assert (found.alone_since_ms, found.leader_lost_at_ms, found.last_leader_id) == (ALONE, LOST, 1)
+    assert PartitionHistory((*OUTAGE[:2], moment(LOST, -1, 1, 3))).alone_since_ms is None
