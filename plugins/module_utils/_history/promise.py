@@ -83,6 +83,37 @@ class Promise:
         return self.obstacle is None
 
 
+_WORDS = {
+    Obstacle.NO_HISTORY: "the metadata log does not say when the partition lost its leader",
+    Obstacle.LEFT_EARLIER: "broker {broker} left the ISR before the metadata log that could be read begins",
+    Obstacle.MIN_ISR_UNKNOWN: (
+        "no record says what min.insync.replicas was: it came from the last leader's own properties, or it changed"
+    ),
+    Obstacle.ISR_WAS_LARGE_ENOUGH: (
+        "without broker {broker} the ISR was {isr}, and min.insync.replicas was {min_isr}: the others may have "
+        "acknowledged records that it does not hold"
+    ),
+    Obstacle.UNCLEAN_ELECTION: "since it left the ISR, a leader was elected that was not in sync",
+    Obstacle.UNCLEAN_RESTART: "broker {broker} restarted since then without a controlled shutdown",
+    Obstacle.DISK_REPLACED: "broker {broker} came back with another log directory",
+    Obstacle.LEADER_RESTARTED: (
+        "the leader restarted since then without a controlled shutdown, and broker {broker} may have truncated its log "
+        "to it"
+    ),
+    Obstacle.EMPTY: "the log of broker {broker} is empty, or its end is not known",
+}
+_KEPT = (
+    "after broker {broker} left the ISR, the ISR was smaller than min.insync.replicas ({min_isr}), so nothing was "
+    "acknowledged with acks=all that it does not hold"
+)
+
+
+def explain_promise(promise: Promise) -> str:
+    """Return the proof in one sentence, or why there is none."""
+    text = _KEPT if promise.obstacle is None else _WORDS[promise.obstacle]
+    return text.format(broker=promise.broker_id, isr=[*promise.isr], min_isr=promise.min_isr)
+
+
 def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id: int, *, is_empty: bool) -> Promise:
     """Return whether this replica of an offline partition holds all records that were acknowledged with acks=all.
 

@@ -32,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from integration.on_call import OnCall
 from lab import Cluster, scenarios, versions
 from lab.health import heal
+from lab.module_process import run_module
 from lab.pool import ClusterPool, Specification
 
 _HEARTBEAT_MS = 4_000
@@ -119,6 +120,20 @@ def test_the_last_survivor_in_sync_is_proven_to_hold_all_that_was_acknowledged(
     assert lost <= of_partition.leader_lost_at_ms <= lost + _HEARTBEAT_MS
     assert judge_promise(found.history, partition, 3, is_empty=False).is_kept
     assert judge_promise(found.history, partition, 2, is_empty=False).obstacle is Obstacle.ISR_WAS_LARGE_ENOUGH
+    options = {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "bootstrap_controllers": [controllers_at(cluster)],
+        "partitions": [{"topic": "promised", "partition": 0}],
+    }
+    (row,) = run_module("partition_history_info", options)["partitions"]
+    assert (row["last_leader_id"], row["alone_since"] < row["leader_lost_at"]) == (1, True)
+    assert [(each["broker_id"], each["log_end_offset"], each["acks_all_lost"]) for each in row["survivors"]] == [
+        (2, 10, None),
+        (3, 15, "none"),
+    ]
+    without = run_module("partition_history_info", options | {"bootstrap_controllers": []})
+    assert "kafka_bootstrap_controllers" in without["missing"]
+    assert [each["acks_all_lost"] for each in without["partitions"][0]["survivors"]] == [None, None]
     # The oracle: 3 holds the 15 records that were acknowledged by all, and 2 holds 10 of them.
     assert [cluster.client.log_end_offset("promised", 0, broker) for broker in (2, 3)] == [10, 15]
 

@@ -1,0 +1,179 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read when offline partitions lost their replicas, and which survivor holds all acknowledged records."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: partition_history_info
+short_description: Read when offline partitions lost their replicas, and what each survivor is proven to hold
+version_added: 1.0.0
+description:
+  - Reads the controllers' metadata log. Each of its batches has the time at which the active controller appended it. So
+    it is known when replicas left the ISR, since when the last leader took records alone, and when it was lost.
+  - For each survivor, the module looks for a proof that it holds every record that was acknowledged with C(acks=all).
+    If a step of the proof is missing, the result says which one, and nothing is assumed.
+  - Without O(bootstrap_controllers), or without the ACL, the module does not fail. RV(missing) says what is missing.
+  - Needs CLUSTER_ACTION on the cluster at the controllers, and DESCRIBE on the topics and the cluster.
+author: [the kafkaops.recovery authors (@kafkaops)]
+options:
+  max_bytes:
+    description: How many bytes of the metadata log to read at most.
+    type: int
+    default: 268435456
+  max_seconds:
+    description: How many seconds to read at most.
+    type: int
+    default: 10
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.selection,
+  kafkaops.recovery.selection.names, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
+seealso:
+  - module: kafkaops.recovery.leader_candidate_info
+    description: Ranks the replicas, and says how many records each election loses.
+"""
+
+EXAMPLES = r"""
+- name: Find out what an election gives up in time, and in promises
+  kafkaops.recovery.partition_history_info:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    bootstrap_controllers: controller1.example.com:9093
+  register: history
+
+- name: List the survivors that hold every record that was acknowledged with acks=all
+  ansible.builtin.debug:
+    msg: "{{ item.topic }} {{ item.partition }}: {{ item.survivors | selectattr('acks_all_lost') | list }}"
+  loop: "{{ history.partitions }}"
+"""
+
+RETURN = r"""
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
+partitions:
+  description:
+    - The offline partitions, in order of topic and number. At most O(max_rows).
+    - Times are RFC 3339 in UTC, by the clock of the active controller. Null is unknown.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    topic: {type: str, description: Name of the topic.}
+    partition: {type: int, description: Number of the partition.}
+    last_leader_id: {type: int, description: The broker that led last.}
+    alone_since: {type: str, description: Since when the last leader was the only member of the ISR.}
+    leader_lost_at: {type: str, description: When the partition lost its leader.}
+    isr_changes:
+      description: The changes of the partition, oldest first; at most the last 50.
+      type: list
+      elements: dict
+      contains:
+        at: {type: str, description: The time.}
+        leader_id: {type: int, description: "The leader from then on; -1 for none."}
+        isr: {type: list, elements: int, description: The ISR from then on.}
+    survivors:
+      description: The replicas whose brokers are online.
+      type: list
+      elements: dict
+      contains:
+        broker_id: {type: int, description: The broker.}
+        log_end_offset: {type: int, description: The log end offset of its replica.}
+        left_isr_at:
+          description: When it left the ISR. Its election gives up what was written from then until the leader was lost.
+          type: str
+        acks_all_lost:
+          description: V(none) if it is proven that no record is lost that was acknowledged with C(acks=all).
+          type: str
+        reason: {type: str, description: "The proof, or why there is none."}
+  sample:
+    - topic: orders
+      partition: 0
+      last_leader_id: 1
+      alone_since: '2026-01-31T20:57:41.450Z'
+      leader_lost_at: '2026-01-31T20:57:51.596Z'
+      isr_changes: [{at: '2026-01-31T20:57:41.450Z', leader_id: 1, isr: [1]}]
+      survivors:
+        - broker_id: 3
+          log_end_offset: 15
+          left_isr_at: '2026-01-31T20:57:41.450Z'
+          acks_all_lost: none
+          reason: >-
+            after broker 3 left the ISR, the ISR was smaller than min.insync.replicas (2), so nothing was acknowledged
+            with acks=all that it does not hold
+truncated: {type: bool, returned: success, sample: false, description: Whether RV(partitions) leaves out partitions.}
+source:
+  description: Where the history comes from. Empty if there is none.
+  returned: success
+  type: str
+  sample: the metadata log of the controller at controller1.example.com:9093
+missing:
+  description: Why there is no history, or why it is not complete. Empty if it is complete.
+  returned: success
+  type: str
+  sample: ''
+not_decoded:
+  description: Records of the metadata log whose type or version this collection does not know.
+  returned: success
+  type: int
+  sample: 0
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.outage import (
+    HISTORY,
+    explain_offline_partitions,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONNECTION,
+    CONTROLLERS,
+    connection_settings,
+    controller_addresses,
+    controller_settings,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA, RECORDS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import SELECTION, wanted_partitions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS
+
+ARGUMENTS = CONNECTION + CONTROLLERS + SELECTION + HISTORY + MAX_ROWS
+
+
+def main() -> None:
+    run(AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True), results, needs=(*KAFKA, *RECORDS))
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
+
+    params = module.params
+    settings, wanted, of_controllers, controllers = call_all(
+        lambda: connection_settings(params),
+        lambda: wanted_partitions(params),
+        lambda: controller_settings(params),
+        lambda: controller_addresses(params),
+    )
+    with Wire(settings, of_controllers) as wire:
+        kafka = Kafka(wire)
+        found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
+        rows, read = explain_offline_partitions(kafka, found.offline, found.brokers, controllers, params)
+    return {
+        "cluster_id": found.cluster_id,
+        "partitions": [asdict(each) for each in rows[: params["max_rows"]]],
+        "truncated": len(rows) > params["max_rows"],
+        "source": read.source if read.history is not None else "",
+        "missing": read.missing,
+        "not_decoded": read.history.not_decoded if read.history is not None else 0,
+    }
+
+
+if __name__ == "__main__":
+    main()
