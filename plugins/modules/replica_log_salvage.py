@@ -37,7 +37,8 @@ options:
   log_dirs:
     description:
       - All log directories of one broker, as in its C(log.dirs).
-      - Refused if a broker runs on one of them, or if C(meta.properties) names another cluster.
+      - Refused if a broker runs on one of them, or if C(meta.properties) names another cluster, unless
+        O(include_absent_topics) is set.
     type: list
     elements: path
     required: true
@@ -60,6 +61,7 @@ options:
     description:
       - Also save all records of topics that the cluster does not have with the ids on the disks, because they were
         deleted or re-created. Give them back to side topics.
+      - If the disks are of another cluster, which is gone, save everything on them.
       - Without this option, they are left alone and counted in C(left_alone) of RV(summary).
     type: bool
     default: false
@@ -111,7 +113,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cluster_id:
-  description: Id of the cluster, the same as on the disks.
+  description: Id of the cluster of the disks.
   returned: success
   type: str
   sample: 4L6g3nShT-eMCtK--X86sw
@@ -141,7 +143,7 @@ summary:
     statuses: {saved: 2, would_be_saved: 0, already_saved: 0, nothing_lacking: 10, left_alone: 0, failed: 0}
     lost_offsets: 250
     unreadable_offsets: 0
-    left_alone: {no_topic: 0, other_topic: 0, no_partition: 0}
+    left_alone: {no_topic: 0, other_topic: 0, other_cluster: 0, no_partition: 0}
     saved_records: 250
     saved_bytes: 3120
     damages: 0
@@ -213,7 +215,7 @@ partitions:
     absence:
       description: Why the cluster has no place for the records. Null if it has the topic with this id.
       type: str
-      choices: [no_topic, other_topic, no_partition]
+      choices: [no_topic, other_topic, other_cluster, no_partition]
     leader_id: {type: int, description: The leader that the disk was compared with.}
     held:
       description:

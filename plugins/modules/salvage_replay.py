@@ -49,6 +49,11 @@ options:
     type: str
     choices: [side, original]
     default: side
+  other_cluster:
+    description:
+      - Also replay a salvage of another cluster, which is gone. Its records go to side topics of this cluster.
+    type: bool
+    default: false
   include_unknown:
     description:
       - Also replay records of transactions whose outcome is unknown. Some of them may have been aborted.

@@ -23,6 +23,7 @@ _REPLAYED = ("nothing_left", "given_back")
 _ABSENT = {
     "no_topic": "of topics that the cluster does not have",
     "other_topic": "of topics that were re-created with another id",
+    "other_cluster": "of another cluster",
     "no_partition": "of partitions that the cluster does not have",
 }
 _WHERE = {"side": "side topics (TOPIC.salvaged)", "original": "the topics that they came from"}

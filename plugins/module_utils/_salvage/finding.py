@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated
@@ -22,7 +22,6 @@ from .scan import SegmentContents
 from .segment import Damage
 from .stretch import (
     IncomparableError,
-    fill_gaps,
     find_lacking,
     intersect_stretches,
     merge_stretches,
@@ -55,6 +54,8 @@ class Absence(StrEnum):
     """No topic has the name: it was deleted, or our principal lacks DESCRIBE on it."""
     OTHER_TOPIC = "other_topic"
     """The topic of the name has another id: it was re-created."""
+    OTHER_CLUSTER = "other_cluster"
+    """The disk is of another cluster than the one that was asked."""
     NO_PARTITION = "no_partition"
     """The topic was re-created with fewer partitions, and the disk does not say which topic it had."""
 
@@ -137,54 +138,8 @@ class Comparable:
         return self.state.topic_id
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """A partition that the cluster does not have with this topic id, and the directories of its replica."""
-
-    replicas: tuple[DiskReplica, ...]
-    """The directory in use first, if it exists."""
-    found: DiskFinding
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return self.found.topic_partition
-
-    @property
-    def topic_id(self) -> str | None:
-        return self.found.topic_id
-
-
-def find_absent(replicas: Sequence[DiskReplica], findings: Iterable[DiskFinding]) -> list[Absent]:
-    """Return the partitions that were left alone, with those directories that have their topic id."""
-    absent = {each.topic_partition: each for each in findings if each.absence is not None}
-    by_partition: dict[TopicPartition, list[DiskReplica]] = defaultdict(list)
-    for each in replicas:
-        found = absent.get(each.topic_partition)
-        if found is not None and each.directory.topic_id == found.topic_id:
-            by_partition[each.topic_partition].append(each)
-    return [
-        Absent(tuple(sorted(some, key=_by_kind)), absent[partition]) for partition, some in sorted(by_partition.items())
-    ]
-
-
-def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_wanted: bool) -> DiskFinding:
-    """Count what the disks hold of a partition that the cluster does not have. Everything is to be saved if wanted."""
-    read = [contents[segment.path] for each in one.replicas for segment in each.directory.segments]
-    held = merge_stretches(run for each in read for run in each.runs)
-    errors = [f"{each.path} could not be read to its end: {each.error}" for each in read if each.error]
-    found = replace(
-        one.found,
-        held=held,
-        damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
-        reason="; ".join([one.found.reason, *errors]),
-    )
-    if not held or not is_wanted:
-        return found
-    lost = fill_gaps(held)
-    return replace(found, status=Status.WOULD_BE_SAVED, lost=lost, unreadable=subtract_stretches(lost, held))
-
-
-def _by_kind(replica: DiskReplica) -> int:
+def by_kind(replica: DiskReplica) -> int:
+    """Return a sort key: the directory in use first."""
     return _KINDS.index(replica.directory.kind)
 
 
@@ -200,11 +155,11 @@ def compare_with_metadata(
     comparable, findings = [], []
     for partition, found in sorted(by_partition.items()):
         state = states.get(partition)
-        ordered = tuple(sorted(found, key=_by_kind))
+        ordered = tuple(sorted(found, key=by_kind))
         of_topic = tuple(each for each in ordered if state is None or each.directory.topic_id in {None, state.topic_id})
         obstacle = _find_obstacle(of_topic or ordered, state, refused.get(partition.topic))
         if obstacle is not None:
-            findings.append(_build_finding(ordered[0], *obstacle))
+            findings.append(build_finding(ordered[0], *obstacle))
         elif state is not None:
             comparable.append(Comparable(of_topic, state))
     return comparable, findings
@@ -260,9 +215,9 @@ def stretches_on_disk(replica: DiskReplica, contents: Mapping[str, SegmentConten
     return merge_stretches(run for each in replica.directory.segments for run in contents[each.path].runs)
 
 
-def find_segments_with(one: Comparable | Absent, wanted: Stretches) -> Iterator[Segment]:
+def find_segments_with(replicas: Sequence[DiskReplica], wanted: Stretches) -> Iterator[Segment]:
     """Yield the segments that may have wanted records according to their base offsets, readable or not."""
-    for replica in one.replicas:
+    for replica in replicas:
         for segment in replica.directory.segments:
             if any(
                 segment.base_offset < each.end_offset
@@ -313,7 +268,8 @@ def _find_obstacle(
     return None
 
 
-def _build_finding(replica: DiskReplica, status: Status, reason: str, absence: Absence | None) -> DiskFinding:
+def build_finding(replica: DiskReplica, status: Status, reason: str, absence: Absence | None) -> DiskFinding:
+    """Return the finding about a replica that was not compared."""
     directory = replica.directory
     return DiskFinding(
         directory.topic,

@@ -21,22 +21,20 @@ from .._kafka.wire import Wire
 from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
 from .._model.run import Progress
 from .._spark.options import SparkOptions
+from .absent import Absent, find_absent, leave_to_other_cluster, take_absent
 from .directory import check_covers, check_destination
 from .finding import (
-    Absent,
     Comparable,
     DiskFinding,
     DiskReplica,
     Status,
     compare_with_leader,
-    find_absent,
     find_segments_to_save,
     find_segments_with,
     stretches_on_disk,
-    take_absent,
 )
 from .group_offsets import NewerCommit, find_newer_commits, read_commits
-from .leaders import read_leader_logs
+from .leaders import Leaders, read_leader_logs
 from .log_dir import LockedLogDirs, Segment, list_partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .options import DRIVER_MEMORY, is_remote
@@ -95,21 +93,28 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
         check_destination(request.destination)
     with LockedLogDirs(request.log_dirs) as disks:
         cluster = describe_cluster(wire)
-        if disks.cluster_id != cluster.cluster_id:
+        is_other_cluster = disks.cluster_id != cluster.cluster_id
+        if is_other_cluster and not request.include_absent_topics:
             raise SalvageError(
                 f"{', '.join(request.log_dirs)}: the disk is of cluster {disks.cluster_id}, and this is cluster "
-                f"{cluster.cluster_id}: check bootstrap_servers and the log directories"
+                f"{cluster.cluster_id}: check bootstrap_servers and the log directories. If cluster "
+                f"{disks.cluster_id} is gone, set include_absent_topics to save everything on the disk"
             )
         replicas = _find_replicas(disks, request.topics)
-        leaders = read_leader_logs(wire, replicas, request.duration_ms, progress)
+        if is_other_cluster:
+            leaders = Leaders(findings=leave_to_other_cluster(replicas))
+        else:
+            leaders = read_leader_logs(wire, replicas, request.duration_ms, progress)
         absent = find_absent(replicas, leaders.findings)
         run = _DiskRun(disks, request, [*leaders.comparable, *absent], leaders.logs, progress)
         compared, salvage_id = run.salvage(check_mode=check_mode)
         failed = [each for each in leaders.findings if each.absence is None]
         ordered = tuple(sorted([*failed, *compared], key=lambda each: each.topic_partition))
-        has_commits = any(each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered)
+        has_commits = not is_other_cluster and any(
+            each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered
+        )
         commits = _read_newer_commits(wire, cluster, request.destination) if has_commits else ()
-        return DiskSalvage(cluster.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, commits)
+        return DiskSalvage(disks.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, commits)
 
 
 class _DiskRun:
@@ -139,7 +144,7 @@ class _DiskRun:
         of_interest = [
             segment
             for one, found in zip(self.comparable, findings, strict=True)
-            for segment in find_segments_with(one, found.lost)
+            for segment in find_segments_with(one.replicas, found.lost)
         ]
         if not of_interest:
             return findings, None

@@ -91,10 +91,11 @@ class HeldAgain:
                 logs |= {row.topic_partition: row for row in rows}
         for state in states:
             partition = state.topic_partition
-            self._held[partition] = _compare(state, logs.get(partition), self._saved[partition].ranges)
+            self._held[partition] = compare_with_saved(state, logs.get(partition), self._saved[partition].ranges)
 
 
-def _compare(state: PartitionState, log: ReplicaLog | None, saved: Stretches) -> Held:
+def compare_with_saved(state: PartitionState, log: ReplicaLog | None, saved: Stretches) -> Held:
+    """Return which saved offsets the leader's log has. ``log`` is None if the leader is not registered."""
     found = Held(state.leader_id, state.leader_epoch)
     who = f"broker {state.leader_id}, the leader"
     if state.is_offline:
@@ -122,3 +123,17 @@ def find_first_newer_offset(log: ReplicaLog, saved: Stretches) -> int:
     oldest = min(each.epoch for each in saved)
     end_of_old = max((each.end_offset for each in log.lineage if each.epoch <= oldest), default=start)
     return max(start, min(end_of_old, *(each.start_offset for each in saved)))
+
+
+def describe_held_too(partition: TopicPartition, side: str, held: Held, records: int) -> str:
+    """Say that a side topic gets records that the original topic has again; empty if it gets none."""
+    if held.is_of_other_topic:
+        return f"{partition}: the topic was deleted or re-created, so no saved record was compared with it"
+    if held.reason:
+        return f"{partition}: it is unknown which of its saved records the topic has again, because {held.reason}"
+    if not records:
+        return ""
+    return (
+        f"{partition}: broker {held.leader_id}, the leader, holds {records} of the saved records again. A consumer of "
+        f"both {partition.topic} and {side} gets them twice"
+    )

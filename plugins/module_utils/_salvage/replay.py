@@ -22,7 +22,7 @@ from .._model.background import in_background
 from .._model.fields import INT64_MAX
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
-from .held_again import Held, HeldAgain, find_first_newer_offset
+from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
 from .ledger import Ledger
 from .manifest import Manifest, find_file_problems, read_manifest
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
@@ -63,6 +63,8 @@ class ReplayRequest:
     """0 for no limit."""
     progress_topic: str
     journal: JournalOptions
+    other_cluster: bool = False
+    """Whether the salvage may be of another cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Replayer:
         self._saved = _select_partitions(self._manifest, request)
         self._names = frozenset(each.topic for each in self._saved)
         self._held_again = HeldAgain(kafka, self._saved)
+        self._is_other_cluster = False
 
     def preview(self) -> Replay:
         """Return what would be given back, without writing anything. Raises KafkaOpsError."""
@@ -159,10 +162,12 @@ class Replayer:
 
     def _describe_cluster(self) -> Cluster:
         cluster = self._kafka.describe_cluster()
-        if cluster.cluster_id != self._manifest.cluster_id:
+        self._is_other_cluster = cluster.cluster_id != self._manifest.cluster_id
+        if self._is_other_cluster and not self._request.other_cluster:
             raise ReplayError(
                 f"the salvage is of cluster {self._manifest.cluster_id}, and this is cluster {cluster.cluster_id}: "
-                "check bootstrap_servers and the salvage directory"
+                "check bootstrap_servers and the salvage directory. If that cluster is gone, set other_cluster to give "
+                "the records back to side topics here"
             )
         return cluster
 
@@ -208,10 +213,11 @@ class Replayer:
             part = PartitionReplay(each, target, key, ledger, self._request.terms.include_unknown, is_compacted)
             part.counts = _earlier_counts(ledger)
             parts[partition] = part
-        self._progress.step("asking the leaders which records they hold again")
-        self._held_again.look(parts)
-        for partition, part in parts.items():
-            part.set_held(self._held_again[partition])
+        if not self._is_other_cluster:
+            self._progress.step("asking the leaders which records they hold again")
+            self._held_again.look(parts)
+            for partition, part in parts.items():
+                part.set_held(self._held_again[partition])
         compacted = {each for each, part in parts.items() if part.target.is_compacted and not part.failure}
         if compacted:
             self._read_newer_keys(parts, compacted)
@@ -262,10 +268,10 @@ class Replayer:
 
     def _describe_held(self, parts: Mapping[TopicPartition, PartitionReplay]) -> list[str]:
         """Return notes about records that are given back to side topics, and that the original topics have too."""
-        notes = []
-        for partition, part in sorted(parts.items()):
-            held = self._held_again[partition]
-            if part.is_for_side_topic and (note := _describe_held_too(part, held)):
+        notes: list[str] = []
+        for partition, part in sorted({} if self._is_other_cluster else parts.items()):
+            note = describe_held_too(partition, part.target.name, self._held_again[partition], part.counts.held_too)
+            if part.is_for_side_topic and note:
                 notes.append(note)
         return [*notes[:_MOST_NOTES], *([f"{len(notes) - _MOST_NOTES} more"] if len(notes) > _MOST_NOTES else [])]
 
@@ -292,20 +298,6 @@ def _build_result(part: PartitionReplay, status: ReplayStatus, records: int) -> 
     if part.failure:
         return part.build_result(ReplayStatus.FAILED, part.failure)
     return part.build_result(status if records else ReplayStatus.NOTHING_LEFT)
-
-
-def _describe_held_too(part: PartitionReplay, held: Held) -> str:
-    name, side = part.topic_partition, part.target.name
-    if held.is_of_other_topic:
-        return f"{name}: the topic was deleted or re-created, so no saved record was compared with it"
-    if held.reason:
-        return f"{name}: it is unknown which of its saved records the topic has again, because {held.reason}"
-    if part.counts.held_too:
-        return (
-            f"{name}: broker {held.leader_id}, the leader, holds {part.counts.held_too} of the saved records again. A "
-            f"consumer of both {part.saved.topic} and {side} gets them twice"
-        )
-    return ""
 
 
 def _earlier_counts(ledger: Ledger) -> Counts:

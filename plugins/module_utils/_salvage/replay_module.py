@@ -33,6 +33,7 @@ REPLAY = Arguments(
         "salvage_dir": {"type": "path", "required": True},
         "topics": {"type": "list", "elements": "str"},
         "target": {"type": "str", "choices": [each.value for each in Target], "default": Target.SIDE.value},
+        "other_cluster": {"type": "bool", "default": False},
         "include_unknown": {"type": "bool", "default": False},
         "include_compacted": {"type": "bool", "default": False},
         "throttle_bytes_per_second": {"type": "int", "default": 0},
@@ -56,6 +57,8 @@ def parse_replay_request(params: Mapping[str, Any]) -> ReplayRequest:
     target = Target(params["target"])
     if params["include_compacted"] and target is Target.SIDE:
         raise ReplayOptionsError("include_compacted goes with target=original: a side topic keeps every record anyway")
+    if params["other_cluster"] and target is Target.ORIGINAL:
+        raise ReplayOptionsError("other_cluster goes with target=side: the original topics are those of that cluster")
     never = frozenset({params["progress_topic"], params["journal_topic"]})
     return ReplayRequest(
         resolve_place(params["salvage_dir"]),
@@ -64,6 +67,7 @@ def parse_replay_request(params: Mapping[str, Any]) -> ReplayRequest:
         params["throttle_bytes_per_second"],
         params["progress_topic"],
         journal_options(params),
+        params["other_cluster"],
     )
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Absence, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import summarize_disks
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageError
 from integration.salvage.disks import read_rows, records, salvage
 from integration.salvage.oracle import Oracle, in_short, read_all
 from integration.salvage.test_replay import give_back
@@ -41,7 +43,12 @@ def test_deleted_and_recreated_topics(kafka_version: str, tmp_path: Path) -> Non
         cluster.client.create_topic(AGAIN, {0: (2, 3)}, {"min.insync.replicas": 1})
         counted = salvage(cluster, tmp_path / "none", log_dirs=dead.data_dirs)
         summary = summarize_disks(counted.findings)
-        assert summary.left_alone == {Absence.NO_TOPIC: 40, Absence.OTHER_TOPIC: 40, Absence.NO_PARTITION: 0}
+        assert summary.left_alone == {
+            Absence.NO_TOPIC: 40,
+            Absence.OTHER_TOPIC: 40,
+            Absence.OTHER_CLUSTER: 0,
+            Absence.NO_PARTITION: 0,
+        }
         assert (summary.lost_offsets, counted.salvage_id) == (0, None)
         done = salvage(cluster, tmp_path / "saved", log_dirs=dead.data_dirs, include_absent_topics=True)
         statuses = {each.topic: each.status for each in done.findings if not each.topic.startswith("__")}
@@ -58,3 +65,34 @@ def test_deleted_and_recreated_topics(kafka_version: str, tmp_path: Path) -> Non
         for topic in (DELETED, AGAIN):
             found = [(each.key, each.value) for each in read_all(cluster, f"{topic}.salvaged", [0])]
             assert found == [(each.key, each.value) for each in oracle.of("lost", topic)]
+
+
+@pytest.mark.wide
+def test_the_disk_of_a_cluster_that_is_gone(kafka_version: str, tmp_path: Path) -> None:
+    """All its records go to side topics of another cluster, which has a topic of the same name."""
+    with Cluster(kafka_version, properties=PROPERTIES) as gone:
+        oracle = Oracle(gone)
+        gone.client.create_topic(KEPT, {0: (1, 2)}, {"min.insync.replicas": 1, "retention.ms": -1})
+        oracle.write("all", KEPT, 0, 40)
+        gone.brokers[1].stop()
+        disks = [tmp_path / each.name for each in gone.brokers[1].data_dirs]
+        for source, target in zip(gone.brokers[1].data_dirs, disks, strict=True):
+            shutil.copytree(source, target)
+    with Cluster(kafka_version, properties=PROPERTIES) as cluster:
+        cluster.client.create_topic(KEPT, {0: (1, 2)}, {"min.insync.replicas": 1})
+        with pytest.raises(SalvageError, match="set include_absent_topics"):
+            salvage(cluster, tmp_path / "saved", log_dirs=disks)
+        done = salvage(cluster, tmp_path / "saved", log_dirs=disks, topics={KEPT}, include_absent_topics=True)
+        assert [(each.status, each.absence) for each in done.findings] == [(Status.SAVED, Absence.OTHER_CLUSTER)]
+        assert "set other_cluster" in give_back(cluster, tmp_path / "saved")["msg"]
+        assert (
+            "goes with target=side"
+            in give_back(cluster, tmp_path / "saved", other_cluster=True, target="original")["msg"]
+        )
+        result = give_back(cluster, tmp_path / "saved", other_cluster=True)
+        assert "msg" not in result, result["msg"]
+        again = give_back(cluster, tmp_path / "saved", other_cluster=True)
+        assert (again["changed"], again["summary"]["given_before"]) == (False, 40)
+        found = [(each.key, each.value) for each in read_all(cluster, f"{KEPT}.salvaged", [0])]
+        assert found == [(each.key, each.value) for each in oracle.of("all", KEPT)]
+        assert read_all(cluster, KEPT, [0]) == []

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ NEWER = KEYS[:3]
 class Saved:
     oracle: Oracle
     directory: Path
+    disks: tuple[Path, ...]
+    """A copy of broker 1's disks, made when it was dead."""
 
 
 def elect(cluster: Cluster, topic: str, leader: int) -> None:
@@ -68,6 +71,9 @@ def saved(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
         cluster.brokers[2].start()
         for each in (ORDERS, TABLE):
             elect(cluster, each, 2)
+        disks = tuple(directory.with_name(each.name) for each in cluster.brokers[1].data_dirs)
+        for source, target in zip(cluster.brokers[1].data_dirs, disks, strict=True):
+            shutil.copytree(source, target)
         salvage(cluster, directory, log_dirs=cluster.brokers[1].data_dirs)
         oracle.write("after", ORDERS, 0, 3)
         cluster.brokers[2].kill()
@@ -76,7 +82,7 @@ def saved(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
         elect(cluster, ORDERS, 1)
         elect(cluster, TABLE, 3)
         oracle.write_keys("newer", TABLE, 0, [*NEWER, *[b"other"] * 30])
-        yield Saved(oracle, directory)
+        yield Saved(oracle, directory, disks)
 
 
 @pytest.mark.wide
@@ -111,3 +117,17 @@ def test_newer_keys_below_the_saved_offsets_are_kept(saved: Saved) -> None:
     newest = {each.key: each.value for each in read_all(cluster, TABLE, [0])}
     of_all = {label: {each.key: each.value for each in saved.oracle.of(label, TABLE)} for label in ("lost", "newer")}
     assert newest == of_all["lost"] | of_all["newer"]
+
+
+@pytest.mark.wide
+def test_records_that_two_salvages_have_are_given_back_once(saved: Saved, tmp_path: Path) -> None:
+    """Brokers 1 and 2 both hold 15 records that broker 3 lacks, and broker 1 holds 10 more."""
+    cluster = saved.oracle.cluster
+    salvage(cluster, tmp_path / "two", log_dirs=cluster.brokers[2].data_dirs, topics={TABLE})
+    salvage(cluster, tmp_path / "one", log_dirs=saved.disks, topics={TABLE})
+    first = give_back(cluster, tmp_path / "two", topics=[TABLE], progress_topic="two")
+    second = give_back(cluster, tmp_path / "one", topics=[TABLE], progress_topic="two")
+    assert (first["summary"]["given"], second["summary"]["given"]) == (15, len(KEYS))
+    lost = [each for label in ("common", "lost") for each in saved.oracle.of(label, TABLE) if each.offset >= 5]
+    found = read_all(cluster, f"{TABLE}.salvaged", [0])
+    assert sorted((each.key, each.value) for each in found) == sorted((each.key, each.value) for each in lost)

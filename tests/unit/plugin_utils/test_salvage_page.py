@@ -29,7 +29,7 @@ def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
 
 def printed(*partitions: dict[str, Any], salvage_id: str | None = "s", left_alone: int = 0) -> str:
     summary: dict[str, Any] = {"lost_offsets": 250, "unreadable_offsets": 10, "saved_records": 240, "saved_bytes": 4096}
-    summary["left_alone"] = {"no_topic": left_alone, "other_topic": 0, "no_partition": 0}
+    summary["left_alone"] = {"no_topic": left_alone, "other_topic": 0, "other_cluster": 0, "no_partition": 0}
     summary["statuses"] = Counter(each["status"] for each in partitions)
     account = build_account_result(build_accounts({}), 1000)
     result = {"account": account, "broker_id": 1, "salvage_id": salvage_id, "salvage_dir": "/saved", "summary": summary}

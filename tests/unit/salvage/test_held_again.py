@@ -11,8 +11,19 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.held_again import Held, find_first_newer_offset
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    EpochEnd,
+    PartitionState,
+    ReplicaLog,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.held_again import (
+    Held,
+    compare_with_saved,
+    describe_held_too,
+    find_first_newer_offset,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.partition_replay import PartitionReplay
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import LedgerKey
@@ -21,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets
 from unit.salvage.saved import SAVED, a_run
 
 ORIGINAL = TargetTopic("orders", "id", 4, -1, 1_000_000, is_compacted=False, states={})
+STATE = PartitionState("orders", 3, "id", 1, 9, (1, 2), (1,), None, None, ())
 SIDE = replace(ORIGINAL, name="orders.salvaged")
 
 
@@ -84,3 +96,42 @@ def test_where_newer_keys_begin(lineage: list[tuple[int, int]], log_start: int, 
     """The saved records begin at offset 100 of epoch 3."""
     log = ReplicaLog("orders", 3, 1, log_start, lineage[-1][1], lineage=tuple(EpochEnd(*each) for each in lineage))
     assert find_first_newer_offset(log, (EpochRange(3, 100, 350),)) == expected
+
+
+def a_log(*lineage: tuple[int, int], log_start: int = 0) -> ReplicaLog:
+    return ReplicaLog("orders", 3, 1, log_start, lineage[-1][1], lineage=tuple(EpochEnd(*each) for each in lineage))
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        (a_log((2, 100), (3, 350)), [(100, 350)]),
+        (a_log((2, 100), (3, 200), (9, 400)), [(100, 200)]),
+        (a_log((2, 100), (9, 400)), []),
+        (a_log((3, 350), (9, 400), log_start=300), [(300, 350)]),
+        (a_log((9, 400), log_start=360), []),
+    ],
+    ids=["all", "a part", "none", "log start moved into them", "log start moved past them"],
+)
+def test_what_the_leader_holds_of_the_saved_records(log: ReplicaLog, expected: list[tuple[int, int]]) -> None:
+    """Saved are the offsets 100 to 349 of epoch 3. What is not in the leader's log now is given back."""
+    found = compare_with_saved(STATE, log, (EpochRange(3, 100, 350),))
+    assert [each[1:] for each in found.ranges] == expected
+    assert (found.leader_id, found.leader_epoch, found.reason) == (1, 9, "")
+
+
+@pytest.mark.parametrize(
+    ("state", "log", "reason"),
+    [
+        (STATE._replace(leader_id=-1), None, "no leader"),
+        (STATE, None, "not registered"),
+        (STATE, ReplicaLog.failed(TopicPartition("orders", 3), 1, Cause.HUNG, "no answer"), "hung: no answer"),
+        (STATE, ReplicaLog("orders", 3, 1, 0, 10, lineage=()), "without a leader epoch"),
+    ],
+    ids=["offline", "not registered", "silent", "records without epochs"],
+)
+def test_it_is_unknown_what_the_leader_holds(state: PartitionState, log: ReplicaLog | None, reason: str) -> None:
+    found = compare_with_saved(state, log, (EpochRange(3, 100, 350),))
+    assert reason in found.reason
+    assert reason in describe_held_too(TopicPartition("orders", 3), "orders.salvaged", found, 0)
+    assert not found.ranges

@@ -77,7 +77,7 @@ def found_by_two_passes(one: Comparable, leader: ReplicaLog) -> tuple[DiskFindin
     """Return the finding of a salvage, and the segments that it read whole."""
     segments = one.replicas[0].directory.segments
     contents = read_outlines([segments])
-    to_read = list(find_segments_with(one, compare_with_leader(one, leader, contents).lost))
+    to_read = list(find_segments_with(one.replicas, compare_with_leader(one, leader, contents).lost))
     contents |= {each.path: collect_contents(each, read_segment) for each in to_read}
     return compare_with_leader(one, leader, contents), {each.path for each in to_read}
 

@@ -1,0 +1,89 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Replicas of topics that the cluster does not have are counted, and taken whole if this is wanted."""
+
+from __future__ import annotations
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.absent import (
+    find_absent,
+    leave_to_other_cluster,
+    take_absent,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import (
+    Absence,
+    DiskFinding,
+    DiskReplica,
+    Status,
+    compare_with_metadata,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import (
+    DirKind,
+    LogDir,
+    PartitionDir,
+    Segment,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import summarize_disks
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import SegmentContents
+
+LOG_DIR = LogDir("/disk", "cluster", 1, "directory")
+HELD = (EpochRange(0, 0, 40), EpochRange(2, 45, 60))
+
+
+def a_replica(topic: str, topic_id: str | None, *, partition: int = 0, kind: DirKind = DirKind.CURRENT) -> DiskReplica:
+    path = f"/disk/{topic}-{partition}-{topic_id}-{kind}"
+    segments = (Segment(f"{path}/0.log", 0, 100),)
+    return DiskReplica(LOG_DIR, PartitionDir(topic, partition, topic_id, segments, path, kind))
+
+
+def a_state(topic: str, topic_id: str) -> PartitionState:
+    return PartitionState(topic, 0, topic_id, 2, 5, (2,), (2,), None, None, ())
+
+
+def taken(*replicas: DiskReplica, findings: list[DiskFinding], is_wanted: bool) -> list[DiskFinding]:
+    contents = {
+        segment.path: SegmentContents(segment.path, HELD, ())
+        for each in replicas
+        for segment in each.directory.segments
+    }
+    return [take_absent(each, contents, is_wanted=is_wanted) for each in find_absent(replicas, findings)]
+
+
+def test_offsets_are_counted_by_cause() -> None:
+    replicas = [
+        a_replica("deleted", "a"),
+        a_replica("again", "b"),
+        a_replica("fewer", None, partition=7),
+        a_replica("kept", "c"),
+    ]
+    states = (a_state("again", "new"), a_state("fewer", "d"), a_state("kept", "c"))
+    description = Description(states, (TopicError("deleted", 3),))
+    comparable, findings = compare_with_metadata(replicas, description)
+    assert [each.topic_partition.topic for each in comparable] == ["kept"]
+    found = taken(*replicas, findings=findings, is_wanted=False)
+    assert {each.status for each in found} == {Status.LEFT_ALONE}
+    summary = summarize_disks(found)
+    assert summary.left_alone == {
+        Absence.NO_TOPIC: 55,
+        Absence.OTHER_TOPIC: 55,
+        Absence.OTHER_CLUSTER: 0,
+        Absence.NO_PARTITION: 55,
+    }
+    assert summary.lost_offsets == 0
+
+
+def test_everything_is_taken_if_wanted() -> None:
+    """A gap counts as held and unreadable, as in a comparison with a leader."""
+    replicas = [a_replica("orders", "a", kind=DirKind.STRAY), a_replica("orders", "a"), a_replica("orders", "b")]
+    findings = leave_to_other_cluster(replicas[:2])
+    assert [(each.absence, each.reason) for each in findings] == [
+        (Absence.OTHER_CLUSTER, "the disk is of cluster cluster")
+    ]
+    (one,) = find_absent(replicas, findings)
+    assert [each.directory.kind for each in one.replicas] == [DirKind.CURRENT, DirKind.STRAY], "with this topic id"
+    (found,) = taken(*replicas, findings=findings, is_wanted=True)
+    assert (found.status, found.lost_records, found.unreadable) == (Status.WOULD_BE_SAVED, 60, (EpochRange(2, 40, 45),))
