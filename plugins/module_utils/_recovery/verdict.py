@@ -39,8 +39,11 @@ def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, start_f
     clauses = []
     if would:
         clauses.append(f"{would:,} of {total:,} partitions would be recovered")
-    if done or not (would or online):
+    if done or (counts.get("failed") and not (would or online)):
         clauses.append(f"{done:,} of {total:,} partitions recovered")
+    elif not (would or online):
+        # Nothing was tried, so a look and a run that refuses say the same.
+        clauses.append(f"0 of {total:,} partitions can be recovered now")
     if online:
         clauses.append(
             f"{online:,} already online" if clauses else f"{online:,} of {total:,} partitions already online"
