@@ -166,16 +166,16 @@ def _names_partitions(element: Spec) -> bool:
 
 
 def _partitions(text: str) -> list[dict[str, Any]]:
-    """Return the entries of ``orders:0,3 payments``: some partitions of a topic, or a topic with all of them."""
+    """Return the entries of ``orders:0,3 payments:1``. Raises ValueError."""
     entries: list[dict[str, Any]] = []
     for word in filter(None, re.split(r"[\s,;]+", text)):
         topic, colon, numbers = word.rpartition(":")
         if colon:
             entries.append({"topic": topic, "partitions": [*_numbers(numbers)]})
-        elif entries and "partitions" in entries[-1] and _NUMBERS.fullmatch(word):
+        elif entries and _NUMBERS.fullmatch(word):
             entries[-1]["partitions"] += _numbers(word)
         else:
-            entries.append({"topic": word})
+            raise ValueError(f"names no partition of {word}: give them as {word}:0,3")
     return entries
 
 

@@ -74,7 +74,7 @@ def test_every_problem_is_reported_at_once_and_no_secret_is_shown() -> None:
     assert "hidden" not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["orders:x", "orders:3-1", "orders:-1", "orders:"])
+@pytest.mark.parametrize("text", ["orders:x", "orders:3-1", "orders:-1", "orders:", "orders", "orders:1 payments"])
 def test_a_partition_that_is_no_number_is_refused(text: str) -> None:
     name = "unclean_recovery_partitions"
     with pytest.raises(VariablesError, match=name):
