@@ -19,8 +19,8 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
-  kafkaops.recovery.selection.designations, kafkaops.recovery.journal, kafkaops.recovery.attributes,
-  kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.journal_group]
+  kafkaops.recovery.selection.designations, kafkaops.recovery.journal, kafkaops.recovery.progress,
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.journal_group]
 options:
   report_file:
     description:
@@ -35,6 +35,13 @@ options:
     type: list
     elements: path
     default: []
+  fencing_wait_ms:
+    description:
+      - How many milliseconds to wait while brokers that do not answer are leaders in the metadata. After a broker's
+        death this lasts until C(broker.session.timeout.ms), 9 s by default. Then the controller fences the broker.
+      - Partitions whose leader still does not answer are in RV(left_alone), with the status V(unknown).
+    type: int
+    default: 0
   max_rows:
     description:
       - The largest number of partitions in RV(partitions), in RV(left_alone) and in RV(unfinished). All if not set.
@@ -147,7 +154,8 @@ left_alone:
   description:
     - Partitions that were requested, or are offline, and that are not recovered, in order of topic, then partition.
     - The fields are those of RV(kafkaops.recovery.leader_candidate_info#module:partitions).
-    - An internal topic is V(refused). V(unknown) is one that does not exist, or that the principal may not see.
+    - An internal topic is V(refused). V(unknown) is one that does not exist, that the principal may not see, or whose
+        leader does not answer.
   returned: success
   type: list
   elements: dict
@@ -220,6 +228,12 @@ truncated:
   returned: success
   type: bool
   sample: false
+led_by_silent:
+  description: How many partitions of RV(left_alone) are led, by the metadata, by brokers that do not answer. Nothing is
+    known of whether clients can use them.
+  returned: success
+  type: int
+  sample: 0
 summary:
   description: How many partitions were left alone, by status, and how many are offline.
   returned: success
@@ -245,8 +259,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
     JOURNAL,
+    PROGRESS,
     SELECTION,
     journal_options,
+    progress_to,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
     call_all,
@@ -278,9 +294,11 @@ ARGUMENTS = (
     + SELECTION
     + CHOSEN
     + JOURNAL
+    + PROGRESS
     + REPORT
     + Arguments(
         argument_spec={
+            "fencing_wait_ms": {"type": "int", "default": 0},
             "output_paths": {"type": "list", "elements": "path", "default": []},
             "max_rows": {"type": "int"},
         }
@@ -296,7 +314,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalReader
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import BaseKafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey, survey_when_fenced
 
     params = module.params
     settings, asked, report, *_checked = call_all(
@@ -307,7 +325,12 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
     with Wire(settings) as wire:
         kafka = BaseKafka(wire)
-        found = survey(kafka, asked.partitions, include_internal=params["include_internal_topics"])
+        found = survey_when_fenced(
+            lambda: survey(kafka, asked.partitions, include_internal=params["include_internal_topics"]),
+            params["fencing_wait_ms"],
+            kafka.clock,
+            progress_to(params["progress_file"]).step,
+        )
         for text in kafka.stale_views():
             module.warn(text)
         quorum_seen = kafka.seen_leader()
@@ -333,6 +356,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         **bounded(found.offline, outcomes, unfinished, params["max_rows"]),
         "groups": groups,
         "start_order": [{**to_json_types(each), "explanation": describe_advice(each)} for each in advice],
+        "led_by_silent": len(found.led_by_silent),
         "summary": {"offline": len(found.offline), **count_by_status((each.status for each in outcomes), Status)},
     }
 

@@ -30,6 +30,13 @@ extends_documentation_fragment: [
   kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.quorum_preflight.seen,
   kafkaops.recovery.controllers, kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.attributes,
   kafkaops.recovery.attributes.action_group]
+options:
+  fencing_wait_ms:
+    description:
+      - As O(kafkaops.recovery.offline_partition_info#module:fencing_wait_ms). Check mode does not wait.
+      - The default is twice the default of C(broker.session.timeout.ms), and some time for the controller's election.
+    type: int
+    default: 20000
 attributes:
   action_group: {membership: [
     kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,
@@ -120,7 +127,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_ARROW
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import (
@@ -154,6 +161,7 @@ ARGUMENTS = (
     + MAX_ROWS
     + REPORT
     + PROGRESS
+    + Arguments(argument_spec={"fencing_wait_ms": {"type": "int", "default": 20_000}})
 )
 
 

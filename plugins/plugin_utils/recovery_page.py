@@ -79,7 +79,15 @@ def blocks(
 def verdict(result: Result, start_order: Sequence[Result]) -> str:
     """Return the outcome and the loss, in one sentence."""
     loss = LossTotal(**result["loss"]) if "loss" in result else None
-    return in_words(result.get("summary", {}), loss, start_order[0]["broker_id"] if start_order else None)
+    text = in_words(result.get("summary", {}), loss, start_order[0]["broker_id"] if start_order else None)
+    return f"{_led_by_silent(result)}{text}"
+
+
+def _led_by_silent(result: Result) -> str:
+    count = result.get("led_by_silent", 0)
+    if not count:
+        return ""
+    return f"{counted(count, 'partition')} {'is' if count == 1 else 'are'} led by brokers that do not answer. "
 
 
 def failure(result: Result, accepted: Collection[str]) -> str:
@@ -95,7 +103,7 @@ def failure(result: Result, accepted: Collection[str]) -> str:
         sentences.append(f"{stuck} replica orders that an earlier run changed are not restored")
     if sentences:
         sentences.append("the reasons are above")
-    return "; ".join(filter(None, [*sentences, result.get("report_fault")]))
+    return _led_by_silent(result) + "; ".join(filter(None, [*sentences, result.get("report_fault")]))
 
 
 def replica_blocks(result: Result) -> Iterator[Block]:

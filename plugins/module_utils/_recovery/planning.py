@@ -30,7 +30,7 @@ from .options import Wanted, read_wanted, refuse_existing_output
 from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
 from .plan import INTERNAL_NOTE, Plan
 from .policies import PolicyOptions, add_tiered_topics, read_policies, read_policy_options
-from .survey import survey
+from .survey import survey, survey_when_fenced
 from .waiting import Awaited, WaitLimits, read_wait_limits, wait_for_brokers
 
 # What most runs do without is imported where it is needed.
@@ -83,6 +83,8 @@ class PlanOptions:
     include_internal: bool
     may_drop: bool
     """Whether brokers that are not registered may be dropped from a replica set."""
+    fencing_wait_ms: int = 0
+    """How long to wait while brokers that do not answer are leaders in the metadata."""
 
 
 def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
@@ -103,6 +105,7 @@ def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
         limits,
         include_internal=params["include_internal_topics"],
         may_drop=params["allow_dropping_unregistered"],
+        fencing_wait_ms=params["fencing_wait_ms"] if waits else 0,
     )
 
 
@@ -157,12 +160,17 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
     Raises KafkaOpsError.
     """
     with Engines(options.how.engine) as engines:
-        found = survey(
-            kafka,
-            options.asked.partitions,
-            include_internal=options.include_internal,
-            lost=options.limits.lost,
-            when_offline=engines.begin,
+        found = survey_when_fenced(
+            lambda: survey(
+                kafka,
+                options.asked.partitions,
+                include_internal=options.include_internal,
+                lost=options.limits.lost,
+                when_offline=engines.begin,
+            ),
+            options.fencing_wait_ms,
+            kafka.clock,
+            progress.step,
         )
         topics = {each.topic for each in found.offline}
         policies = read_policies(kafka, topics, options.policies, found.brokers) if topics else {}

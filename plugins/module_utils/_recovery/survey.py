@@ -13,8 +13,9 @@ from .._kafka.base_port import BaseKafka
 from .._kafka.partitions import Description
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.reason import say
-from .._model.run import KafkaOpsError, garbage_collection_paused
+from .._model.run import Clock, KafkaOpsError, garbage_collection_paused
 from .plan import LeftAlone, Status, leave_alone
+from .silent_leaders import find_led_by_silent, wait_for_fencing
 
 
 class UnconfirmedViewError(KafkaOpsError):
@@ -35,11 +36,30 @@ class Survey:
     """All wanted partitions that are offline, internal topics included: the return of a broker may recover them."""
     tiered: Mapping[str, bool] = field(default_factory=dict)
     """Whether topics of ``offline`` are tiered (remote.storage.enable). A topic is missing if this is unknown."""
+    led_by_silent: tuple[LeftAlone, ...] = ()
+    """Those of ``left_alone`` whose leader, by the metadata, is a broker that does not answer."""
 
     @property
     def replicas(self) -> int:
         """The number of replicas of the offline partitions."""
         return _count_replicas(self.offline)
+
+
+def survey_when_fenced(
+    look: Callable[[], Survey], limit_ms: int, clock: Clock, report: Callable[[str], object]
+) -> Survey:
+    """Survey until no partition is led by a broker that does not answer, for at most ``limit_ms``.
+
+    Raises the errors of survey.
+    """
+    found: list[Survey] = []
+
+    def look_again() -> tuple[LeftAlone, ...]:
+        found[:] = [look()]
+        return found[0].led_by_silent
+
+    wait_for_fencing(look_again, limit_ms, clock, report)
+    return found[0]
 
 
 def survey(
@@ -74,6 +94,10 @@ def survey(
             f"{kafka.unconfirmed_view()}. Check the controllers (playbook kafkaops.recovery.check_quorum), or name "
             "more brokers in bootstrap_servers"
         )
+    led_by_silent = tuple(find_led_by_silent(chosen, brokers))
+    if led_by_silent:
+        unclear = {each.topic_partition for each in led_by_silent}
+        left_alone = [*(each for each in left_alone if each.topic_partition not in unclear), *led_by_silent]
     left_alone += [
         leave_internal_alone(each) for each in chosen if each.is_offline and each.is_internal and not include_internal
     ]
@@ -83,6 +107,7 @@ def survey(
         tuple(offline),
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in chosen if each.is_offline),
+        led_by_silent=led_by_silent,
     )
 
 

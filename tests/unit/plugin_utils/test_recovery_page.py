@@ -264,3 +264,19 @@ def test_a_failure_counts_what_is_not_accepted() -> None:
         "1 of 3 partitions are not recovered: 1 refused; "
         "1 replica orders that an earlier run changed are not restored; the reasons are above"
     )
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (1, "1 partition is led by brokers that do not answer. "),
+        (3, "3 partitions are led by brokers that do not answer. "),
+        (0, ""),
+    ],
+)
+def test_leaders_that_do_not_answer_come_first(count: int, words: str) -> None:
+    result = {"summary": {"unknown": count}, "led_by_silent": count}
+    verdict, failure = recovery_page.verdict(result, []), recovery_page.failure(result, ["recovered"])
+    assert verdict.startswith(words)
+    assert failure.startswith(words)
+    assert bool(failure) == bool(words)

@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
+    BrokerState,
     PartitionState,
     TopicPartition,
 )
@@ -20,7 +21,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey
     Survey,
     UnconfirmedViewError,
     survey,
+    survey_when_fenced,
 )
+from unit.fakes.clock import FakeClock
 from unit.fakes.cluster import FakeCluster
 
 
@@ -140,3 +143,38 @@ def test_a_healthy_view_that_may_be_old_is_refused(cluster: FakeCluster) -> None
     with pytest.raises(UnconfirmedViewError, match="it may be old: no other broker says how far"):
         look(cluster, [TopicPartition("orders", 1)])
     assert offline(look(cluster, [TopicPartition("orders", 0), TopicPartition("orders", 1)])) == ["orders-0"]
+
+
+@pytest.mark.parametrize("wanted", [None, [TopicPartition("orders", 1)]])
+def test_a_leader_that_does_not_answer_is_not_taken_for_online(
+    cluster: FakeCluster, wanted: list[TopicPartition] | None
+) -> None:
+    cluster.broker_states[2] = BrokerState.UNREACHABLE
+    found = look(cluster, wanted)
+    assert left_alone(found)["orders-1"] is Status.UNKNOWN
+    assert "orders-1" in {str(each.topic_partition) for each in found.led_by_silent}
+    reason = next(each.reason for each in found.led_by_silent if each.topic == "orders")
+    assert reason.startswith("the metadata names broker 2 as leader, and it does not answer")
+
+
+@pytest.mark.parametrize(("fenced_after_s", "looks", "is_unknown"), [(0, 1, False), (3, 4, False), (60, 6, True)])
+def test_a_survey_is_repeated_until_silent_leaders_are_fenced(
+    cluster: FakeCluster, fenced_after_s: int, looks: int, is_unknown: bool
+) -> None:
+    clock = FakeClock()
+    found: list[Survey] = []
+    said: list[str] = []
+
+    def look_now() -> Survey:
+        if clock.monotonic() < fenced_after_s:
+            cluster.broker_states[2] = BrokerState.HUNG
+        else:
+            cluster.broker_states.pop(2, None)
+        found.append(look(cluster))
+        return found[-1]
+
+    last = survey_when_fenced(look_now, 5000, clock, said.append)
+    assert last is found[-1]
+    assert (len(found), bool(last.led_by_silent)) == (looks, is_unknown)
+    assert len(said) == len(clock.slept) == looks - 1
+    assert all(text.startswith("waiting until the controller fences brokers that do not answer") for text in said)

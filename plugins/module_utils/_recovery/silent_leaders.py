@@ -1,0 +1,59 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Find partitions whose leader does not answer, and wait until the controller fences such a broker. Only reads.
+
+Until broker.session.timeout.ms after a broker's last heartbeat (9 s by default), the metadata names it as leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from .._model.partition import Broker, BrokerState, PartitionState
+from .._model.run import Clock
+from .plan import LeftAlone, Status, leave_alone
+
+_PAUSE_S = 1.0
+_SILENT = (BrokerState.UNREACHABLE, BrokerState.HUNG, BrokerState.GIVEN_UP)
+
+
+def find_led_by_silent(states: Sequence[PartitionState], brokers: Collection[Broker]) -> Iterator[LeftAlone]:
+    """Yield the partitions that the metadata says a broker leads that does not answer, with status UNKNOWN."""
+    silent = {each.broker_id: each for each in brokers if each.state in _SILENT and not each.is_fenced}
+    if not silent:
+        return
+    for state in states:
+        broker = silent.get(state.leader_id)
+        if broker is not None:
+            yield leave_alone(state, Status.UNKNOWN, describe_silent_leader(broker))
+
+
+def describe_silent_leader(broker: Broker) -> str:
+    """Say why it is unknown whether the partitions of this leader can be used, and what to do."""
+    return (
+        f"the metadata names broker {broker.broker_id} as leader, and it does not answer ({broker.cause}): if it is "
+        "dead or hung, the controller fences it after broker.session.timeout.ms (9 s by default), so run this again; "
+        "if it runs, check its advertised.listeners and the network between it and this host"
+    )
+
+
+def wait_for_fencing(
+    look: Callable[[], Sequence[LeftAlone]], limit_ms: int, clock: Clock, report: Callable[[str], object]
+) -> int:
+    """Look each second until no leader is silent, or the limit has passed. Return the milliseconds that it took.
+
+    ``look`` reads the cluster again, and returns the partitions with a silent leader. ``report`` gets the progress.
+    """
+    began = clock.monotonic()
+    while True:
+        left = look()
+        waited_ms = int((clock.monotonic() - began) * 1000)
+        if not left or waited_ms >= limit_ms:
+            return waited_ms
+        report(
+            f"waiting until the controller fences brokers that do not answer: they lead {len(left)} partitions, "
+            f"{waited_ms // 1000} of at most {limit_ms // 1000} s"
+        )
+        clock.sleep(_PAUSE_S)
