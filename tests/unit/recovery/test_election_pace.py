@@ -100,7 +100,8 @@ def test_a_run_that_lost_the_lock_retries_nothing(wreck: Wreck, clock: FakeClock
     """Somebody deletes the run topic before the first election."""
     wreck.progress = Steps("putting designated leaders first", wreck.cluster.run_topic.topics.clear)
     assert statuses(wreck.run(journal=in_topic)) == [Status.FAILED] * 3
-    assert (wreck.cluster.writes, clock.slept) == ([], [])
+    assert wreck.cluster.writes == []
+    assert sum(clock.slept) < 2, "only until the topic counts as deleted"
 
 
 def test_a_run_that_lost_the_lock_claims_no_election(wreck: Wreck, in_topic: JournalOptions) -> None:
