@@ -37,8 +37,8 @@ class _RunningReassignments:
     """The partitions of some changes that are being reassigned."""
 
     by_others: frozenset[TopicPartition]
-    dropping: frozenset[TopicPartition]
-    """The controller only removes the brokers that the change dropped."""
+    known: frozenset[TopicPartition]
+    """The controller only removes the brokers that the change dropped, or the change was made during this one."""
 
 
 def find_changes_on_offline_partitions(kafka: Kafka, changes: Sequence[OrderChange]) -> list[OrderChange]:
@@ -69,9 +69,9 @@ def _running_reassignments(kafka: Kafka, changes: Collection[OrderChange]) -> _R
     Raises CallError.
     """
     running = kafka.running_reassignments([each.topic_partition for each in changes])
-    drops = {each.topic_partition: each.dropped for each in changes if each.dropped}
-    dropping = frozenset(each for each, how in running.items() if how.dropping and how.dropping == drops.get(each))
-    return _RunningReassignments(frozenset(running) - dropping, dropping)
+    by_partition = {each.topic_partition: each for each in changes}
+    known = frozenset(each for each, how in running.items() if by_partition[each].is_same_reassignment(how))
+    return _RunningReassignments(frozenset(running) - known, known)
 
 
 def preview_order_undo(kafka: Kafka, changes: Sequence[OrderChange]) -> tuple[OrderLeftover, ...]:
@@ -102,14 +102,19 @@ def restore_orders(writer: Writer, changes: Sequence[OrderChange]) -> tuple[Orde
         found = preview_order_undo(writer.kafka, changes)
         # Each removal ends at its own time, and a broker that lags behind the controller lists the dropped broker.
         # A broker that lags further behind is not asked.
-        if not any(each.change.dropped and each.undoing is Undoing.CONFLICT for each in found):
+        if not any(each.change.leaving and each.undoing is Undoing.CONFLICT for each in found):
             break
-    complete = [each.change for each in found if each.undoing in _TO_REQUEST and not each.change.dropped]
-    dropping = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped]
+    complete = [each.change for each in found if each.undoing in _TO_REQUEST and not each.change.dropped_for_good]
+    dropping = [each.change for each in found if each.undoing is Undoing.WOULD_RESTORE and each.change.dropped_for_good]
     states = read_states(writer.kafka, [each.topic_partition for each in dropping]) if dropping else {}
     failures = set_orders(
         writer,
-        {each.topic_partition: OrderRequest(each.topic_id, each.original, each.possible_orders) for each in complete},
+        {
+            each.topic_partition: OrderRequest(
+                each.topic_id, each.restored_order, each.possible_orders, each.leaving, each.reassignment
+            )
+            for each in complete
+        },
         were_read=True,
     )
     dropping = [each for each in dropping if each.topic_partition in states]
@@ -205,14 +210,15 @@ def _preview(change: OrderChange, state: PartitionState | None, running: _Runnin
         return Leftover(change, Undoing.GONE, "the partition does not exist any more")
     if state.topic_id != change.topic_id:
         return Leftover(change, Undoing.GONE, f"the topic was re-created (id {state.topic_id})")
-    is_dropping = change.topic_partition in running.dropping
+    is_running = change.topic_partition in running.known
     replicas, original = list(state.replicas), f"the original order is {list(change.original)}"
     if state.replicas not in change.possible_orders:
         return Leftover(change, Undoing.CONFLICT, f"its replicas are {replicas}, set by another party; {original}")
     if change.topic_partition in running.by_others:
         return Leftover(change, Undoing.CONFLICT, f"another party is reassigning it; {original}")
-    if not is_dropping and state.replicas != change.original and {*change.dropped} & {*state.replicas}:
-        cancelled = f"its replicas are {replicas}: another party cancelled the removal of the dropped brokers"
+    if not is_running and _was_cancelled(change, state):
+        what = "the reassignment" if change.reassignment else "the removal of the dropped brokers"
+        cancelled = f"its replicas are {replicas}: another party cancelled {what}"
         return Leftover(change, Undoing.CONFLICT, f"{cancelled}; {original}")
     leader = predict(state, change.restored_order, acceptable_replicas(state), unclean=False).leader_id
     if state.is_offline and leader != NO_LEADER:
@@ -223,7 +229,9 @@ def _preview(change: OrderChange, state: PartitionState | None, running: _Runnin
             f"the restored order {list(change.without_dropped)} would make the controller elect broker {leader}, "
             f"whatever it holds: elect a leader yourself, or stop broker {leader}. The next run restores the order",
         )
-    if state.replicas == change.original and not is_dropping:
+    if state.replicas == change.original and (change.reassignment or not is_running):
+        if change.reassignment:
+            return Leftover(change, Undoing.ALREADY_BACK, f"its order is {_restored_text(change)}")
         return Leftover(replace(change, dropped=()), Undoing.ALREADY_BACK, "its order is the original one")
     if change.is_restored_without_dropped(state.replicas):
         return Leftover(change, Undoing.ALREADY_BACK, f"its order is {_restored_text(change)}")
@@ -231,8 +239,17 @@ def _preview(change: OrderChange, state: PartitionState | None, running: _Runnin
     return Leftover(change, Undoing.WOULD_RESTORE, f"an earlier run left {list(change.changed)}: {restored}")
 
 
+def _was_cancelled(change: OrderChange, state: PartitionState) -> bool:
+    """Return whether the partition keeps replicas that were to leave, although no reassignment is running."""
+    if change.reassignment:
+        return bool({*change.removing} & {*state.replicas})
+    return state.replicas != change.original and bool({*change.dropped} & {*state.replicas})
+
+
 def _restored_text(change: OrderChange) -> str:
     """Return the restored order, and which brokers it leaves out."""
+    if change.reassignment:
+        return f"{list(change.without_dropped)}, the order of the reassignment's target"
     if not change.dropped:
         return f"{list(change.original)}"
     dropped = ", ".join(map(str, change.dropped))

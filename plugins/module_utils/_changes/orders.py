@@ -15,7 +15,7 @@ from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.settings import Address
-from .._model.partition import PartitionState, TopicPartition, in_batches
+from .._model.partition import PartitionState, Reassignment, TopicPartition, in_batches
 from .._model.run import looks
 from .record import partition_subject
 from .sender import Look, Writer, until_seen
@@ -64,13 +64,26 @@ class OrderRequest:
     before: Collection[tuple[int, ...]]
     """The orders that the partition may show until the request is executed. Another party has set any other order."""
     dropped: tuple[int, ...] = ()
-    """Unregistered brokers at the end of ``order``. The request leaves them out. The order is set as soon as it is seen
-    with or without them."""
+    """Brokers at the end of ``order`` that are unregistered, or that a reassignment removes. The request leaves them
+    out. The order is set as soon as it is seen with or without them."""
+    reassignment: Reassignment | None = None
+    """The reassignment of another party that was running before, and that this order does not stop."""
 
     @property
     def requested(self) -> tuple[int, ...]:
         """The order that the request names."""
         return self.order[: len(self.order) - len(self.dropped)]
+
+    @property
+    def may_change_number(self) -> bool:
+        """Whether the request may name more or fewer replicas than the partition has, or is to have."""
+        return bool(self.dropped) or self.reassignment is not None
+
+    def is_expected(self, running: Reassignment) -> bool:
+        """Return whether a running reassignment is the one that was running before, or the removal of ``dropped``."""
+        if self.reassignment is not None:
+            return running.is_part_of(self.reassignment)
+        return bool(running.dropping) and running.dropping == self.dropped
 
     def look_at(self, state: PartitionState) -> Look:
         """Judge a state of the partition."""
@@ -98,7 +111,7 @@ def set_orders(
     (``late_requests``).
     """
     failures: dict[TopicPartition, str] = {}
-    dropping = {each for each, request in orders.items() if request.dropped}
+    dropping = {each for each, request in orders.items() if request.may_change_number}
     for group in (orders.keys() - dropping, dropping):
         for batch in in_batches(sorted(group)):
             failures |= _set_batch(writer, {each: orders[each] for each in batch}, were_read=were_read)
@@ -110,7 +123,7 @@ def _set_batch(
 ) -> dict[TopicPartition, str]:
     """Set the orders of one request. Either all of them omit unregistered brokers, or none does."""
     kafka = writer.kafka
-    reorder = kafka.reorder_without if any(each.dropped for each in orders.values()) else kafka.reorder
+    reorder = kafka.reorder_without if any(each.may_change_number for each in orders.values()) else kafka.reorder
     requested: set[TopicPartition] = set()
     recreated: set[TopicPartition] = set()
 
@@ -131,7 +144,7 @@ def _set_batch(
                 found[each] = Look(False, "the partition does not exist any more", is_final=True)
             elif each in running and not found[each].is_seen:
                 how = running[each]
-                if not how.dropping or how.dropping != orders[each].dropped:
+                if not orders[each].is_expected(how):
                     found[each] = Look(False, "another party is reassigning it", is_final=True)
         return found
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from .._model.partition import OfPartition, TopicPartition, in_batches
+from .._model.partition import OfPartition, Reassignment, TopicPartition, in_batches
 from .._model.run import KafkaOpsError
 
 Entry = dict[str, Any]
@@ -53,24 +53,53 @@ class OrderChange(OfPartition):
     changed: tuple[int, ...]
     """The order that the run sets. Another party has set any third order."""
     dropped: tuple[int, ...] = ()
-    """Unregistered brokers at the end of ``changed``, which the request leaves out. The controller lists them there
-    until all other replicas are in sync, and then removes them. It accepts them again only after they register."""
+    """Brokers at the end of ``changed``, which the request leaves out. They are unregistered, or a reassignment that
+    was running removes them. The controller lists them there until all other replicas are in sync, and then removes
+    them. It accepts unregistered brokers again only after they register."""
+    adding: tuple[int, ...] = ()
+    """The replicas that a reassignment of another party was adding when the order was changed."""
+    removing: tuple[int, ...] = ()
+    """The replicas that this reassignment was removing, by id. They are the last ones of ``original``."""
+
+    @property
+    def reassignment(self) -> Reassignment | None:
+        """The reassignment of another party that was running, and goes on in the changed order."""
+        return Reassignment(self.adding, self.removing) if self.adding or self.removing else None
+
+    @property
+    def dropped_for_good(self) -> tuple[int, ...]:
+        """The brokers that this change, and no reassignment, drops."""
+        return () if self.reassignment else self.dropped
+
+    @property
+    def leaving(self) -> tuple[int, ...]:
+        """The brokers that the restored order leaves out: those that are dropped, or that a reassignment removes."""
+        return self.removing if self.reassignment else self.dropped
 
     @property
     def without_dropped(self) -> tuple[int, ...]:
-        """The original order without the dropped brokers."""
+        """The original order without the dropped brokers: of a reassignment, the order of its target."""
         # Usually none, and each partition is asked several times.
-        return self.original if not self.dropped else tuple(each for each in self.original if each not in self.dropped)
+        return self.original if not self.leaving else tuple(each for each in self.original if each not in self.leaving)
 
     @property
     def restored_order(self) -> tuple[int, ...]:
         """The restored order as the controller lists it while it removes the dropped brokers."""
-        return (*self.without_dropped, *self.dropped)
+        return (*self.without_dropped, *self.leaving)
 
     @property
     def possible_orders(self) -> tuple[tuple[int, ...], ...]:
         """All orders that the partition can have before, during and after this change."""
-        return (self.original, self.changed, self.requested_order, self.restored_order, self.without_dropped)
+        orders = (self.original, self.changed, self.requested_order, self.restored_order, self.without_dropped)
+        if not self.removing:
+            return orders
+        return (*orders, tuple(each for each in self.changed if each not in self.removing))
+
+    def is_same_reassignment(self, running: Reassignment) -> bool:
+        """Return whether the running reassignment is a removal by this change, or the one that it found."""
+        if self.reassignment is not None:
+            return running.is_part_of(self.reassignment)
+        return bool(running.dropping) and running.dropping == self.dropped
 
     @property
     def requested_order(self) -> tuple[int, ...]:
@@ -83,7 +112,7 @@ class OrderChange(OfPartition):
 
     def is_restored_without_dropped(self, replicas: tuple[int, ...]) -> bool:
         """Return whether brokers were dropped and the others are in their original order."""
-        return bool(self.dropped) and replicas in (self.without_dropped, self.restored_order)
+        return bool(self.leaving) and replicas in (self.without_dropped, self.restored_order)
 
     def continues(self, earlier: OrderChange) -> bool:
         """Return whether this change begins with the order that the earlier change has set."""
@@ -282,8 +311,10 @@ def _require_list(value: Any, kind: type[Item]) -> list[Item]:
 def _encode_change(change: Change) -> Entry:
     kind = type(change)
     values = {each: getattr(change, each) for each in _FIELDS[kind]}
-    if kind is OrderChange and not values["dropped"]:
-        del values["dropped"]
+    if kind is OrderChange:
+        for name in ("dropped", "adding", "removing"):
+            if not values[name]:
+                del values[name]
     return {"change": _NAMES[kind], **values}
 
 
@@ -310,7 +341,9 @@ def _is_valid(change: Change) -> bool:
     if isinstance(change, OrderChange):
         dropped = change.dropped
         return (
-            sorted(change.changed) == sorted(change.original)
+            _are_all(int, *change.adding, *change.removing)
+            and {*change.adding, *change.removing} <= {*change.original}
+            and sorted(change.changed) == sorted(change.original)
             and change.changed[len(change.changed) - len(dropped) :] == dropped
         )
     return {change.broker_id, change.source, change.leader} <= {*change.original}

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from .._model.partition import Broker, EpochEnd, ReplicaLog, TopicPartition
+from .._model.partition import Broker, EpochEnd, Reassignment, ReplicaLog, TopicPartition
 from . import (
     capabilities,
     configs,
@@ -34,9 +34,7 @@ from .settings import Address
 class Kafka(BaseKafka):
     """Sends requests over the connections of one run."""
 
-    def running_reassignments(
-        self, partitions: Collection[TopicPartition]
-    ) -> dict[TopicPartition, reassignments.Reassignment]:
+    def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
         """Return the running reassignments of these partitions (ListPartitionReassignments)."""
         return reassignments.running_reassignments(self.wire, partitions)
 

@@ -21,11 +21,10 @@ import re
 import struct
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._model.partition import TopicPartition
+from .._model.partition import Reassignment, TopicPartition
 from . import error_codes
 from .bulk import (
     BulkAnswer,
@@ -50,19 +49,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 
 _NOT_REGISTERED = re.compile(r"includes broker (\d+), but no such broker is registered")
-
-
-@dataclass(frozen=True, slots=True)
-class Reassignment:
-    """What a running reassignment does to a partition's replicas."""
-
-    adding: tuple[int, ...] = ()
-    removing: tuple[int, ...] = ()
-
-    @property
-    def dropping(self) -> tuple[int, ...]:
-        """Return the replicas that it removes if it adds none; else nothing."""
-        return () if self.adding else self.removing
 
 
 def reorder(

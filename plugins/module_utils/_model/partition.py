@@ -106,6 +106,26 @@ def effective_min_isr(configured: int, replicas: int) -> int:
     return min(configured, replicas)
 
 
+@dataclass(frozen=True, slots=True)
+class Reassignment:
+    """What a running reassignment does to a partition's replicas (KIP-455).
+
+    Until it completes, the replica list has the replicas of its target, and then those that it removes, by id.
+    """
+
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def dropping(self) -> tuple[int, ...]:
+        """Return the replicas that it removes if it adds none; else nothing."""
+        return () if self.adding else self.removing
+
+    def is_part_of(self, other: Reassignment) -> bool:
+        """Return whether it adds and removes no other replicas than the other one."""
+        return {*self.adding} <= {*other.adding} and {*self.removing} <= {*other.removing}
+
+
 class BrokerState(StrEnum):
     """The state of a broker, as seen from this host and by the controller."""
 

@@ -222,11 +222,20 @@ class _Inspection:
         for note in pending.notes:
             yield warning(CheckName.LEFTOVERS, note, "Wait for this run, or start it again if it died")
         running = self._kafka.running_reassignments([each.topic_partition for each in seen.states])
-        if running:
+        led = {each.topic_partition for each in seen.states if not each.is_offline}.intersection(running)
+        if led:
             yield warning(
                 CheckName.LEFTOVERS,
-                f"{len(running)} partitions are being reassigned: until this ends, no playbook changes them",
-                "Wait for the reassignment, or cancel it (kafka-reassign-partitions.sh --cancel)",
+                f"{len(led)} partitions with a leader are being reassigned: until this ends, no drain and no repair "
+                "changes them",
+                "Wait for the reassignment (kafka-reassign-partitions.sh --list)",
+            )
+        if len(led) < len(running):
+            yield failed(
+                CheckName.LEFTOVERS,
+                f"{len(running) - len(led)} partitions without a leader are being reassigned, which cannot complete",
+                "Recover them (playbook kafkaops.recovery.recover_offline_partitions): the reassignment then goes on. "
+                "A cancellation deletes the replicas that were added",
             )
         if not pending.changes and not pending.notes and not running:
             yield passed(CheckName.LEFTOVERS, "no changes of earlier runs are pending, and nothing is being reassigned")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from .._changes.home import JournalHome
 from .._changes.journal import Journal
@@ -32,7 +33,7 @@ from .left_orders import (
     find_kept_orders,
     simulate_restore,
 )
-from .observation import observe_partitions
+from .observation import has_taken_over, observe_partitions
 from .outcome import Outcome, outcome_of_election, outcome_of_left_alone
 from .plan import ElectionType, Plan, PlannedElection, Status, find_tails
 from .preconditions import PartitionObservation, judge_election
@@ -193,7 +194,7 @@ def _end_without_election(
         state = metadata.states.get(each.topic_partition)
         if each.topic in metadata.hidden or (state and (state.is_offline or state.topic_id != each.topic_id)):
             continue
-        verdict = judge_election(each, PartitionObservation(state, {}, is_reassigning=False))
+        verdict = judge_election(each, PartitionObservation(state, {}))
         if verdict.status is not None:
             outcomes[each.topic_partition] = outcome_of_election(
                 each, verdict.status, verdict.reason, before=state, after=state
@@ -323,6 +324,7 @@ class _Run:
                 for each in elections
             },
             observations,
+            partial(has_taken_over, self.writer.kafka),
             by_designation,
             kept=self.kept,
             begun=self.begun,

@@ -102,7 +102,7 @@ class ElectionBatch(ElectionOutcomes):
     def preview(self) -> None:
         """Report in ``outcomes`` what would be requested, for check mode. Sends no request."""
         for partition in self.select_allowed():
-            how, dropped = None, self.dropped(partition)
+            how, dropped = None, self.left_out(partition)
             if self.needs_reorder(partition):
                 order = [each for each in self.order(partition) if each not in dropped]
                 how = say("the replicas are first put in the order {order}, and back afterwards", order=order)
@@ -135,7 +135,7 @@ class ElectionBatch(ElectionOutcomes):
             progress.step("restoring replica orders", 0, len(changes))
             self._restore(writer, journal, [change for each, change in changes.items() if each not in self._unrestored])
             for partition, reason in self._unrestored.items():
-                self.dropped_replicas[partition] = changes[partition].dropped
+                self.dropped_replicas[partition] = changes[partition].dropped_for_good
                 self.fail_unrestored_order(partition, reason)
         self.record_final_states(read_with_retries(writer, allowed))
 
@@ -158,7 +158,7 @@ class ElectionBatch(ElectionOutcomes):
                 writer,
                 {
                     each.topic_partition: OrderRequest(
-                        each.topic_id, each.changed, before[each.topic_partition], each.dropped
+                        each.topic_id, each.changed, before[each.topic_partition], each.dropped, each.reassignment
                     )
                     for each in begun
                 },
@@ -340,7 +340,7 @@ class ElectionBatch(ElectionOutcomes):
     def _report_dropped(self, ended: Iterable[OrderLeftover]) -> None:
         """Add to the reason of each partition which unregistered brokers were dropped for good."""
         for each in ended:
-            partition, dropped = each.change.topic_partition, each.change.dropped
+            partition, dropped = each.change.topic_partition, each.change.dropped_for_good
             if partition not in self.outcomes or each.undoing in LEFT_AS_IS:
                 continue
             if kept := [one for one in self.dropped(partition) if one not in dropped]:
@@ -368,5 +368,7 @@ class ElectionBatch(ElectionOutcomes):
             election.topic_id,
             election.replicas,
             self.order(partition),
-            self.dropped(partition),
+            self.left_out(partition),
+            election.adding,
+            election.removing,
         )

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .._model.controller_model import acceptable_replicas
@@ -20,7 +20,9 @@ from .preconditions import (
     PartitionObservation,
     find_dropped,
     find_election_order,
+    find_left_out,
     find_obstacles,
+    find_target,
     judge_election,
     order_for_designated,
 )
@@ -35,6 +37,9 @@ class ElectionOutcomes:
 
     elections: Mapping[TopicPartition, PlannedElection]
     observations: dict[TopicPartition, PartitionObservation]
+    has_taken_over: Callable[[PlannedElection, PartitionObservation, PartitionState], bool]
+    """Return whether the leader of a partition whose reassignment has completed holds all that the designated leader
+    held, which the reassignment has removed."""
     by_designation: bool = False
     """True if the brokers offer ElectLeaders with designated leaders: then no order is changed."""
     outcomes: dict[TopicPartition, Outcome] = field(default_factory=dict)
@@ -122,7 +127,7 @@ class ElectionOutcomes:
                 )
             elif state.is_offline:
                 continue
-            elif self._is_planned_leader(partition, state.leader_id):
+            elif self._is_planned_leader(partition, state):
                 self.end(partition, Status.RECOVERED, self.planned_reason(partition), state)
             elif self._has_returned(partition, state.leader_id):
                 # No reason to stop: all other partitions of a broker that returns are elected like this.
@@ -221,13 +226,17 @@ class ElectionOutcomes:
         if self.by_designation or observation.state is None:
             return election.replicas
         order = find_election_order(election, observation.state, observation.unregistered)
-        dropped = self.dropped(partition)
+        dropped = self.left_out(partition)
         # The controller lists replicas that it removes after the others.
         return (*(each for each in order if each not in dropped), *dropped)
 
     def dropped(self, partition: TopicPartition) -> tuple[int, ...]:
         """Return the unregistered brokers that the election drops from the replica set."""
         return () if self.by_designation else find_dropped(self.elections[partition], self.observations[partition])
+
+    def left_out(self, partition: TopicPartition) -> tuple[int, ...]:
+        """Return the replicas that the request for the new order leaves out."""
+        return () if self.by_designation else find_left_out(self.elections[partition], self.observations[partition])
 
     def needs_reorder(self, partition: TopicPartition) -> bool:
         """Return whether the election needs another order than the original one."""
@@ -269,8 +278,13 @@ class ElectionOutcomes:
             return False
         return leader_id in {*state.isr, *(state.elr or ()), *(state.last_known_elr or ())}
 
-    def _is_planned_leader(self, partition: TopicPartition, leader_id: int) -> bool:
-        election = self.elections[partition]
+    def _is_planned_leader(self, partition: TopicPartition, state: PartitionState) -> bool:
+        election, leader_id = self.elections[partition], state.leader_id
         if election.election_type is ElectionType.PREFERRED:
             return leader_id in {*election.isr, *(election.elr or ())}
-        return leader_id == election.designated_leader
+        if leader_id == election.designated_leader:
+            return True
+        # A small partition is reassigned within milliseconds: then its designated leader is gone before it is seen.
+        is_completed = {*state.replicas} == {*find_target(election)}
+        is_removed = election.designated_leader in election.removing
+        return is_removed and is_completed and self.has_taken_over(election, self.observations[partition], state)

@@ -23,13 +23,14 @@ from .._changes.orders import read_states
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
-from .._kafka.reassignments import Reassignment, parse_unregistered_broker
-from .._model.partition import Broker, EpochEnd, ReplicaLog, TopicPartition
+from .._kafka.reassignments import parse_unregistered_broker
+from .._model.partition import Broker, EpochEnd, PartitionState, Reassignment, ReplicaLog, TopicPartition
 from .._model.reason import because, say
 from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave_alone
 from .preconditions import (
     PartitionObservation,
     explain_drop,
+    explain_reassignment,
     find_dropped,
     find_election_order,
     find_registration_obstacles,
@@ -73,7 +74,7 @@ def find_unregistered(kafka: Kafka, cluster: Cluster, mentioned: Collection[int]
 
 
 def plan_drops(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
-    """Return the plan with the unregistered brokers that its new orders drop.
+    """Return the plan with the running reassignments, and the unregistered brokers that its new orders drop.
 
     A partition that needs no new order drops nothing. Without ``may_drop``, partitions that would drop a broker are
     left alone.
@@ -83,14 +84,17 @@ def plan_drops(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
     cluster = kafka.describe_cluster()
     listed = {each.broker_id for each in cluster.registrations}
     concerned = [each for each in plan.elections if _names_unlisted(listed, each)]
-    if not concerned:
+    running = kafka.running_reassignments([each.topic_partition for each in plan.elections])
+    if not concerned and not running:
         return plan
     registry = find_unregistered(kafka, cluster, {broker for each in concerned for broker in each.replicas})
-    running = kafka.running_reassignments([each.topic_partition for each in concerned])
     elections, alone = [], [*plan.left_alone]
     for election in plan.elections:
         planned: PlannedElection | LeftAlone = election
-        if _names_unlisted(listed, election):
+        how = running.get(election.topic_partition)
+        if how is not None and not (how.dropping and {*how.dropping} <= registry.unregistered):
+            planned = _plan_during_reassignment(election, registry, how)
+        elif _names_unlisted(listed, election):
             planned = _plan_drop(election, registry, running.get(election.topic_partition), may_drop=may_drop)
         if isinstance(planned, LeftAlone):
             alone.append(planned)
@@ -101,6 +105,20 @@ def plan_drops(kafka: Kafka, plan: Plan, *, may_drop: bool) -> Plan:
         elections=tuple(elections),
         left_alone=tuple(sorted(alone, key=lambda each: each.topic_partition)),
     )
+
+
+def _plan_during_reassignment(
+    election: PlannedElection, registry: Registry, running: Reassignment
+) -> PlannedElection | LeftAlone:
+    """Return the election with the running reassignment, or refuse it if the controller would refuse its order."""
+    planned = replace(election, adding=tuple(sorted(running.adding)), removing=tuple(sorted(running.removing)))
+    observation = PartitionObservation(
+        election.state, {}, unregistered=registry.unregistered, reassignment=planned.reassignment
+    )
+    if obstacles := [*find_registration_obstacles(planned, observation)]:
+        alone = leave_alone(election.state, Status.REFUSED, "; ".join(obstacles))
+        return replace(alone, candidates=election.candidates, silent=election.silent, losses=election.losses)
+    return replace(planned, notes=(*election.notes, explain_reassignment(planned)))
 
 
 def _names_unlisted(listed: Collection[int], election: PlannedElection) -> bool:
@@ -118,9 +136,8 @@ def _plan_drop(
     observation = PartitionObservation(
         state,
         {},
-        is_reassigning=False,
         unregistered=registry.unregistered,
-        removing=running.dropping if running else (),
+        reassignment=running,
     )
     with_drops = replace(
         election, dropped=tuple(sorted({*registry.unregistered, *observation.removing} & {*state.replicas}))
@@ -185,12 +202,32 @@ def observe_partitions(
         each: PartitionObservation(
             states.get(each),
             logs.get(each, {}),
-            is_reassigning=each in reassigning,
             unregistered=unregistered,
-            removing=reassigning[each].dropping if each in reassigning else (),
+            reassignment=reassigning.get(each),
         )
         for each in partitions
     }
+
+
+def has_taken_over(
+    kafka: Kafka, election: PlannedElection, observation: PartitionObservation, state: PartitionState
+) -> bool:
+    """Return whether the present leader holds all that the designated leader held at the last look.
+
+    False if the leader does not answer.
+    """
+    designated = observation.logs.get(election.designated_leader)
+    brokers = {each.broker_id: each.as_broker() for each in kafka.describe_cluster().registrations}
+    leader = brokers.get(state.leader_id)
+    if designated is None or not designated.answered or leader is None:
+        return False
+    deadline = kafka.clock.monotonic() + kafka.settings.request_timeout_ms / 1000
+    (log,) = kafka.probe_replicas(leader, [election.topic_partition], deadline)
+    if not log.answered:
+        return False
+    ends = dict(log.lineage)
+    newest = designated.last_written_epoch
+    return newest is None or ends.get(newest, -1) >= (designated.log_end_offset or 0)
 
 
 @dataclass(frozen=True, slots=True)

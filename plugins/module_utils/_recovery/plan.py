@@ -26,7 +26,7 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.log_contents import Stretches, Tail, records_beyond
-from .._model.partition import NO_LEADER, OfPartition, PartitionState
+from .._model.partition import NO_LEADER, OfPartition, PartitionState, Reassignment
 from .._model.reason import Kind, Reason, as_kind, because, say
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLoss, ExpectedLosses, Records
@@ -109,6 +109,10 @@ class PlannedElection(OfPartition):
     """A person chose the leader, and its loss was compared with that of the best replica."""
     notes: Annotated[tuple[str, ...], Meta(description="the notes are a list of texts")] = ()
     """What else to know before this election, such as open transactions. The decision does not depend on them."""
+    adding: Dropped = ()
+    """The replicas that a running reassignment was adding when the plan was made."""
+    removing: Dropped = ()
+    """The replicas that it was removing. It goes on after the election."""
 
     @property
     def explained(self) -> Reason:
@@ -119,6 +123,11 @@ class PlannedElection(OfPartition):
             explain_choice(self.designated_leader, self.candidates, self.losses, is_designated=self.is_designated),
             *self.notes,
         )
+
+    @property
+    def reassignment(self) -> Reassignment | None:
+        """The reassignment that was running when the plan was made."""
+        return Reassignment(self.adding, self.removing) if self.adding or self.removing else None
 
     @property
     def is_bare(self) -> bool:

@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
-from .._model.partition import NO_LEADER, PartitionState, ReplicaLog
+from .._model.partition import PartitionState, Reassignment, ReplicaLog
 from .._model.reason import because, say
 from .candidate import Flag
 from .plan import ElectionType, PlannedElection, Status
+from .strategy import name_brokers
 
 _NO_EPOCH = -1
 
@@ -26,11 +27,15 @@ class PartitionObservation:
     """None if the partition no longer exists, or our principal may not describe it."""
     logs: Mapping[int, ReplicaLog]
     """The answers of all replicas that were asked, by broker id."""
-    is_reassigning: bool
     unregistered: frozenset[int] = frozenset()
     """Brokers that are known to be unregistered: the controller refuses every new order that names one."""
-    removing: tuple[int, ...] = ()
-    """Replicas that a running reassignment removes, if it adds none."""
+    reassignment: Reassignment | None = None
+    """The running reassignment."""
+
+    @property
+    def removing(self) -> tuple[int, ...]:
+        """Replicas that a running reassignment removes, if it adds none."""
+        return self.reassignment.dropping if self.reassignment else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,29 +113,68 @@ def _find_changes(election: PlannedElection, state: PartitionState, observation:
     if state.leader_epoch != election.leader_epoch:
         form = "its leader epoch is {now} now, and was {then} in the plan"
         yield say(form, now=state.leader_epoch, then=election.leader_epoch)
-    is_drop = observation.removing and {*observation.removing} <= {*election.dropped, *observation.unregistered}
-    if observation.is_reassigning and not is_drop:
-        yield _explain_reassignment(election, state)
+    yield from _find_reassignment_changes(election, observation)
     yield from _find_log_changes(election, observation.logs)
 
 
-def _explain_reassignment(election: PlannedElection, state: PartitionState) -> str:
-    """Return the obstacle of a running reassignment, and what an election by Kafka's own tool does.
+def _find_reassignment_changes(election: PlannedElection, observation: PartitionObservation) -> Iterator[str]:
+    """Yield the obstacle of a reassignment that began, ended or was changed since the plan."""
+    found, planned = observation.reassignment, election.reassignment
+    is_drop = observation.removing and {*observation.removing} <= {*election.dropped, *observation.unregistered}
+    if is_drop and planned is None:
+        return
+    if found is not None and (planned is None or not found.is_part_of(planned)):
+        began = f"a reassignment of it is running, which {describe_reassignment(found)}"
+        since = "was not running when the plan was made" if planned is None else "was another one in the plan"
+        yield f"{began}, and {since}: make a new plan"
+    elif found is None and planned is not None:
+        yield (
+            f"the reassignment that was running when the plan was made, which {describe_reassignment(planned)}, has "
+            "ended or was cancelled: make a new plan"
+        )
 
-    No better advice exists: kafka-reassign-partitions.sh cannot put the leader first while a replica is down, and
-    canceling the reassignment deletes added replicas, and fails if the ISR is empty (KIP-966).
+
+def describe_reassignment(reassignment: Reassignment) -> str:
+    """Return what a reassignment does, such as "adds broker 2 and removes brokers 1, 3"."""
+    clauses = [
+        f"{verb} {name_brokers(brokers)}"
+        for verb, brokers in (("adds", reassignment.adding), ("removes", reassignment.removing))
+        if brokers
+    ]
+    return " and ".join(clauses)
+
+
+def find_left_out(election: PlannedElection, observation: PartitionObservation) -> tuple[int, ...]:
+    """Return the replicas that the request for the new order leaves out, by id, as the controller lists them last.
+
+    These are the replicas of ``find_dropped``. During a reassignment, they are the replicas that it removes: then the
+    request names its target. If one of these is to lead, the request names all registered replicas, because the
+    reassignment goes on removing replicas that an order names (ReplicationControlManager.changePartitionReassignment,
+    tried on 3.9.2 and 4.3.1).
     """
-    kind = election.election_type
-    plain = predict(state, state.replicas, acceptable_replicas(state), unclean=kind is ElectionType.UNCLEAN).leader_id
-    advice = f"kafka-leader-election.sh --election-type {kind.name.lower()} elects broker {{broker}}"
-    if plain == NO_LEADER:
-        advice = "no broker can lead it now"
-    elif plain != election.designated_leader:
-        advice += ", not the designated {broker_designated}: first try to start the broker that led it last"
-    return say(
-        f"a reassignment of it is running, and completes only with a leader: {advice}",
-        broker=plain,
-        broker_designated=election.designated_leader,
+    state = observation.state
+    if state is None or election.reassignment is None or observation.reassignment is None:
+        return find_dropped(election, observation)
+    if find_election_order(election, state, observation.unregistered) == state.replicas:
+        return ()
+    removing = {*election.removing} & {*state.replicas}
+    if election.designated_leader in removing:
+        removing &= observation.unregistered
+    return tuple(sorted(removing))
+
+
+def find_target(election: PlannedElection) -> tuple[int, ...]:
+    """Return the replicas of the reassignment's target, in their order."""
+    return tuple(each for each in election.replicas if each not in election.removing)
+
+
+def explain_reassignment(election: PlannedElection) -> str:
+    """Return the note in a plan on a reassignment that is running."""
+    target, leader = list(find_target(election)), election.designated_leader
+    until = f"broker {leader}, which it removes, leads until they are in sync; " if leader in election.removing else ""
+    return (
+        f"it is being reassigned to {target}, which goes on after the election and completes once these replicas are "
+        f"in sync; {until}the order of the target is restored"
     )
 
 
@@ -201,6 +245,9 @@ def find_registration_obstacles(election: PlannedElection, observation: Partitio
     state = observation.state
     if state is None or election.election_type is ElectionType.PREFERRED:
         return
+    if election.reassignment is not None:
+        yield from _find_unregistered_targets(election, observation, state)
+        return
     allow = "set unclean_recovery_allow_dropping_unregistered (allow_dropping_unregistered) and make a new plan"
     in_progress = [
         each for each in observation.removing if each in observation.unregistered and each not in election.dropped
@@ -223,6 +270,19 @@ def find_registration_obstacles(election: PlannedElection, observation: Partitio
             broker=election.designated_leader,
             broker_plain=plain.leader_id,
             broker_gone=gone[0],
+        )
+
+
+def _find_unregistered_targets(
+    election: PlannedElection, observation: PartitionObservation, state: PartitionState
+) -> Iterator[str]:
+    gone = [each for each in find_target(election) if each in observation.unregistered]
+    if gone and find_election_order(election, state, observation.unregistered) != state.replicas:
+        yield (
+            f"{name_brokers(gone)} of its reassignment's target is not registered: the controller refuses to put "
+            f"broker {election.designated_leader} first (INVALID_REPLICA_ASSIGNMENT); start broker {gone[0]}, or name "
+            f"another target that has broker {election.designated_leader} (kafka-reassign-partitions.sh --execute "
+            "--additional), and make a new plan"
         )
 
 

@@ -63,7 +63,7 @@ def an_answer(broker_id: int, *lineage: tuple[int, int], start: int = 0, **field
 def again(election: PlannedElection, *answers: ReplicaLog, state: PartitionState | None = STATE) -> PlannedElection:
     """Return the election after the new check, which must not refuse it."""
     logs = {each.broker_id: each for each in answers}
-    judged, reason = decide_again(election, PartitionObservation(state, logs, is_reassigning=False))
+    judged, reason = decide_again(election, PartitionObservation(state, logs))
     assert reason == ""
     return judged
 

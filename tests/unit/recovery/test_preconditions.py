@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     Cause,
     EpochEnd,
     PartitionState,
+    Reassignment,
     ReplicaLog,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
@@ -37,6 +38,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.precon
     PartitionObservation,
     find_dropped,
     find_election_order,
+    find_left_out,
     find_obstacles,
     find_registration_obstacles,
     judge_election,
@@ -59,6 +61,7 @@ def silent(broker_id: int, cause: Cause = Cause.HUNG) -> ReplicaLog:
     return ReplicaLog("t", 0, broker_id, cause=cause, error=f"{cause} as of now")
 
 
+GROWING = Reassignment(adding=(4,))
 ELECTION = PlannedElection(
     topic="t",
     partition=0,
@@ -78,11 +81,11 @@ LOGS = {1: silent(1, Cause.UNREACHABLE), 2: a_log(2, 5, 200), 3: a_log(3, 6, 100
 
 
 def observation(
-    logs: Mapping[int, ReplicaLog | None] | None = None, *, is_reassigning: bool = False, **state: Any
+    logs: Mapping[int, ReplicaLog | None] | None = None, *, running: Reassignment | None = None, **state: Any
 ) -> PartitionObservation:
     """Return the planned state with these differences; None removes a log."""
     found = {key: each for key, each in {**LOGS, **(logs or {})}.items() if each is not None}
-    return PartitionObservation(STATE._replace(**state), found, is_reassigning)
+    return PartitionObservation(STATE._replace(**state), found, reassignment=running)
 
 
 def test_an_unchanged_partition_is_elected() -> None:
@@ -91,38 +94,65 @@ def test_an_unchanged_partition_is_elected() -> None:
 
 @pytest.mark.parametrize("leader_id", [1, 3])
 def test_a_partition_that_has_a_leader_is_already_online(leader_id: int) -> None:
-    verdict = judge_election(ELECTION, observation(leader_id=leader_id, leader_epoch=8, is_reassigning=True))
+    verdict = judge_election(ELECTION, observation(leader_id=leader_id, leader_epoch=8, running=GROWING))
     assert verdict == Judgement(Status.ALREADY_ONLINE, f"broker {leader_id} leads it: no unclean election is needed")
 
 
 def test_a_deleted_or_hidden_partition_is_unknown() -> None:
-    verdict = judge_election(ELECTION, PartitionObservation(None, {}, is_reassigning=False))
+    verdict = judge_election(ELECTION, PartitionObservation(None, {}))
     assert verdict.status is Status.UNKNOWN
     assert "does not exist any more, or our principal needs DESCRIBE on the topic" in verdict.reason
 
 
+MOVING = replace(ELECTION, adding=(2,), removing=(1, 4), replicas=(2, 3, 1, 4))
+"""Planned while a reassignment to 2 and 3 was running."""
+
+
+def moving(adding: tuple[int, ...] = (2,), removing: tuple[int, ...] = (1, 4)) -> PartitionObservation:
+    return observation(running=Reassignment(adding, removing), replicas=(2, 3, 1, 4))
+
+
 @pytest.mark.parametrize(
-    ("election", "state", "said"),
+    ("running", "said"),
     [
-        (ELECTION, {"replicas": (1, 3, 2, 4)}, "unclean elects broker 3"),
+        (moving(adding=(2, 3)), "which adds brokers 2, 3 and removes brokers 1, 4, and was another one in the plan"),
+        (moving(removing=(1, 3, 4)), "removes brokers 1, 3, 4, and was another one in the plan"),
         (
-            replace(ELECTION, election_type=ElectionType.PREFERRED),
-            {"isr": (), "elr": (3,)},
-            "preferred elects broker 3",
+            observation(replicas=(2, 3, 1, 4)),
+            "which adds broker 2 and removes brokers 1, 4, has ended or was cancelled",
         ),
     ],
 )
-def test_the_reason_has_what_kafkas_own_election_does_during_a_reassignment(
-    election: PlannedElection, state: dict[str, Any], said: str
+def test_a_reassignment_that_changed_since_the_plan_refuses_the_election(
+    running: PartitionObservation, said: str
 ) -> None:
-    reason = judge_election(election, observation(is_reassigning=True, **state)).reason
-    advice = f"completes only with a leader: kafka-leader-election.sh --election-type {said}"
-    assert any(each.endswith(advice) for each in reason.split("; ")), reason
+    verdict = judge_election(MOVING, running)
+    assert verdict.status is Status.REFUSED
+    assert said in verdict.reason
 
 
-def test_no_election_is_advised_if_no_broker_can_lead() -> None:
-    nobody = observation({2: silent(2), 3: silent(3)}, is_reassigning=True, offline_replicas=(1, 2, 3, 4))
-    assert "completes only with a leader: no broker can lead it now" in judge_election(ELECTION, nobody).reason
+@pytest.mark.parametrize("running", [moving(), moving(adding=())])
+def test_a_reassignment_that_goes_on_refuses_nothing(running: PartitionObservation) -> None:
+    assert judge_election(MOVING, running).status is None
+
+
+@pytest.mark.parametrize(
+    ("designated", "unregistered", "left_out"),
+    [(3, (), (1, 4)), (3, (1,), (1, 4)), (2, (), ()), (4, (), ()), (4, (1,), (1,))],
+)
+def test_a_request_leaves_out_what_the_reassignment_removes_unless_it_is_to_lead(
+    designated: int, unregistered: tuple[int, ...], left_out: tuple[int, ...]
+) -> None:
+    election = replace(MOVING, designated_leader=designated, candidates=(a_candidate(designated, 1, 6, 100),))
+    observed = replace(moving(), unregistered=frozenset(unregistered))
+    assert find_left_out(election, observed) == left_out
+    assert [*find_registration_obstacles(election, observed)] == []
+
+
+def test_an_unregistered_broker_in_the_target_refuses_a_new_order() -> None:
+    observed = replace(moving(), unregistered=frozenset({2}))
+    reason = judge_election(MOVING, observed).reason
+    assert "broker 2 of its reassignment's target is not registered" in reason
 
 
 CHANGES: dict[str, tuple[PartitionObservation, str]] = {
@@ -136,9 +166,9 @@ CHANGES: dict[str, tuple[PartitionObservation, str]] = {
     ),
     "leader epoch": (observation(leader_epoch=8), "its leader epoch is 8 now, and was 7 in the plan"),
     "reassignment running": (
-        observation(is_reassigning=True),
-        "a reassignment of it is running, and completes only with a leader: kafka-leader-election.sh --election-type "
-        "unclean elects broker 2, not the designated 3: first try to start the broker that led it last",
+        observation(running=GROWING),
+        "a reassignment of it is running, which adds broker 4, and was not running when the plan was made: make a new "
+        "plan",
     ),
     "ISR member back": (
         observation(offline_replicas=()),
@@ -222,7 +252,7 @@ def test_an_irrelevant_change_refuses_nothing(observed: PartitionObservation) ->
 def test_all_reasons_are_reported_at_once() -> None:
     observed = observation(
         {2: a_log(2, 5, 201), 3: a_log(3, 6, 99), 4: a_log(4, 8, 1)},
-        is_reassigning=True,
+        running=GROWING,
         topic_id=OTHER_ID,
         leader_epoch=9,
         replicas=(4, 3, 2, 1),
@@ -292,10 +322,12 @@ def test_every_unregistered_replica_is_named_and_the_first_one_is_to_be_started(
 
 
 def test_an_ordinary_election_drops_and_refuses_nothing() -> None:
-    observed = replace(observation(isr=(), elr=(2, 4)), unregistered=frozenset({1}), removing=(1,))
+    observed = replace(
+        observation(isr=(), elr=(2, 4)), unregistered=frozenset({1}), reassignment=Reassignment(removing=(1,))
+    )
     assert find_dropped(replace(ORDINARY, dropped=(1,)), observed) == ()
     assert [*find_registration_obstacles(ORDINARY, observed)] == []
-    hidden = PartitionObservation(None, {}, is_reassigning=False, unregistered=frozenset({1}))
+    hidden = PartitionObservation(None, {}, unregistered=frozenset({1}))
     assert find_dropped(replace(ELECTION, dropped=(1,)), hidden) == ()
     assert [*find_registration_obstacles(ELECTION, hidden)] == []
 
