@@ -18,6 +18,8 @@ options:
         is given.
       - Only a controller returns its epoch and whether it has Pre-Vote. If there is no leader, a controller reports it
         at once, and a broker waits for a leader.
+      - Only a controller returns its own configs. The controllers' C(unclean.leader.election.enable) decides for topics
+        that do not set it. An election reads it here, and warns if it is unknown.
       - A string with commas is accepted too.
     type: list
     elements: str

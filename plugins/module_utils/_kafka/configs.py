@@ -19,7 +19,8 @@ from typing import Any
 
 from .._model.partition import in_batches
 from .._model.setting import Setting, Source
-from . import error_codes
+from . import error_codes, quorum
+from .errors import BrokerCallError, RequestRefusedError
 from .settings import Address
 from .wire import Wire
 
@@ -92,6 +93,44 @@ def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> Co
     Raises BrokerCallError or RequestRefusedError.
     """
     return _find_entry(wire.call(address, _describe_configs_request(BROKER, [str(broker_id)], [name])), name)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerConfigs:
+    """One config of the controllers, from their own properties and dynamic configs."""
+
+    values: Mapping[int, str | None]
+    """By controller id."""
+    unknown: str
+    """Why the value of a controller is not known. Empty if all that are registered answered."""
+
+
+def controller_configs(wire: Wire, name: str) -> ControllerConfigs:
+    """Ask each registered controller on its own listener for the effective value of a config (KIP-919; Kafka 3.7).
+
+    A controller decides by its own properties, which no broker returns. Needs DESCRIBE_CONFIGS on the cluster.
+    """
+    if not wire.controllers:
+        return ControllerConfigs({}, "no controller's own listener is named (kafka_bootstrap_controllers)")
+    side, problems = wire.controller_side, []
+    listed: Mapping[int, Address] = {}
+    for address in wire.controllers:
+        try:
+            listed = quorum.controllers(side.call(address, quorum.controllers_request())).addresses
+            break
+        except (BrokerCallError, RequestRefusedError) as error:
+            problems.append(f"controller at {address}: {error}")
+    else:
+        return ControllerConfigs({}, "; ".join(problems))
+    values: dict[int, str | None] = {}
+    problems = []
+    for controller_id, address in sorted(listed.items()):
+        try:
+            entry = broker_config(side, address, controller_id, name)
+            values[controller_id] = entry.value if entry else None
+        except (BrokerCallError, RequestRefusedError) as error:
+            problems.append(f"controller {controller_id}: {error}")
+    return ControllerConfigs(values, "; ".join(problems))
 
 
 def read_configs(

@@ -137,6 +137,10 @@ class Kafka(BaseKafka):
         """Return the effective value of one config of this broker."""
         return configs.broker_config(self.wire, address, broker_id, name)
 
+    def controller_configs(self, name: str) -> configs.ControllerConfigs:
+        """Return one config of all controllers, as far as they can be asked."""
+        return configs.controller_configs(self.wire, name)
+
     def cluster_default(self, name: str) -> configs.ConfigEntry | None:
         """Return one config of the cluster default. None if it is not set."""
         return configs.cluster_default(self.wire, name)

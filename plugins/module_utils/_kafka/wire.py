@@ -169,10 +169,17 @@ class Wire:
     """All connections of one run.
 
     ``controller_settings`` are for the controllers' own listeners, if these need other settings than the brokers.
+    ``controllers`` are addresses of such listeners, as far as they are known.
     """
 
-    def __init__(self, settings: ConnectionSettings, controller_settings: ConnectionSettings | None = None) -> None:
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        controller_settings: ConnectionSettings | None = None,
+        controllers: Sequence[Address] = (),
+    ) -> None:
         self.settings = settings
+        self.controllers = tuple(controllers)
         self.controller_side: Wire = self if controller_settings is None else Wire(controller_settings)
         """For requests to the controllers' own listeners."""
         self._connections: dict[Address, Connection] = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Protocol
 
 from .._changes.home import JournalHome
@@ -19,7 +18,7 @@ from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.log_contents import SaveTails
 from .._model.run import Progress, RunMode
-from .._module.connection import connection_settings
+from .._module.connection import connection_settings, controller_addresses, controller_settings
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import QuorumCheck
 from .._module.run import call_all
@@ -104,7 +103,7 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event,
     )
     terms = terms.saving(tails, settings)
     check = QuorumCheck(settings, params, check_mode=check_mode)
-    with Wire(settings) as wire:
+    with Wire(settings, controller_settings(params), controller_addresses(params)) as wire:
         return with_report(carry_out(Kafka(wire), given, terms, check.require), report_file, check_mode=check_mode)
 
 
@@ -128,16 +127,17 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
     brokers = kafka.probe_brokers(cluster, mentioned)
     checks: list[Callable[[], None]] = []
+    notes: list[str] = []
     if not terms.acknowledges_unclean_leader_election:
         planned = [each.topic_partition for each in plan.elections]
-        checks.append(partial(refuse_unclean_by_controller, kafka, planned, brokers))
+        checks.append(lambda: notes.extend(refuse_unclean_by_controller(kafka, planned, brokers)))
     # Orders that an earlier run left are restored even where nothing is planned: that is a write as well.
     # The quorum comes last, because this waits until it was observed.
     if plan.elections or JournalHome(kafka, cluster, terms.options.journal, brokers).read().changes:
         checks.append(require_quorum)
     call_all(*checks)
     report = run_elections(kafka, plan, terms.options, terms.progress, terms.stop, brokers)
-    report = replace(report, notes=(*report.notes, *kafka.stale_views()))
+    report = replace(report, notes=(*notes, *report.notes, *kafka.stale_views()))
     aftermath = find_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
     return Elected(cluster.cluster_id, brokers, report, aftermath)
 

@@ -108,7 +108,9 @@ class _Config:
     own: bool | None
     """The value of the topic's own config; None if it is not set."""
     brokers: frozenset[bool]
-    """The values of the brokers that answered, which apply if the topic's own is not set."""
+    """The values of the brokers and controllers that answered, which apply if the topic's own is not set."""
+    unknown: str = ""
+    """Why the value of a controller is unknown. Empty if it is known, or does not matter."""
 
     @property
     def is_enabled_anywhere(self) -> bool:
@@ -153,10 +155,10 @@ def add_tiered_topics(kafka: Kafka, found: Survey) -> Survey:
 
 def refuse_unclean_by_controller(
     kafka: Kafka, partitions: Collection[TopicPartition], brokers: Iterable[Broker]
-) -> None:
+) -> tuple[str, ...]:
     """Check the configs again right before elections: they may have changed since the plan was made.
 
-    Only topics with offline partitions are checked.
+    Only topics with offline partitions are checked. Return a note if what the controllers do is unknown.
 
     Raises PolicyError if the controller may make unclean elections by itself, or if a config is hidden from us. Raises
     NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
@@ -167,12 +169,20 @@ def refuse_unclean_by_controller(
     refusals = [*_explain_hidden(wanted, found), *_explain_enabled(found)]
     if refusals:
         raise PolicyError("\n".join(refusals))
+    unknown = [topic for topic, config in found.items() if config.unknown]
+    if not unknown:
+        return ()
+    return (
+        f"whether the controllers' own properties set {CONFIG} to true for {_name_topics(unknown)} is unknown: "
+        f"{found[unknown[0]].unknown}. If they do, the controller may elect any live replica by itself",
+    )
 
 
 def _read_configs(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) -> dict[str, _Config]:
     """Read the config of each topic, and of each broker: brokers may differ, and a topic's config shows one of them.
 
-    A broker that does not answer is ignored. The controller uses its own config, which no broker reports.
+    A broker that does not answer is ignored. The controller uses its own config, which no broker reports: so the
+    controllers are asked too, if their listeners are known.
     """
     found = kafka.topic_configs(topics, CONFIG)
     if all(each.is_own for each in found.values()):
@@ -183,8 +193,12 @@ def _read_configs(kafka: Kafka, topics: list[str], brokers: Iterable[Broker]) ->
             with suppress(BrokerCallError, RequestRefusedError):
                 entry = kafka.broker_config(Address(broker.host, broker.port), broker.broker_id, CONFIG)
                 said |= {entry.value == _TRUE} if entry and entry.value is not None else set()
+    controllers = kafka.controller_configs(CONFIG)
+    said |= {value == _TRUE for value in controllers.values.values() if value is not None}
     return {
-        topic: _Config(each.value == _TRUE if each.is_own else None, frozenset({*said, each.value == _TRUE}))
+        topic: _Config(each.value == _TRUE, frozenset())
+        if each.is_own
+        else _Config(None, frozenset({*said, each.value == _TRUE}), controllers.unknown)
         for topic, each in found.items()
     }
 
@@ -205,8 +219,8 @@ def _explain_enabled(found: Mapping[str, _Config]) -> list[str]:
         return []
     return [
         f"{CONFIG} is true for {_name_topics(enabled)}: the controller may elect any live replica by itself, at any "
-        "time, without comparing logs, during this run. Set it to false first, on the topic or on "
-        "the brokers, or set acknowledge_unclean_leader_election"
+        "time, without comparing logs, during this run. Set it to false first, on the topic, or on all "
+        "brokers and controllers, or set acknowledge_unclean_leader_election"
     ]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._module.connection import connection_settings
+from .._module.connection import connection_settings, controller_addresses, controller_settings
 from .._module.quorum_preflight import QuorumCheck
 from .._module.run import call_all, stop_on_signals
 from .electing import Tails, carry_out, terms_of, with_report
@@ -48,7 +48,7 @@ def recover(params: Mapping[str, Any], *, check_mode: bool, tails: Tails) -> Rec
     )
     terms = terms.saving(tails, settings)
     check = QuorumCheck(settings, params, check_mode=check_mode)
-    with Wire(settings) as wire:
+    with Wire(settings, controller_settings(params), controller_addresses(params)) as wire:
         kafka = Kafka(wire)
         planned = plan_of_cluster(kafka, options, terms.progress)
         stop_on_signals(stop)

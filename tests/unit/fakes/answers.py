@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import (
+    ConfigEntry,
+    ControllerConfigs,
+    TopicConfig,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 
@@ -37,6 +41,9 @@ class FakeAnswers(Kafka):
 
     def broker_config(self, address: Address, broker_id: int, name: str) -> ConfigEntry | None:
         return ConfigEntry(self.broker_values.get(broker_id, "false"), is_sensitive=False)
+
+    def controller_configs(self, name: str) -> ControllerConfigs:
+        return ControllerConfigs({101: "false"}, "")
 
     def offers_designated_election(self, addresses: Collection[Address]) -> bool:
         return self.designates

@@ -30,7 +30,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partition
     TopicError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
@@ -41,6 +40,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     Cause,
     EpochEnd,
     PartitionState,
+    Reassignment,
     ReplicaLog,
     TopicPartition,
 )

@@ -28,10 +28,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partition
     TopicError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    PartitionState,
+    Reassignment,
+    TopicPartition,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.fakes.clock import FakeClock
 from unit.fakes.settings import CONNECTION, FakeSettings

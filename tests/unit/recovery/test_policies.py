@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import (
+    ConfigEntry,
+    ControllerConfigs,
+    TopicConfig,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
     NoBrokerAnswersError,
@@ -99,7 +103,8 @@ def cluster(brokers_say: dict[int, str]) -> FakeCluster:
         return {each: own.get(each, TopicConfig(brokers_say[0], is_own=False)) for each in topics}
 
     cluster = FakeCluster({}, {}, set(), set(), "")
-    cluster.answer(broker_config=broker_config, topic_configs=topic_configs)
+    nothing = ControllerConfigs({}, "controller 101: silent")
+    cluster.answer(broker_config=broker_config, topic_configs=topic_configs, controller_configs=lambda _name: nothing)
     return cluster
 
 
@@ -117,6 +122,14 @@ def test_one_broker_is_enough_to_need_the_acknowledgement_and_not_enough_to_be_a
     }
     brokers_say[0] = "true"
     assert read_policies(cluster, ["unset"], _ACKNOWLEDGED, online) == {"unset": Policy(Strategy.AGGRESSIVE)}
+
+
+def test_a_controller_is_enough_to_need_the_acknowledgement(cluster: FakeCluster, brokers_say: dict[int, str]) -> None:
+    brokers_say[0] = "false"
+    cluster.answer(controller_configs=lambda _name: ControllerConfigs({101: "false", 102: "true"}, ""))
+    with pytest.raises(PolicyError, match="is true for unset: "):
+        read_policies(cluster, ["false", "unset"], _FROM_CONFIG)
+    assert read_policies(cluster, ["false"], _FROM_CONFIG) == {"false": Policy(Strategy.BALANCED)}
 
 
 def test_missing_and_silent_brokers_are_ignored(cluster: FakeCluster, brokers_say: dict[int, str]) -> None:

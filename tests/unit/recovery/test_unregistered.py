@@ -13,8 +13,12 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, Cause, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    Cause,
+    Reassignment,
+    TopicPartition,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import plan_drops
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcomes_of_plan

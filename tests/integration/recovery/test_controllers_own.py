@@ -1,0 +1,42 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the controllers' own properties decide, and no broker returns."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
+    PolicyError,
+    refuse_unclean_by_controller,
+)
+from lab import Cluster, wait_until
+
+_UNCLEAN = "unclean.leader.election.enable"
+
+
+@pytest.mark.wide
+def test_a_controller_that_elects_unclean_by_its_own_properties_is_found(kafka_version: str) -> None:
+    with Cluster(kafka_version, brokers=2, controller_properties={_UNCLEAN: "true"}) as cluster:
+        cluster.client.create_topic("orders", {0: [1]})
+        cluster.client.create_topic("own", {0: [1]}, {_UNCLEAN: "false"})
+        cluster.brokers[1].kill()
+        wait_until(lambda: cluster.client.leader("own") is None, 60, what="the topics are offline")
+        settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
+        here = [Address("127.0.0.1", cluster.active_controller().port)]
+        orders, own = ([TopicPartition(each, 0)] for each in ("orders", "own"))
+        with Wire(settings, controllers=here) as connected:
+            kafka = Kafka(connected)
+            brokers = kafka.probe_brokers(kafka.describe_cluster())
+            with pytest.raises(PolicyError, match="is true for orders: "):
+                refuse_unclean_by_controller(kafka, [*orders, *own], brokers)
+            assert refuse_unclean_by_controller(kafka, own, brokers) == ()
+        with Wire(settings) as connected:
+            (note,) = refuse_unclean_by_controller(Kafka(connected), orders, brokers)
+        assert "no controller's own listener is named (kafka_bootstrap_controllers)" in note
