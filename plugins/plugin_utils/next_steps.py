@@ -19,6 +19,12 @@ _OLD_DISK = (
     "Start it only with its old disk. With an empty disk it can still be elected, and all other replicas then delete "
     "what they hold."
 )
+_DECLARED_LOST = (
+    "It was declared lost. If its old disk is there after all, start it with this disk. If the disk is gone, first "
+    "recover all partitions that have other replicas: with an empty disk it can be elected there, and these replicas "
+    "then delete what they hold. After that, start it with an empty disk: partitions without another replica begin at "
+    "offset 0."
+)
 _LOOK_AT = {
     "committed_beyond_end": (
         "Consumer groups have read records that are lost. Decide with their owners where they continue:",
@@ -90,7 +96,10 @@ def _starts(start_order: Sequence[Result]) -> Iterator[str]:
     for each in start_order[:_MOST_BROKERS]:
         broker = each["broker"]
         where = f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
-        yield f"Start broker {each['broker_id']}{where}: {_effect(each)}. {_OLD_DISK}"
+        if broker and broker["state"] == "given_up":
+            yield f"Broker {each['broker_id']}{where}: {_DECLARED_LOST}"
+        else:
+            yield f"Start broker {each['broker_id']}{where}: {_effect(each)}. {_OLD_DISK}"
     rest = [str(each["broker_id"]) for each in start_order[_MOST_BROKERS:]]
     if rest:
         yield f"If this is not sufficient, start brokers {', '.join(rest[:10])}, in this order."

@@ -182,7 +182,24 @@ class _Case:
                 "look at these brokers, then run again"
             )
             return self.leave_alone(Status.UNKNOWN, [reason])
-        return self.leave_alone(Status.UNRECOVERABLE, [f"no replica left: {causes or 'its replica list is empty'}"])
+        reason = f"no replica left: {causes or 'its replica list is empty'}"
+        lost = [each.broker_id for each in self.silent if each.cause is Cause.GIVEN_UP]
+        if lost and len(lost) == len(self.state.replicas):
+            reason += f". {explain_lost_everywhere(lost)}"
+        return self.leave_alone(Status.UNRECOVERABLE, [reason])
+
+
+def explain_lost_everywhere(lost: Sequence[int]) -> str:
+    """Return what is left to do for a partition whose replicas are all on brokers that were declared lost.
+
+    Tried on 4.3.1: the same id with an empty disk leads, and the log begins at offset 0.
+    """
+    return (
+        f"If all its disks are gone, its records are lost. Once all other partitions of {name_brokers(lost)} are "
+        "recovered: start the same id with an empty disk, or delete and re-create the topic. Its offsets then begin "
+        "at 0, so that groups with committed offsets point beyond its end: reset these (kafka-consumer-groups.sh "
+        "--reset-offsets)"
+    )
 
 
 def warn_of_lossy_leader(

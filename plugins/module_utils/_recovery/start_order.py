@@ -175,7 +175,12 @@ def _describe_caution(advice: StartAdvice) -> Iterator[str]:
         yield "the controller does not know it: it was unregistered, or never existed"
     elif not advice.broker.is_fenced:
         yield "it is not fenced, but a log dir of it is offline: repair the log dir, then restart the broker"
-    if advice.always_back or advice.back_after_clean_stop:
+    if advice.broker is not None and advice.broker.state is BrokerState.GIVEN_UP:
+        yield (
+            "it was declared lost: start it with an empty disk only after all partitions with other replicas are "
+            "recovered, because it may lead, and then the others delete all records"
+        )
+    elif advice.always_back or advice.back_after_clean_stop:
         yield "start it with its old disk only: it may lead with an empty one, and then the others delete all records"
 
 
