@@ -47,6 +47,8 @@ def decide(
     losses = describe_losses(forecasts)
     case = _Case(state, tuple(candidates), tuple(silent), forecasts, losses, acceptable_replicas(state), policy)
     lost = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]
+    if lost and {*lost} == {*state.replicas}:
+        return case.leave_alone(Status.UNRECOVERABLE, [f"no replica left: {explain_lost_everywhere(lost)}"])
     ruling = apply_strategy(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], lost)
     if ruling.step is Step.UNCLEAN_RECOVERY:
         return case.plan_unclean_election(designated)
@@ -182,11 +184,7 @@ class _Case:
                 "look at these brokers, then run again"
             )
             return self.leave_alone(Status.UNKNOWN, [reason])
-        reason = f"no replica left: {causes or 'its replica list is empty'}"
-        lost = [each.broker_id for each in self.silent if each.cause is Cause.GIVEN_UP]
-        if lost and len(lost) == len(self.state.replicas):
-            reason += f". {explain_lost_everywhere(lost)}"
-        return self.leave_alone(Status.UNRECOVERABLE, [reason])
+        return self.leave_alone(Status.UNRECOVERABLE, [f"no replica left: {causes or 'its replica list is empty'}"])
 
 
 def explain_lost_everywhere(lost: Sequence[int]) -> str:
@@ -195,10 +193,10 @@ def explain_lost_everywhere(lost: Sequence[int]) -> str:
     Tried on 4.3.1: the same id with an empty disk leads, and the log begins at offset 0.
     """
     return (
-        f"If all its disks are gone, its records are lost. Once all other partitions of {name_brokers(lost)} are "
-        "recovered: start the same id with an empty disk, or delete and re-create the topic. Its offsets then begin "
-        "at 0, so that groups with committed offsets point beyond its end: reset these (kafka-consumer-groups.sh "
-        "--reset-offsets)"
+        f"lost_brokers names all its replicas ({name_brokers(lost)}). If their disks are gone, its records are lost. "
+        "Once all other partitions there are recovered: start the same id with an empty disk, or delete and re-create "
+        "the topic. Its offsets then begin at 0, so that groups with committed offsets point beyond its end: reset "
+        "these (kafka-consumer-groups.sh --reset-offsets)"
     )
 
 
