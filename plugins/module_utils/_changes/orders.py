@@ -65,7 +65,7 @@ class OrderRequest:
     """The orders that the partition may show until the request is executed. Another party has set any other order."""
     dropped: tuple[int, ...] = ()
     """Brokers at the end of ``order`` that are unregistered, or that a reassignment removes. The request leaves them
-    out. The order is set as soon as it is seen with or without them."""
+    out. The order is set as soon as it is seen with all, some or none of them."""
     reassignment: Reassignment | None = None
     """The reassignment of another party that was running before, and that this order does not stop."""
 
@@ -89,7 +89,9 @@ class OrderRequest:
         """Judge a state of the partition."""
         if state.topic_id != self.topic_id:
             return Look(False, f"the topic was re-created (id {state.topic_id}), and its order stays", is_final=True)
-        if state.replicas in (self.order, self.requested):
+        kept = len(self.requested)
+        # The replicas that leave do so one by one.
+        if state.replicas[:kept] == self.requested and {*state.replicas[kept:]} <= {*self.dropped}:
             return Look(True)
         replicas = list(state.replicas)
         if state.replicas not in self.before:

@@ -116,7 +116,7 @@ def _plan_during_reassignment(
         election.state, {}, unregistered=registry.unregistered, reassignment=planned.reassignment
     )
     if obstacles := [*find_registration_obstacles(planned, observation)]:
-        alone = leave_alone(election.state, Status.REFUSED, "; ".join(obstacles))
+        alone = leave_alone(election.state, Status.REFUSED, because(*obstacles))
         return replace(alone, candidates=election.candidates, silent=election.silent, losses=election.losses)
     return replace(planned, notes=(*election.notes, explain_reassignment(planned)))
 

@@ -16,12 +16,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import Reassignment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Cause,
     PartitionState,
+    Reassignment,
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
