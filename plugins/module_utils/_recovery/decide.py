@@ -190,12 +190,13 @@ class _Case:
 def explain_lost_everywhere(lost: Sequence[int]) -> str:
     """Return what is left to do for a partition whose replicas are all on brokers that were declared lost.
 
-    Tried on 4.3.1: the same id with an empty disk leads, and the log begins at offset 0.
+    Tried on 4.3.1 with ELR: the broker with the empty disk registers, and the controller elects it only on request.
     """
     return (
         f"lost_brokers names all its replicas ({name_brokers(lost)}). If their disks are gone, its records are lost. "
-        "Once all other partitions there are recovered: start the same id with an empty disk, or delete and re-create "
-        "the topic. Its offsets then begin at 0, so that groups with committed offsets point beyond its end: reset "
+        "Once all other partitions there are recovered: start the same id with an empty disk, and recover again with "
+        "unclean_recovery_allow_empty_leader if the controller does not elect it; or delete and re-create the topic. "
+        "Its offsets then begin at 0, so that groups with committed offsets point beyond its end: reset "
         "these (kafka-consumer-groups.sh --reset-offsets)"
     )
 

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import find_start_order
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import mark_as_lost
 from integration.on_call import OnCall
 from lab import Cluster, settings, wait_until
@@ -40,11 +40,21 @@ def test_the_same_id_with_an_empty_disk_leads_from_offset_0(kafka_version: str, 
         assert advice.broker_id == 1
         (left,) = on_call.plan_of(replace(found, brokers=lost), Strategy.BALANCED).left_alone
         assert left.status is Status.UNRECOVERABLE
-        assert "start the same id with an empty disk, or delete and re-create the topic" in left.reason
+        assert (
+            "start the same id with an empty disk, and recover again with unclean_recovery_allow_empty_leader"
+            in left.reason
+        )
         assert "groups with committed offsets point beyond its end" in left.reason
         cluster.brokers[1].wipe()
         cluster.brokers[1].start()
-        wait_until(lambda: cluster.client.leader("alone") == 1, 60, what="the empty disk leads")
+        wait_until(
+            lambda: not cluster.client.describe("alone")[0].offline_replicas, 60, what="the new disk is assigned"
+        )
+        if cluster.client.leader("alone") is None:
+            policies = {"alone": Policy(Strategy.AGGRESSIVE, allow_empty_leader=True)}
+            (outcome,) = on_call.carry_out(on_call.plans({"": policies}, "alone")[""])
+            assert outcome.status is Status.RECOVERED, outcome
+        assert cluster.client.leader("alone") == 1
         assert cluster.client.log_end_offset("alone", 0, 1) == 0
         cluster.client.produce("alone", 0, 1)
         with Consumer(where) as reader:
