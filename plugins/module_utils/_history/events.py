@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .._kafka.metadata_log import MetadataBatch
 from .._kafka.metadata_records import (
-    MetadataRecordError,
     RecordType,
     can_decode,
     decode_record,
@@ -226,6 +225,3 @@ def _broker_moments(event: Event) -> list[BrokerMoment]:
             if fields["fenced"] in changes:
                 found.append(BrokerMoment(at_ms, changes[fields["fenced"]], epoch))
             return found
-
-
-__all__ = ["Event", "EventReader", "MetadataRecordError", "make_history"]

@@ -14,7 +14,7 @@ batch has the time at which the active controller appended it, in milliseconds o
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -37,6 +37,13 @@ _BEFORE_ANY_EPOCH = 0
 _PARTITION = [field("Partition", "int32"), field("CurrentLeaderEpoch", "int32")]
 _SNAPSHOT_ID = [field("EndOffset", "int64"), field("Epoch", "int32")]
 
+
+def _snapshots(*of_partition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the field of the topics in a FetchSnapshot message, with these fields for each partition."""
+    partitions = field("Partitions", "[]PartitionSnapshot", fields=of_partition)
+    return field("Topics", "[]TopicSnapshot", fields=[field("Name", "string"), partitions])
+
+
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from aiokafka.errors import CorruptRecordException  # type: ignore[import-untyped]  # it ships no types
     from aiokafka.record.memory_records import MemoryRecords  # type: ignore[import-untyped]
@@ -54,21 +61,10 @@ with suppress(ImportError):  # a missing library is reported before the module s
                 field("ClusterId", "string", nullableVersions="0+", taggedVersions="0+", tag=0, default="null"),
                 field("ReplicaId", "int32", default="-1"),
                 field("MaxBytes", "int32"),
-                field(
-                    "Topics",
-                    "[]TopicSnapshot",
-                    fields=[
-                        field("Name", "string"),
-                        field(
-                            "Partitions",
-                            "[]PartitionSnapshot",
-                            fields=[
-                                *_PARTITION,
-                                field("SnapshotId", "SnapshotId", fields=_SNAPSHOT_ID),
-                                field("Position", "int64"),
-                            ],
-                        ),
-                    ],
+                _snapshots(
+                    *_PARTITION,
+                    field("SnapshotId", "SnapshotId", fields=_SNAPSHOT_ID),
+                    field("Position", "int64"),
                 ),
             ],
         )
@@ -82,24 +78,13 @@ with suppress(ImportError):  # a missing library is reported before the module s
             [
                 field("ThrottleTimeMs", "int32"),
                 field("ErrorCode", "int16"),
-                field(
-                    "Topics",
-                    "[]TopicSnapshot",
-                    fields=[
-                        field("Name", "string"),
-                        field(
-                            "Partitions",
-                            "[]PartitionSnapshot",
-                            fields=[
-                                field("Index", "int32"),
-                                field("ErrorCode", "int16"),
-                                field("SnapshotId", "SnapshotId", fields=_SNAPSHOT_ID),
-                                field("Size", "int64"),
-                                field("Position", "int64"),
-                                field("UnalignedRecords", "records"),
-                            ],
-                        ),
-                    ],
+                _snapshots(
+                    field("Index", "int32"),
+                    field("ErrorCode", "int16"),
+                    field("SnapshotId", "SnapshotId", fields=_SNAPSHOT_ID),
+                    field("Size", "int64"),
+                    field("Position", "int64"),
+                    field("UnalignedRecords", "records"),
                 ),
             ],
         )
