@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated
 
+from .._disk.log_dir import DirKind, LogDir, PartitionDir, Segment
+from .._disk.segment import Damage
 from .._kafka.partitions import Description, TopicError
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
 from .._model.log_contents import Stretches, records_in, union
 from .._model.partition import OfPartition, PartitionState, ReplicaLog, TopicPartition
-from .log_dir import DirKind, LogDir, PartitionDir, Segment
 from .saved import SavedRecords
 from .scan import SegmentContents
-from .segment import Damage
 from .stretch import (
     IncomparableError,
     find_lacking,

@@ -16,6 +16,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TypeAlias
 
+from .._disk.log_dir import LockedLogDirs, Segment, list_partition_dirs
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.wire import Wire
 from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
@@ -35,7 +36,6 @@ from .finding import (
 )
 from .group_offsets import NewerCommit, find_newer_commits, read_commits
 from .leaders import Leaders, read_leader_logs
-from .log_dir import LockedLogDirs, Segment, list_partition_dirs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .options import DRIVER_MEMORY, is_remote
 from .read_back import ReadBack

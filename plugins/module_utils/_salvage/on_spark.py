@@ -14,13 +14,13 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from .._disk.log_dir import Segment
+from .._disk.segment import Damage, DamageKind
 from .._model.log_contents import EpochRange
 from .._spark.tasks import run_in_tasks
-from .log_dir import Segment
 from .read_back import ReadBack, combine_counts, count_rows
 from .rows import RowSource
 from .scan import SegmentContents, read_whole_segment
-from .segment import Damage, DamageKind
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa

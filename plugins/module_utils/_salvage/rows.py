@@ -13,6 +13,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from .._disk.log_dir import Segment
+from .._disk.segment import Batch, read_segment
 from .._kafka.record_batch import (
     BatchError,
     BatchHeader,
@@ -23,9 +25,7 @@ from .._kafka.record_batch import (
 )
 from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
-from .log_dir import Segment
 from .markers import Gap, Markers, TransactionOutcome
-from .segment import Batch, read_segment
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa

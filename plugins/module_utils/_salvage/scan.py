@@ -23,14 +23,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import BinaryIO, TypeAlias
 
+from .._disk.log_dir import Segment
+from .._disk.segment import Batch, Damage, DamageKind, read_headers, read_segment
 from .._kafka.record_batch import (
     HEADER_BYTES,
     BatchHeader,
     read_header,
 )
 from .._model.log_contents import EpochRange
-from .log_dir import Segment
-from .segment import Batch, Damage, DamageKind, read_headers, read_segment
 from .stretch import append_run
 
 _READERS = 8

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import (
     LockedLogDirs,
     LogDirError,
     Segment,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import (
     Batch,
     DamageKind,
     read_segment,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageError
 from integration.salvage.disks import copy_of_disks, read_rows, records, salvage, segments
 from integration.salvage.oracle import CODECS, Oracle, in_short

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import Segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Batch, read_segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import Segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import Batch, read_segment
 from integration.salvage.disks import copy_of_disks, salvage, segments
 from integration.salvage.oracle import Known, Oracle, in_short
 from integration.salvage.test_replay import give_back, of_partition, returned, settled

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Damage, DamageKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
@@ -33,7 +34,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay import Replay
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import LeftOut, Replayed, ReplayStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import Damage, DamageKind
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 TOPIC_ID = "0kEHEMDdQ5eSgSKUP1y6Sw"

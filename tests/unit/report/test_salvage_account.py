@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Damage, DamageKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Stretches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
@@ -30,7 +31,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report 
     summarize_disks,
     summarize_replay,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import Damage, DamageKind
 from unit.recovery import outages
 from unit.report import salvages
 from unit.report.salvages import AT, CLUSTER

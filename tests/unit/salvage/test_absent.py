@@ -6,6 +6,12 @@
 
 from __future__ import annotations
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import (
+    DirKind,
+    LogDir,
+    PartitionDir,
+    Segment,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
@@ -20,12 +26,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding
     DiskReplica,
     Status,
     compare_with_metadata,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import (
-    DirKind,
-    LogDir,
-    PartitionDir,
-    Segment,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import summarize_disks
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import SegmentContents

@@ -13,9 +13,9 @@ from typing import BinaryIO, cast
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.failing_file import FailingFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import Segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.failing_file import FailingFile
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import Segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import (
     Damage,
     DamageKind,
     read_headers,

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import LogDir, PartitionDir
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
@@ -25,7 +26,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskReplica, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.leaders import Leaders, ask_leaders
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import LogDir, PartitionDir
 from unit.fakes.clock import FakeClock
 
 DEAD, NEXT, OTHER = 1, 2, 3

@@ -15,6 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import LogDir, PartitionDir, Segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import read_segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     EpochEnd,
@@ -29,13 +31,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding
     compare_with_leader,
     find_segments_with,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_dir import LogDir, PartitionDir, Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import (
     SegmentContents,
     collect_contents,
     read_outlines,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import read_segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import intersect_stretches
 from unit.salvage.batches import batch
 

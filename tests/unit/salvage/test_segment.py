@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.segment import Batch, Damage, DamageKind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Batch, Damage, DamageKind
 from unit.salvage.batches import batch, damages, ranges, read
 
 FIVE = [batch(number * 10, [b"value-%d" % each for each in range(10)], epoch=3) for number in range(5)]
