@@ -22,6 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SALVAGE_MANIFEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import DISK_REPORT, REPLAY_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import STOP_GATE_REPORT
 
 DIRECTORY = Path(__file__).parents[1] / "docs" / "schemas"
 
@@ -40,6 +41,7 @@ def published() -> dict[Path, str]:
         "report-file": REPORT_FILE,
         "salvage-manifest": SALVAGE_MANIFEST,
         "salvage-report": DISK_REPORT,
+        "stop-gate-report": STOP_GATE_REPORT,
     }
     return {DIRECTORY / f"{name}.schema.json": json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
 

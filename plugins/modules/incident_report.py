@@ -14,7 +14,7 @@ version_added: 1.1.0
 description:
   - Joins the documents of one incident on one page. The page has the verdict, a timeline, brokers, pictures of the
     replicas' logs, lost records, leaders, the aftermath, findings, and the documents with their digests.
-  - Reads recovery, leadership, log cleaner, quorum and readiness reports, plans, results of
+  - Reads recovery, leadership, log cleaner, quorum, readiness and stop gate reports, plans, results of
     M(kafkaops.recovery.offline_partition_info) that were saved as JSON, evidence, and manifests and reports of salvages
     and replays. It shows what each of these runs did, and for each partition how many records were held, saved,
     replayed, and are still lost.

@@ -36,6 +36,7 @@ ASKED = {
     ),
     "quorum": ("quorum_preflight", ["window_ms", "fail_on"]),
     "readiness": ("readiness", ["fail_on", "certificate_days"]),
+    "stop": ("stop_gate", ["brokers", "racks"]),
     # These run on a broker's host, which reads client.properties there and not from the credential.
     "salvage": ("log_salvage", ["log_dirs", "dir", "topics", "kafka_command_config"]),
     "replay": ("salvage_replay", ["dir", "target", "topics", "include_unknown", "kafka_command_config"]),

@@ -97,6 +97,13 @@ def name_topics(rows: Iterable[HasPartition]) -> NamedTopics:
     )
 
 
+def name_partitions(rows: Iterable[HasPartition]) -> str:
+    """Name partitions by topic and ranges of numbers. The topics with the most partitions come first."""
+    found = name_topics(rows)
+    texts = [f"{each.topic} {each.partitions}" for each in found.named]
+    return "; ".join(texts) + (f"; and {found.more} more topics" if found.more else "")
+
+
 def join_first(names: Iterable[object], most: int = 5) -> str:
     """Join the first names to a text, and say how many more there are."""
     texts = [str(each) for each in names]

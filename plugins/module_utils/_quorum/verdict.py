@@ -9,7 +9,7 @@ Pure; standard library only. If a state is unknown, the verdict is against the a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from .._model.quorum import QuorumState, Voter
@@ -54,10 +54,15 @@ def _against_elections(observation: Observation) -> Iterator[str]:
 
 def may_restart(observation: Observation, node_id: int) -> Verdict:
     """Judge whether this controller may be stopped: a majority of the voters must be caught up without it."""
-    return verdict(_against_restart(observation, node_id))
+    return may_stop(observation, [node_id])
 
 
-def _against_restart(observation: Observation, node_id: int) -> Iterator[str]:
+def may_stop(observation: Observation, node_ids: Collection[int]) -> Verdict:
+    """Judge whether these nodes may be stopped together: a majority of the voters must be caught up without them."""
+    return verdict(_against_stop(observation, {*node_ids}))
+
+
+def _against_stop(observation: Observation, node_ids: Collection[int]) -> Iterator[str]:
     refusals = [*why_cannot_commit(observation)]
     state = observation.state
     if refusals or state is None:
@@ -65,14 +70,16 @@ def _against_restart(observation: Observation, node_id: int) -> Iterator[str]:
         yield from why_contested(observation)
         return
     voters = [each.replica_id for each in state.voters]
-    if node_id not in voters:
-        return  # The quorum does not need it.
+    stopped = sorted({*node_ids}.intersection(voters))
+    if not stopped:
+        return  # The quorum does not need them.
     yield from why_contested(observation)
-    able = [each for each in caught_up_voters(observation) if each != node_id]
+    able = [each for each in caught_up_voters(observation) if each not in stopped]
     if len(able) < state.majority:
         yield (
-            f"without controller {node_id}, {len(able)} of {len(voters)} voters are caught up ({_list_ids(able)}), and "
-            f"{state.majority} are needed; not caught up, or unknown: {_list_ids(lagging_voters(observation))}"
+            f"without controller{'' if len(stopped) == 1 else 's'} {_list_ids(stopped)}, {len(able)} of {len(voters)} "
+            f"voters are caught up ({_list_ids(able)}), and {state.majority} are needed; not caught up, or unknown: "
+            f"{_list_ids(lagging_voters(observation))}"
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .._model.controller_model import predict
 from .._model.partition import NO_LEADER, PartitionState, effective_min_isr
-from .._model.reasons import join_first, name_topics
+from .._model.reasons import join_first, name_partitions
 from .check import BrokerLoss, Check, CheckName, failed, passed, unknown, warning
 
 
@@ -93,13 +93,6 @@ def _predict_loss(
         name_partitions(unrecoverable),
         below if is_known else None,
     )
-
-
-def name_partitions(states: Iterable[PartitionState]) -> str:
-    """Name partitions by topic and ranges of numbers. The topics with the most partitions come first."""
-    found = name_topics(states)
-    texts = [f"{each.topic} {each.partitions}" for each in found.named]
-    return "; ".join(texts) + (f"; and {found.more} more topics" if found.more else "")
 
 
 def _check_leaders_and_isr(states: Sequence[PartitionState], settings: TopicSettings) -> Check:

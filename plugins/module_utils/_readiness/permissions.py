@@ -73,6 +73,11 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
     ),
+    "check_stop": (
+        _LOOK,
+        _SEE_TOPICS,
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+    ),
     "check_quorum": (
         _LOOK,
         _CONFIGS,

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -15,7 +15,7 @@ from .._cleaner.diagnosis import HEALTHY_CASES
 from .._model.run import garbage_collection_paused
 from .._recovery.outcome import Outcome, outcomes_of_plan
 from .._recovery.plan import DONE, Status
-from .blocks import Cell, Folded, Paragraph, Section, Table, number_cell, plural
+from .blocks import Cell, Folded, Paragraph, Section, Table, format_ids, number_cell, plural
 from .charts import can_draw
 from .recovery_sections import build_recovery_sections, build_recovery_verdict, read_outcomes
 from .salvage_runs import build_disk_section, build_disk_verdict, build_replay_section, build_replay_verdict
@@ -30,11 +30,19 @@ from .sections import (
     build_survey_section,
 )
 from .sources import SALVAGE_KINDS, Approval, Kind, Source
+from .stop_gate_section import build_gate_section, build_gate_verdict
 
 _MAX_RAW_BYTES = 1024 * 1024
 """Limit for the JSON of all documents in the appendix. For larger documents, the page has the digest only."""
 
 _ABOUT_LEADERS = frozenset({Kind.RECOVERY, Kind.PLAN, Kind.SURVEY, Kind.EVIDENCE})
+
+_VERDICTS: Mapping[Kind, Callable[[Any], tuple[str, str]]] = {
+    Kind.READINESS: build_readiness_verdict,
+    Kind.STOP_GATE: build_gate_verdict,
+    Kind.DISK_SALVAGE: build_disk_verdict,
+    Kind.REPLAY: build_replay_verdict,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +125,8 @@ def _verdict(
         return build_recovery_verdict(outcomes, first, account), tone
     for source in sources:
         content = source.content
+        if source.kind in _VERDICTS:
+            return _VERDICTS[source.kind](content)
         match source.kind:
             case Kind.RECOVERY:
                 return "No partition is offline.", "good"
@@ -135,12 +145,6 @@ def _verdict(
             case Kind.LEADERSHIP:
                 bad = sum(each["status"] in ("failed", "conflict") for each in content["orders"])
                 return f"{bad:,} replica orders are not as requested.", "bad" if bad else "good"
-            case Kind.READINESS:
-                return build_readiness_verdict(content)
-            case Kind.DISK_SALVAGE:
-                return build_disk_verdict(content)
-            case Kind.REPLAY:
-                return build_replay_verdict(content)
             case Kind.MANIFEST:
                 return f"{sum(each['records'] for each in content['partitions']):,} records were saved.", "good"
             case Kind.EVIDENCE:
@@ -169,6 +173,7 @@ def _build_other_sections(source: Source) -> Iterator[Section]:
         Kind.LEADERSHIP: build_leadership_section,
         Kind.SURVEY: build_survey_section,
         Kind.READINESS: build_readiness_section,
+        Kind.STOP_GATE: build_gate_section,
         Kind.DISK_SALVAGE: build_disk_section,
         Kind.REPLAY: build_replay_section,
     }
@@ -212,6 +217,9 @@ def _timeline(sources: Sequence[Source]) -> Iterator[_Event]:
                 yield _Event(content["startedAt"], "controller quorum inspected", "quorum_preflight")
             case Kind.READINESS:
                 yield _Event(content["startedAt"], "readiness for a recovery checked", "readiness")
+            case Kind.STOP_GATE:
+                ids = "; then ".join(format_ids(each["brokers"]) for each in content["stops"])
+                yield _Event(content["startedAt"], f"may brokers {ids} stop? {content['verdict']}", "stop_gate")
             case Kind.MANIFEST:
                 records = sum(each["records"] for each in content["partitions"])
                 yield _Event(content["takenAt"], f"{records:,} records saved", "salvage")
@@ -254,7 +262,7 @@ def _options(source: Source) -> str:
     match source.kind:
         case Kind.RECOVERY | Kind.LEADERSHIP:
             return f"schema {content['schemaVersion']}, mode {content['mode']}"
-        case Kind.READINESS:
+        case Kind.READINESS | Kind.STOP_GATE:
             return f"schema {content['schemaVersion']}"
         case Kind.REPLAY:
             return f"target {content['target']}"

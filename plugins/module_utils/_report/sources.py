@@ -28,6 +28,7 @@ from .._recovery.outcome import REPORT_FILE
 from .._recovery.plan_file import check_plan
 from .._salvage.manifest import MANIFEST, SALVAGE_MANIFEST
 from .._salvage.report import DISK_REPORT, REPLAY_REPORT
+from .._stop_gate.gate import STOP_GATE_REPORT
 from .survey import SURVEY, keep_known_fields
 
 MAX_BYTES = 1024 * MIB
@@ -44,6 +45,7 @@ class Kind(StrEnum):
     CLEANER = "log cleaner report"
     QUORUM = "quorum report"
     READINESS = "readiness report"
+    STOP_GATE = "stop gate report"
     SURVEY = "result of offline_partition_info"
     MANIFEST = "manifest of a salvage"
     DISK_SALVAGE = "salvage report"
@@ -58,6 +60,7 @@ _SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
     (Kind.CLEANER, frozenset({"restarts", "repairs"}), LOG_CLEANER_REPORT),
     (Kind.QUORUM, frozenset({"verdicts", "voters"}), QUORUM_REPORT),
     (Kind.READINESS, frozenset({"isReady", "brokerLosses"}), READINESS_REPORT),
+    (Kind.STOP_GATE, frozenset({"stops", "inNoWave"}), STOP_GATE_REPORT),
     (Kind.SURVEY, frozenset({"start_order", "left_alone"}), SURVEY),
     (Kind.MANIFEST, frozenset({"salvageId", "origins", "files"}), SALVAGE_MANIFEST),
     (Kind.DISK_SALVAGE, frozenset({"salvageId", "logDirs"}), DISK_REPORT),

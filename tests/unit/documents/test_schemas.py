@@ -28,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE, plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SALVAGE_MANIFEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import DISK_REPORT, REPLAY_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import STOP_GATE_REPORT
 from unit.documents.examples import a_plan, plans
 
 SCHEMAS = [
@@ -41,6 +42,7 @@ SCHEMAS = [
     REPLAY_REPORT,
     REPORT_FILE,
     SALVAGE_MANIFEST,
+    STOP_GATE_REPORT,
 ]
 
 

@@ -1,0 +1,29 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Print the result of stop_gate, and fail if the brokers may not stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import stop_gate_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
+
+
+class ActionModule(PrintingAction):
+    """See PrintingAction."""
+
+    ARGUMENT_SPEC: ClassVar[dict[str, Any]] = {
+        "result": {"type": "dict", "required": True},
+        "fail_on_no": {"type": "bool", "default": False},
+    }
+
+    def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
+        return stop_gate_page.blocks(arguments["result"])
+
+    def failure(self, arguments: dict[str, Any]) -> str:
+        return stop_gate_page.failure(arguments["result"]) if arguments["fail_on_no"] else ""

@@ -1,0 +1,96 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Find the smallest change that makes a no a yes, and an order of waves in which all brokers can stop. Pure.
+
+Standard library only. Both rest on leaders, in-sync replicas and the quorum. Log ends differ from moment to moment, so
+only the gate right before a wave compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from .._model.fields import BrokerId
+from .._model.partition import Broker
+from .prediction import View, predict_stop
+
+_MOST_TRIALS = 500
+"""Sets to try before brokers are left out one by one."""
+
+Bears = Callable[[Collection[int]], bool]
+"""Whether the quorum bears the stop of these nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """Brokers that can stop together."""
+
+    rack: str | None
+    """None if they have no rack."""
+    brokers: tuple[BrokerId, ...]
+
+
+def is_allowed(view: View, stopped: Collection[int], bears: Bears) -> bool:
+    """Return whether these brokers may stop together, by leaders, in-sync replicas and quorum."""
+    return bears(stopped) and not predict_stop(view, stopped).effects
+
+
+def largest_allowed(view: View, wanted: Sequence[int], bears: Bears) -> tuple[int, ...]:
+    """Return the largest part of a set of brokers that may stop together. Empty if none of them may.
+
+    Every part is tried as long as that is at most _MOST_TRIALS parts; then brokers are added one by one.
+    """
+    trials = 0
+    for size in range(len(wanted) - 1, 0, -1):
+        for some in combinations(wanted, size):
+            if trials == _MOST_TRIALS:
+                return _add_one_by_one(view, wanted, bears)
+            trials += 1
+            if is_allowed(view, some, bears):
+                return some
+    return ()
+
+
+def plan_waves(view: View, bears: Bears, last: Collection[int] = ()) -> tuple[tuple[Wave, ...], tuple[int, ...]]:
+    """Return waves in which all live brokers can stop, one wave after the other, and brokers that are in no wave.
+
+    The brokers of a wave are of one rack, because an outage of the rack must be borne anyway. Before each wave, those
+    of the last one must be back and in sync. Racks with brokers in ``last`` come last, for example the quorum's leader.
+    """
+    waves: list[Wave] = []
+    left_out: list[int] = []
+    for rack, brokers in _by_rack(view.brokers, view.live, last):
+        left = [*brokers]
+        while left:
+            wave = _add_one_by_one(view, left, bears)
+            if not wave:
+                left_out += left
+                break
+            waves.append(Wave(rack, wave))
+            left = [each for each in left if each not in wave]
+    return tuple(waves), tuple(sorted(left_out))
+
+
+def _add_one_by_one(view: View, wanted: Iterable[int], bears: Bears) -> tuple[int, ...]:
+    chosen: list[int] = []
+    for broker_id in wanted:
+        # Only the partitions of this broker can be worse than without it.
+        some = [*chosen, broker_id]
+        if bears(some) and not predict_stop(view, some, view.by_broker.get(broker_id, ())).effects:
+            chosen = some
+    return tuple(chosen)
+
+
+def _by_rack(
+    brokers: Iterable[Broker], live: Collection[int], last: Collection[int]
+) -> Iterator[tuple[str | None, list[int]]]:
+    racks: dict[str | None, list[int]] = {}
+    for each in brokers:
+        if each.broker_id in live:
+            racks.setdefault(each.rack, []).append(each.broker_id)
+    for rack in sorted(racks, key=lambda name: (not {*last}.isdisjoint(racks[name]), name is None, name or "")):
+        yield rack, sorted(racks[rack], key=lambda each: (each in last, each))

@@ -1,0 +1,255 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Answer whether brokers may stop, with every reason against it, and build the report. It has no secret. Pure.
+
+Standard library only. Schema: docs/schemas/stop-gate-report.schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any
+
+from .._documents.dataclass_json import codec, document
+from .._model.fields import (
+    INT32_MAX,
+    SCHEMA_VERSION,
+    BrokerId,
+    ClusterId,
+    Count,
+    Meta,
+    NodeId,
+    PartitionIndex,
+    SchemaVersion,
+    Time,
+    TopicName,
+)
+from .._model.partition import PartitionState, TopicPartition
+from .._model.reasons import join_first, name_partitions
+from .advice import Bears, Wave, largest_allowed
+from .prediction import Kind, Prediction, View, predict_stop
+
+
+class Answer(StrEnum):
+    """May the brokers stop?"""
+
+    YES = "yes"
+    NO = "no"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionName:
+    """One partition."""
+
+    topic: TopicName
+    partition: PartitionIndex
+
+
+Partitions = Annotated[
+    tuple[Annotated[PartitionName, Meta(description="a partition is an object")], ...],
+    Meta(description="the partitions are a list"),
+]
+Brokers = Annotated[tuple[BrokerId, ...], Meta(description="the brokers are a list of ids")]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason against a stop, and all partitions that it is about."""
+
+    kind: Kind
+    brokers: Brokers
+    """The brokers that were to stop together."""
+    text: str
+    remedy: str
+    partitions: Partitions
+    """Empty if the reason is not about partitions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """What would happen when some brokers stop together."""
+
+    brokers: Brokers
+    verdict: Answer
+    partitions: Count
+    """How many partitions have a replica on these brokers."""
+    leaders_that_move: Count
+    margin: Annotated[int, Meta("a margin", minimum=-INT32_MAX, maximum=INT32_MAX)] | None
+    """How many more in-sync replicas every one of these partitions could lose and still take records with acks=all."""
+    controllers: Annotated[tuple[NodeId, ...], Meta(description="the controllers are a list of ids")]
+    """The voters among these nodes."""
+    controllers_to_spare: Annotated[int, Meta("a number of voters", minimum=-INT32_MAX, maximum=INT32_MAX)] | None
+    """How many more caught-up voters could stop. Negative if there is no majority, None if the quorum is unknown."""
+    part_that_may_stop: Brokers
+    """The largest part of these brokers that may stop now."""
+    changes: Annotated[tuple[str, ...], Meta(description="the changes are a list")]
+    """What would make it a yes, the smallest change first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """The answer. It is yes only if everything that it rests on could be read."""
+
+    cluster_id: ClusterId
+    verdict: Answer
+    stops: Annotated[tuple[Stop, ...], Meta(description="the stops are a list")]
+    """One for each set of brokers, in the order of the question."""
+    reasons: Annotated[tuple[Reason, ...], Meta(description="the reasons are a list")]
+    """All reasons against all stops, worst first."""
+    notes: Annotated[tuple[str, ...], Meta(description="the notes are a list")]
+    """What is not as it should be, and is no reason against these stops."""
+    waves: Annotated[tuple[Wave, ...], Meta(description="the waves are a list")]
+    """An order in which all live brokers can stop, if those of one wave are back and in sync before the next one."""
+    in_no_wave: Brokers
+    """Live brokers that may not stop, not even alone."""
+
+
+_TEXTS: Mapping[Kind, tuple[str, str]] = {
+    Kind.LAST_COPY: (
+        "{count} would have no replica on any broker that stays up: {names}",
+        "Keep one of their brokers up, or give them replicas on other brokers first",
+    ),
+    Kind.NO_LEADER: (
+        "{count} would have no leader: {names}",
+        "Bring their other replicas in sync first, or keep one of their in-sync replicas up",
+    ),
+    Kind.UNCLEAN_ELECTION: (
+        "{count} would get a leader that is not in sync, because unclean.leader.election.enable is true: {names}",
+        "Bring their other replicas in sync first",
+    ),
+    Kind.BELOW_MIN_ISR: (
+        "{count} would be below min.insync.replicas and refuse records with acks=all: {names}",
+        "Bring their other replicas in sync first, or keep one of their in-sync replicas up",
+    ),
+    Kind.LOST_RECORDS: (
+        "{count} would lose records that only the leader holds, and producers with acks=1 take for stored: {names}",
+        "Wait until the next leaders have them",
+    ),
+    Kind.ALREADY_LEADERLESS: (
+        "{count} have no leader now, and a recovery may need a replica on these brokers: {names}",
+        "Recover them first (playbook kafkaops.recovery.recover_offline_partitions)",
+    ),
+    Kind.REASSIGNMENT: (
+        "{count} are being reassigned: {names}",
+        "Wait until that is complete (kafka-reassign-partitions.sh --list)",
+    ),
+    Kind.UNKNOWN: (
+        "min.insync.replicas or unclean.leader.election.enable could not be read for {count}: {names}",
+        "Grant DESCRIBE_CONFIGS on their topics",
+    ),
+}
+_ORDER = list(Kind)
+
+
+def reason(kind: Kind, brokers: Sequence[int], text: str, remedy: str, states: Iterable[Any] = ()) -> Reason:
+    """Return a reason with the partitions of ``states``, which have a topic and a partition."""
+    names = tuple(PartitionName(each.topic, each.partition) for each in states)
+    return Reason(kind, tuple(brokers), text, remedy, names)
+
+
+def reasons_of(prediction: Prediction, brokers: Sequence[int]) -> list[Reason]:
+    """Return a reason for each kind of effect."""
+    found = []
+    for kind, (text, remedy) in _TEXTS.items():
+        states = prediction.of(kind)
+        if states:
+            count = f"{len(states)} partition{'' if len(states) == 1 else 's'}"
+            named = text.format(count=count, names=name_partitions(states))
+            found.append(reason(kind, brokers, named, remedy, states))
+    return found
+
+
+def lost_records_reason(brokers: Sequence[int], missing: Mapping[TopicPartition, int]) -> Reason:
+    """Return the reason about records that the next leaders lack."""
+    text, remedy = _TEXTS[Kind.LOST_RECORDS]
+    count = f"{len(missing)} partition{'' if len(missing) == 1 else 's'}"
+    named = text.format(count=count, names=name_partitions(sorted(missing)))
+    return reason(Kind.LOST_RECORDS, brokers, f"{named} ({sum(missing.values())} records)", remedy, sorted(missing))
+
+
+def worst_first(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Return the reasons in the order of their kinds."""
+    return tuple(sorted(reasons, key=lambda each: _ORDER.index(each.kind)))
+
+
+def smallest_changes(view: View, brokers: Sequence[int], bears: Bears) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the largest part of the brokers that may stop now, and what would let all of them stop.
+
+    Both rest on partitions and quorum; a reason of another kind says itself what to do.
+    """
+    part = largest_allowed(view, brokers, bears)
+    changes: list[str] = []
+    if part:
+        rest = [each for each in brokers if each not in part]
+        changes.append(f"stop only {_brokers(part)} now, and {_brokers(rest)} when these are back and in sync")
+    if not bears(brokers):
+        return part, (*changes, "keep the controllers up that the quorum needs")
+    bad = predict_stop(view, brokers).effects
+    repaired = view.repaired(with_down_brokers=False)
+    if not predict_stop(repaired, brokers).effects:
+        names = name_partitions(sorted({each.state for each in bad}))
+        changes.append(f"wait until all replicas on live brokers are in sync, and no reassignment runs: {names}")
+        return part, tuple(changes)
+    down = [each.broker_id for each in view.brokers if each.broker_id not in view.live]
+    whole = view.repaired(with_down_brokers=True)
+    left = predict_stop(whole, brokers).effects
+    if down and not left:
+        changes.append(f"start {_brokers(down)}, and wait until all replicas are in sync")
+    elif left:
+        names = name_partitions(sorted({each.state for each in left}))
+        changes.append(
+            "give these partitions more replicas, or a lower min.insync.replicas, because even with all replicas in "
+            f"sync they do not bear it: {names}"
+        )
+    return part, tuple(changes)
+
+
+def _brokers(ids: Sequence[int]) -> str:
+    return f"broker{'' if len(ids) == 1 else 's'} {join_first(ids, 20)}"
+
+
+def notes_about(view: View) -> tuple[str, ...]:
+    """Return what is not as it should be: brokers that are down, replicas that lag, reassignments."""
+    notes = [
+        f"broker {each.broker_id} is {each.state.value.replace('_', ' ')}, or still recovers its logs: {each.cause}"
+        for each in view.brokers
+        if each.broker_id not in view.live
+    ]
+    lagging: dict[int, list[PartitionState]] = {}
+    for state in view.states:
+        for broker_id in view.live.intersection(state.replicas).difference(state.isr):
+            lagging.setdefault(broker_id, []).append(state)
+    for broker_id, states in sorted(lagging.items()):
+        notes.append(
+            f"broker {broker_id} is up, and not in sync in {len(states)} partitions: {name_partitions(states)}"
+        )
+    leaderless = [each for each in view.states if each.is_offline]
+    if leaderless:
+        notes.append(f"{len(leaderless)} partitions have no leader now: {name_partitions(leaderless)}")
+    if view.reassignments:
+        names = name_partitions(sorted(view.reassignments))
+        notes.append(f"{len(view.reassignments)} partitions are being reassigned: {names}")
+    return tuple(notes)
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """An answer and its times."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    started_at: Time
+    finished_at: Time
+    gate: Annotated[Gate, Meta(flat=True)]
+
+
+_CODEC = codec(GateReport, "a report of the stop gate is an object")
+STOP_GATE_REPORT = document("stop-gate-report", "Whether brokers may stop, and all reasons against it", _CODEC.schema)
+
+
+def encode_gate_report(gate: Gate, started_at: str, finished_at: str) -> dict[str, Any]:
+    """Return the report as JSON values."""
+    return _CODEC.encode(GateReport(started_at, finished_at, gate))

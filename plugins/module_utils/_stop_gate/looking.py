@@ -1,0 +1,269 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Ask the cluster whether brokers may stop. Sends no write request.
+
+1. Read the brokers, the partitions, their settings, the running reassignments and the quorum.
+2. Predict each stop from the partitions, which are of one broker's answer.
+3. Compare the log ends of the leaders that would stop with those of the next leaders.
+4. Read the partitions again: if the next leaders are others by now, start again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .._kafka.cluster import Cluster
+from .._kafka.errors import BrokerCallError
+from .._kafka.log_dirs import LogDirs
+from .._kafka.port import Kafka
+from .._kafka.settings import Address
+from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.reasons import join_first, name_partitions
+from .._model.run import looks
+from .._quorum.observation import Observation, caught_up_voters
+from .._quorum.observe import observe_quorum
+from .._quorum.verdict import may_stop
+from .advice import plan_waves
+from .gate import (
+    Answer,
+    Gate,
+    Reason,
+    Stop,
+    lost_records_reason,
+    notes_about,
+    reason,
+    reasons_of,
+    smallest_changes,
+    worst_first,
+)
+from .prediction import Kind, Prediction, View, predict_stop
+from .question import Question
+
+_UNCLEAN = "unclean.leader.election.enable"
+_ROUNDS = 3
+_CATCH_UP_S = 1.5
+"""How long the next leaders may take to get the records that the leaders had."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnds:
+    """What the comparison of log ends found."""
+
+    missing: Mapping[TopicPartition, int]
+    """How many records that the leader had the next leader still lacks."""
+    unread: tuple[TopicPartition, ...]
+
+
+def check_stop(kafka: Kafka, question: Question, controllers: Sequence[Address] = ()) -> Gate:
+    """Answer the question. ``controllers`` are addresses of the controllers' own listeners, if they can be reached.
+
+    Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError if the cluster cannot be read.
+    """
+    cluster = kafka.describe_cluster()
+    states = kafka.describe_partitions().partitions
+    mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
+    view = _read_settings(kafka, states, kafka.probe_brokers(cluster, mentioned))
+    observation = observe_quorum(kafka.wire, controllers)
+    sets, unknown_racks = _resolve(question, view.brokers)
+    together = tuple(sorted({each for some in sets for each in some}))
+
+    ends = LogEnds({}, ())
+    for _round in range(_ROUNDS):
+        new_leaders = _new_leaders(view, sets)
+        ends = _compare_log_ends(kafka, cluster, view, new_leaders)
+        view = replace(view, states=kafka.describe_partitions().partitions)
+        if _new_leaders(view, sets) == new_leaders:
+            break
+    else:
+        ends = replace(
+            ends, unread=tuple(sorted({each for some in _new_leaders(view, sets).values() for each in some}))
+        )
+    view = replace(view, reassignments=kafka.running_reassignments([each.topic_partition for each in view.states]))
+
+    def bears(stopped: Collection[int]) -> bool:
+        return may_stop(observation, stopped).allowed
+
+    everywhere = [*unknown_racks, *_unread(kafka, cluster, view, together)]
+    stops, reasons = [], []
+    for brokers in sets:
+        prediction = predict_stop(view, brokers)
+        against = [
+            *(replace(each, brokers=brokers) for each in everywhere),
+            *_unknown_brokers(brokers, view.brokers),
+            *reasons_of(prediction, brokers),
+            *_about_log_ends(brokers, prediction, ends),
+            *(
+                reason(Kind.QUORUM, brokers, text, "See playbook kafkaops.recovery.check_quorum")
+                for text in may_stop(observation, brokers).reasons
+            ),
+        ]
+        reasons += against
+        stops.append(_stop(view, brokers, prediction, observation, is_allowed=not against))
+    if not sets:
+        reasons += everywhere
+    leader = observation.state.leader_id if observation.state is not None else None
+    waves, in_no_wave = plan_waves(view, bears, [] if leader is None else [leader])
+    return Gate(
+        cluster_id=cluster.cluster_id,
+        verdict=Answer.NO if reasons or not sets else Answer.YES,
+        stops=tuple(stops),
+        reasons=worst_first(reasons),
+        notes=(*notes_about(view), *kafka.stale_views()),
+        waves=waves,
+        in_no_wave=in_no_wave,
+    )
+
+
+def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tuple[Broker, ...]) -> View:
+    names = sorted({each.topic for each in states})
+    unclean = kafka.topic_configs(names, _UNCLEAN)
+    return View(
+        states=states,
+        brokers=brokers,
+        min_isr=kafka.min_insync_replicas(names),
+        unclean={topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
+    )
+
+
+def _resolve(question: Question, brokers: Sequence[Broker]) -> tuple[list[tuple[int, ...]], list[Reason]]:
+    """Return the sets of brokers, and reasons about racks without brokers."""
+    sets = [*question.sets]
+    known = {each.rack for each in brokers}
+    missing = [each for each in question.racks if each not in known]
+    of_racks = tuple(each.broker_id for each in brokers if each.rack in question.racks)
+    if of_racks:
+        sets.append(of_racks)
+    names = join_first(sorted(filter(None, known))) or "none: broker.rack is not set"
+    text = f"no broker is in rack {join_first(missing)}; the racks are {names}"
+    refused = [reason(Kind.NO_SUCH_BROKER, (), text, "Name racks of the cluster")] if missing else []
+    return sets, refused
+
+
+def _unknown_brokers(brokers: Sequence[int], known: Sequence[Broker]) -> list[Reason]:
+    ids = [each.broker_id for each in known]
+    missing = [each for each in brokers if each not in ids]
+    if not missing:
+        return []
+    text = f"the cluster has no broker {join_first(missing)}; its brokers are {join_first(ids, 20)}"
+    return [reason(Kind.NO_SUCH_BROKER, brokers, text, "Name brokers of the cluster")]
+
+
+def _new_leaders(view: View, sets: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], Mapping[TopicPartition, int]]:
+    return {brokers: predict_stop(view, brokers).new_leaders for brokers in sets}
+
+
+def _compare_log_ends(
+    kafka: Kafka,
+    cluster: Cluster,
+    view: View,
+    new_leaders: Mapping[tuple[int, ...], Mapping[TopicPartition, int]],
+) -> LogEnds:
+    """Read the leaders' log ends first. A next leader that has as many records some time later lacks none of them."""
+    pairs = {(partition, broker_id) for found in new_leaders.values() for partition, broker_id in found.items()}
+    if not pairs:
+        return LogEnds({}, ())
+    leaders = {each.topic_partition: each.leader_id for each in view.states}
+    wanted = _read_log_ends(kafka, cluster, {(partition, leaders[partition]) for partition, _next in pairs})
+    found: dict[tuple[TopicPartition, int], int] = {}
+    behind = {*pairs}
+    for _look in looks(kafka.clock, _CATCH_UP_S):
+        found |= _read_log_ends(kafka, cluster, behind)
+        behind = {
+            pair
+            for pair in pairs
+            if (pair[0], leaders[pair[0]]) in wanted
+            and (pair not in found or found[pair] < wanted[pair[0], leaders[pair[0]]])
+        }
+        if not behind:
+            break
+    missing: dict[TopicPartition, int] = {}
+    for partition, broker_id in behind:
+        if (partition, broker_id) in found:
+            lacks = wanted[partition, leaders[partition]] - found[partition, broker_id]
+            missing[partition] = max(lacks, missing.get(partition, 0))
+    unread = {
+        partition
+        for partition, broker_id in pairs
+        if (partition, leaders[partition]) not in wanted or (partition, broker_id) not in found
+    }
+    return LogEnds(missing, tuple(sorted(unread)))
+
+
+def _read_log_ends(
+    kafka: Kafka, cluster: Cluster, replicas: Collection[tuple[TopicPartition, int]]
+) -> dict[tuple[TopicPartition, int], int]:
+    """Return the log end offset of each replica that answers."""
+    by_broker: dict[int, list[TopicPartition]] = {}
+    for partition, broker_id in sorted(replicas):
+        if broker_id in cluster.addresses:
+            by_broker.setdefault(broker_id, []).append(partition)
+    answers = kafka.in_parallel(
+        lambda broker_id: kafka.log_end_offsets(cluster.addresses[broker_id], by_broker[broker_id]), by_broker
+    )
+    return {
+        (partition, broker_id): each.offset
+        for broker_id, answer in answers.items()
+        if not isinstance(answer, BrokerCallError)
+        for partition, (each, *more) in answer.items()
+        if not each.error_code and not more and each.offset >= 0
+    }
+
+
+def _about_log_ends(brokers: Sequence[int], prediction: Prediction, ends: LogEnds) -> list[Reason]:
+    missing = {each: count for each, count in ends.missing.items() if each in prediction.new_leaders}
+    unread = [each for each in ends.unread if each in prediction.new_leaders]
+    found = [lost_records_reason(brokers, missing)] if missing else []
+    if unread:
+        text = f"the log ends of {len(unread)} partitions could not be compared: {name_partitions(unread)}"
+        found.append(reason(Kind.UNKNOWN, brokers, text, "Run this again; if it stays, look at their brokers", unread))
+    return found
+
+
+def _unread(kafka: Kafka, cluster: Cluster, view: View, stopped: Sequence[int]) -> list[Reason]:
+    """Return reasons about what the answer rests on and could not be read: current metadata, and hidden topics."""
+    found = []
+    unconfirmed = kafka.unconfirmed_view()
+    if unconfirmed:
+        found.append(reason(Kind.UNKNOWN, (), unconfirmed, "Make sure that the brokers reach their controllers"))
+    live = [each for each in stopped if each in view.live]
+    answers = kafka.in_parallel(lambda broker_id: kafka.describe_all_log_dirs(cluster.addresses[broker_id]), live)
+    known = {each.topic for each in view.states}
+    on_disk: set[str] = set()
+    for broker_id, answer in answers.items():
+        error = answer.refusal if isinstance(answer, LogDirs) else str(answer)
+        if isinstance(answer, LogDirs):
+            on_disk |= {partition.topic for partition in answer.replicas}
+        if error:
+            text = f"it is not known whether broker {broker_id} has replicas of topics that are hidden from us: {error}"
+            found.append(reason(Kind.UNKNOWN, (), text, "Grant DESCRIBE on the cluster, and make the broker answer"))
+    asked = sorted(on_disk - known)
+    hidden = [each.topic for each in kafka.describe_partitions(asked).refused if each.is_unauthorised] if asked else []
+    if hidden:
+        text = f"{len(hidden)} topics on these brokers are hidden from us: {join_first(hidden)}"
+        found.append(reason(Kind.UNKNOWN, (), text, "Grant DESCRIBE and DESCRIBE_CONFIGS on them"))
+    return found
+
+
+def _stop(
+    view: View, brokers: tuple[int, ...], prediction: Prediction, observation: Observation, *, is_allowed: bool
+) -> Stop:
+    def bears(stopped: Collection[int]) -> bool:
+        return may_stop(observation, stopped).allowed
+
+    state = observation.state
+    part, changes = (brokers, ()) if is_allowed else smallest_changes(view, brokers, bears)
+    able = {*caught_up_voters(observation)} - {*brokers}
+    return Stop(
+        brokers=brokers,
+        verdict=Answer.YES if is_allowed else Answer.NO,
+        partitions=len(view.touched_by(brokers)),
+        leaders_that_move=len(prediction.new_leaders),
+        margin=prediction.margin,
+        controllers=tuple(each.replica_id for each in state.voters if each.replica_id in brokers) if state else (),
+        controllers_to_spare=len(able) - state.majority if state else None,
+        part_that_may_stop=part,
+        changes=changes,
+    )

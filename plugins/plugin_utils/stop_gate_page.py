@@ -1,0 +1,84 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Print whether brokers may stop. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
+from .words import Result, broker_ids, brokers, counted, number, words
+
+_COLUMNS = ("Brokers", "May stop", "Partitions", "Leaders that move", "ISR margin", "Controllers", "To spare")
+
+
+def blocks(result: Result) -> Iterator[Block]:
+    """Return all blocks: the answer, the reasons, what would make it a yes, the numbers and the waves."""
+    yield Paragraph(verdict(result), "bold green" if result["verdict"] == "yes" else "bold red")
+    if result["reasons"]:
+        yield Heading("Reasons")
+        yield Entries(tuple(map(_reason, result["reasons"])))
+    changes = [each for each in result["stops"] if each["changes"]]
+    if changes:
+        yield Heading("What would make it a yes")
+        yield Entries(tuple(Entry(broker_ids(each["brokers"]), tuple(each["changes"])) for each in changes))
+    if result["stops"]:
+        yield Heading("If they stop now")
+        yield Table(_COLUMNS, tuple(map(_stop, result["stops"])), texts=("Brokers", "May stop", "Controllers"))
+    if result["notes"]:
+        yield Heading("Also seen")
+        for each in result["notes"]:
+            yield Paragraph(each, indent=2)
+    yield from _waves(result)
+
+
+def verdict(result: Result) -> str:
+    """Return the answer in one sentence."""
+    named = "; then ".join(brokers(each["brokers"]) for each in result["stops"])
+    if result["verdict"] == "yes":
+        return f"YES: {named} may stop now."
+    return f"NO: {named or 'these brokers'} must not stop now: {counted(len(result['reasons']), 'reason')}."
+
+
+def failure(result: Result) -> str:
+    """Return why the play fails, with all reasons; empty if the answer is yes."""
+    if result["verdict"] == "yes":
+        return ""
+    return f"{verdict(result)} " + "; ".join(str(each["text"]) for each in result["reasons"])
+
+
+def _reason(reason: Result) -> Entry:
+    return Entry(words(reason["kind"]), (str(reason["text"]), f"do: {reason['remedy']}"), "bold red")
+
+
+def _stop(stop: Result) -> Row:
+    cells = (
+        broker_ids(stop["brokers"]),
+        stop["verdict"],
+        number(stop["partitions"]),
+        number(stop["leaders_that_move"]),
+        number(stop["margin"]),
+        broker_ids(stop["controllers"]),
+        number(stop["controllers_to_spare"]),
+    )
+    return Row(cells, style="" if stop["verdict"] == "yes" else "bold yellow")
+
+
+def _waves(result: Result) -> Iterator[Block]:
+    if not result["waves"] and not result["in_no_wave"]:
+        return
+    yield Heading("To stop all brokers, one wave after the other")
+    yield Paragraph("Before each wave, wait until the brokers of the last one are in sync, and ask again.", indent=2)
+    waves = [
+        Entry(f"{position}.", (f"{brokers(each['brokers'])}, {_rack(each['rack'])}",))
+        for position, each in enumerate(result["waves"], 1)
+    ]
+    if result["in_no_wave"]:
+        waves.append(Entry("none", (f"{brokers(result['in_no_wave'])} may not stop, not even alone",), "bold yellow"))
+    yield Entries(tuple(waves))
+
+
+def _rack(rack: str | None) -> str:
+    return "without a rack" if rack is None else f"rack {rack}"

@@ -1,0 +1,166 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a stop of brokers would do to each partition, what would make it a yes, and the waves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    PartitionState,
+    Reassignment,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.advice import Wave, plan_waves
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import reasons_of, smallest_changes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.prediction import Kind, View, predict_stop
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import (
+    QuestionError,
+    question_of,
+)
+
+RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c", 6: "c"}
+STATE = PartitionState("orders", 0, "A" * 22, 1, 5, (1, 3, 5), (1, 3, 5), (), (), ())
+
+
+def a_view(
+    *states: PartitionState,
+    min_isr: int | None = 2,
+    unclean: bool | None = False,
+    down: Mapping[int, BrokerState] | None = None,
+    **more: Any,
+) -> View:
+    topics = {each.topic for each in states}
+    brokers = [
+        Broker(each, "h", 1, rack, False, (down or {}).get(each, BrokerState.ONLINE)) for each, rack in RACKS.items()
+    ]
+    return View(
+        states=states,
+        brokers=tuple(brokers),
+        min_isr={} if min_isr is None else dict.fromkeys(topics, min_isr),
+        unclean={} if unclean is None else dict.fromkeys(topics, unclean),
+        **more,
+    )
+
+
+def kinds(view: View, *stopped: int) -> set[Kind]:
+    return {each.kind for each in predict_stop(view, stopped).effects}
+
+
+def bears(_stopped: Collection[int]) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("state", "stopped", "wanted"),
+    [
+        (STATE, (1,), set()),
+        (STATE, (2, 4, 6), set()),
+        (STATE, (1, 3), {Kind.BELOW_MIN_ISR}),
+        (STATE, (1, 3, 5), {Kind.NO_LEADER, Kind.LAST_COPY}),
+        (STATE._replace(isr=(1,)), (1,), {Kind.NO_LEADER}),
+        (STATE._replace(isr=(1,)), (3,), {Kind.BELOW_MIN_ISR}),
+        # A member of the ELR may lead, and is then the only one in sync.
+        (STATE._replace(isr=(1,), elr=(3,)), (1,), {Kind.BELOW_MIN_ISR}),
+        (STATE._replace(isr=(1,), elr=None), (1,), {Kind.NO_LEADER}),
+        (STATE._replace(isr=(1,), offline_replicas=(3, 5)), (1,), {Kind.NO_LEADER, Kind.LAST_COPY}),
+        # The replica of broker 3 is offline already: its stop changes nothing.
+        (STATE._replace(isr=(1,), offline_replicas=(3,)), (3,), set()),
+        (STATE._replace(leader_id=-1, isr=(5,), offline_replicas=(5,)), (1,), {Kind.ALREADY_LEADERLESS}),
+        (
+            STATE._replace(leader_id=-1, isr=(5,), offline_replicas=(3, 5)),
+            (1,),
+            {Kind.ALREADY_LEADERLESS, Kind.LAST_COPY},
+        ),
+        (STATE._replace(replicas=(1,), isr=(1,)), (1,), {Kind.NO_LEADER, Kind.LAST_COPY}),
+        # min.insync.replicas is at most the replication factor.
+        (STATE._replace(replicas=(1, 3), isr=(1, 3)), (3,), {Kind.BELOW_MIN_ISR}),
+        (STATE._replace(replicas=(1,), isr=(1,)), (3,), set()),
+    ],
+)
+def test_what_happens_to_a_partition(state: PartitionState, stopped: tuple[int, ...], wanted: set[Kind]) -> None:
+    assert kinds(a_view(state), *stopped) == wanted
+
+
+def test_an_unclean_election_is_no_way_out() -> None:
+    assert kinds(a_view(STATE._replace(isr=(1,)), unclean=True, min_isr=1), 1) == {Kind.UNCLEAN_ELECTION}
+
+
+@pytest.mark.parametrize("missing", [{"min_isr": None}, {"unclean": None}])
+def test_a_setting_that_could_not_be_read_is_a_reason(missing: dict[str, None]) -> None:
+    assert kinds(a_view(STATE, **missing), 1) == {Kind.UNKNOWN}
+    assert predict_stop(a_view(STATE, **missing), [1]).margin is None
+
+
+def test_a_broker_that_hangs_counts_as_down_also_if_it_is_in_the_isr() -> None:
+    view = a_view(STATE, down={3: BrokerState.HUNG, 5: BrokerState.UNREACHABLE})
+    assert kinds(view, 1) == {Kind.NO_LEADER, Kind.LAST_COPY}
+
+
+def test_a_running_reassignment_is_a_reason_for_its_own_partition_only() -> None:
+    view = a_view(STATE, reassignments={STATE.topic_partition: Reassignment((2,), (3,))})
+    assert (kinds(view, 1), kinds(view, 4)) == ({Kind.REASSIGNMENT}, set())
+
+
+def test_the_margin_is_the_least_one() -> None:
+    view = a_view(STATE, STATE._replace(partition=1, replicas=(1, 2, 3, 5), isr=(1, 2, 3, 5)))
+    assert predict_stop(view, [1]).margin == 0
+    assert predict_stop(view, [2]).margin == 1
+    assert predict_stop(view, [4]).margin is None
+    assert predict_stop(view, [1]).new_leaders == {("orders", 0): 3, ("orders", 1): 2}
+
+
+def test_each_reason_has_all_its_partitions() -> None:
+    states = [STATE._replace(partition=number, replicas=(1, 3), isr=(1, 3)) for number in range(3000)]
+    (found,) = reasons_of(predict_stop(a_view(*states), [1]), [1])
+    assert (found.kind, len(found.partitions)) == (Kind.BELOW_MIN_ISR, 3000)
+    assert "3000 partitions would be below min.insync.replicas" in found.text
+    assert found.text.endswith("orders 0-2999")
+
+
+def test_the_largest_part_and_what_has_to_be_in_sync() -> None:
+    part, changes = smallest_changes(a_view(STATE), (1, 3, 6), bears)
+    assert part in {(1, 6), (3, 6)}
+    assert changes[0].startswith("stop only brokers ")
+    part, changes = smallest_changes(a_view(STATE._replace(isr=(1, 3))), (1,), bears)
+    assert (part, changes) == (
+        (),
+        ("wait until all replicas on live brokers are in sync, and no reassignment runs: orders 0",),
+    )
+    down = a_view(STATE._replace(isr=(1, 3), offline_replicas=(5,)), down={5: BrokerState.FENCED})
+    assert smallest_changes(down, (1,), bears) == ((), ("start broker 5, and wait until all replicas are in sync",))
+    single = a_view(STATE._replace(replicas=(1,), isr=(1,)))
+    assert "more replicas" in smallest_changes(single, (1,), bears)[1][0]
+
+
+def test_waves_are_racks_and_the_quorum_leader_s_rack_is_last() -> None:
+    waves, left_out = plan_waves(a_view(STATE), bears, [2])
+    assert waves == (Wave("b", (3, 4)), Wave("c", (5, 6)), Wave("a", (1, 2)))
+    assert left_out == ()
+
+
+def test_a_rack_that_holds_two_replicas_needs_two_waves_and_a_single_replica_has_none() -> None:
+    both = STATE._replace(replicas=(1, 2, 3), isr=(1, 2, 3))
+    single = STATE._replace(topic="single", replicas=(6,), isr=(6,), leader_id=6)
+    waves, left_out = plan_waves(a_view(both, single), bears)
+    assert waves == (Wave("a", (1,)), Wave("a", (2,)), Wave("b", (3, 4)), Wave("c", (5,)))
+    assert left_out == (6,)
+
+
+def test_the_quorum_divides_a_wave() -> None:
+    waves, _left_out = plan_waves(a_view(), lambda stopped: not {1, 2} <= {*stopped})
+    assert waves[:2] == (Wave("a", (1,)), Wave("a", (2,)))
+
+
+def test_the_question_names_every_problem() -> None:
+    assert question_of([5, 4, 4], ["b"], ["1+2", "3"]).sets == ((4, 5), (1, 2), (3,))
+    with pytest.raises(QuestionError, match="stop_gate_brokers=4,5"):
+        question_of([], [], [])
+    with pytest.raises(QuestionError, match=r"'1,x'(.|\n)*-4"):
+        question_of([-4], [], ["1,x"])
