@@ -22,7 +22,8 @@ options:
     description:
       - Ids of brokers that are lost permanently. The module does not wait for them, and V(balanced) compares the other
         replicas.
-      - A listed broker that answers is treated like any other broker.
+      - A listed broker that answers is treated like any other broker, except for its replicas on log directories that
+        are offline. These are lost, too.
     type: list
     elements: int
     default: []

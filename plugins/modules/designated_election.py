@@ -107,7 +107,9 @@ brokers:
   returned: always, once the elections began
   type: list
   elements: dict
-  sample: [{broker_id: 2, host: kafka2.example.com, port: 9092, rack: null, is_fenced: false, state: online, cause: ''}]
+  sample:
+    - {broker_id: 2, host: kafka2.example.com, port: 9092, rack: null, is_fenced: false, state: online, cause: '',
+       offline_log_dirs: []}
 partitions:
   description:
     - How each partition of the plan ended, in order of topic, then partition.

@@ -96,6 +96,7 @@ brokers:
       is_fenced: true
       state: unreachable
       cause: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
+      offline_log_dirs: []
   contains:
     broker_id: {type: int, description: The broker's id.}
     host: {type: str, description: "Its advertised host, null when the controller lists none."}
@@ -111,7 +112,15 @@ brokers:
           O(kafkaops.recovery.leader_candidate_info#module:lost_brokers).
       type: str
       choices: [online, fenced, unreachable, hung, not_authorised, given_up]
-    cause: {type: str, description: Why it is in this state. Empty when it is online.}
+    cause:
+      description: Why it is in this state, or why replicas on it are offline although it is online. Empty otherwise.
+      type: str
+    offline_log_dirs:
+      description:
+        - Paths of its log directories that are offline.
+        - Only asked of a broker that is online and has replicas that the metadata lists as offline.
+      type: list
+      elements: str
 partitions:
   description: The partitions that have no leader, in order of topic, then partition.
   returned: success
@@ -191,6 +200,8 @@ start_order:
       first one led most of these partitions last, or else is in the ISR or ELR of most of them.
     - For each broker, what the controller does by itself if only this broker returns. Start a broker only with its old
       disk.
+    - A broker that runs is listed if one of its log directories is offline. It is not to be started, but the directory
+      is to be repaired. See RV(start_order[].is_running).
   returned: success
   type: list
   elements: dict
@@ -205,6 +216,9 @@ start_order:
     replica_of: {type: int, description: Of how many it has a replica.}
     always_back: {type: int, description: "How many get a leader when it returns, however it stopped."}
     back_after_clean_stop: {type: int, description: How many get a leader only if it stopped cleanly.}
+    is_running:
+      description: Whether the broker runs, and its replicas are on a log directory that is offline.
+      type: bool
     partitions:
       description: What the controller does about each, for the first 20 partitions.
       type: list

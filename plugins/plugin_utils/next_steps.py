@@ -19,6 +19,10 @@ _OLD_DISK = (
     "Start it only with its old disk. With an empty disk it can still be elected, and all other replicas then delete "
     "what they hold."
 )
+_OLD_DIR = (
+    "Its old content must be there when the broker restarts. With an empty directory it can still be elected, and all "
+    "other replicas then delete what they hold."
+)
 _DECLARED_LOST = (
     "It was declared lost. If its old disk is there after all, start it with this disk. If the disk is gone, first "
     "recover all partitions that have other replicas: with an empty disk it can be elected there, and these replicas "
@@ -59,6 +63,12 @@ def _steps(
     if is_any_left and start_order:
         yield from ((text, ()) for text in _starts(start_order))
         yield "Then look again:", look
+        if lost := [each["broker_id"] for each in start_order if each["is_running"]]:
+            yield (
+                "If a log directory is lost with all that it holds: see what it costs to recover without it, before it "
+                "is replaced:",
+                (*look, *_word("unclean_recovery_lost_brokers", sorted({*lost, *commands.get("lost_brokers", ())}))),
+            )
     if counts.get("refused") and commands.get("aggressive"):
         yield (
             "If the brokers that are not online cannot return: see what it costs to elect the best surviving replicas. "
@@ -80,9 +90,20 @@ def _steps(
 
 
 def _save_disks(result: Result, counts: Mapping[str, int], commands: Result) -> Iterator[tuple[str, Sequence[str]]]:
-    """Return the step that saves the disks of offline brokers, if new leaders may lack records of these disks."""
-    away = [each["broker_id"] for each in result.get("brokers", []) if each["state"] != "online"]
-    if counts.get("recovered") and away and result["loss"]["unbounded"] and commands.get("salvage"):
+    """Return the steps that save the disks of offline brokers and log dirs, if new leaders may lack their records."""
+    found = result.get("brokers", [])
+    away = [each["broker_id"] for each in found if each["state"] != "online"]
+    if not (counts.get("recovered") and result["loss"]["unbounded"] and commands.get("salvage")):
+        return
+    for each in found:
+        if dirs := each["offline_log_dirs"]:
+            yield (
+                f"Before broker {each['broker_id']} restarts with {', '.join(dirs)}: save the records that only this "
+                "disk may hold, if it can be read. The broker deletes records that the new leaders lack. Fill in "
+                "INVENTORY, HOST and NEW_DIR:",
+                [_word(_LOG_DIRS, dirs)[1] if word == _ANY_LOG_DIR else word for word in commands["salvage"]],
+            )
+    if away:
         are, their = ("is", "its") if len(away) == 1 else ("are", "their")
         yield (
             f"Before {brokers(away)} {are} started: save the records that only {their} disks may hold. A broker that "
@@ -96,11 +117,14 @@ def _starts(start_order: Sequence[Result]) -> Iterator[str]:
     for each in start_order[:_MOST_BROKERS]:
         broker = each["broker"]
         where = f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
-        if broker and broker["state"] == "given_up":
+        if each["is_running"]:
+            name = f"broker {each['broker_id']}{where}"
+            yield f"Repair the offline log directory of {name}, which runs: {_effect(each)}. {_OLD_DIR}"
+        elif broker and broker["state"] == "given_up":
             yield f"Broker {each['broker_id']}{where}: {_DECLARED_LOST}"
         else:
             yield f"Start broker {each['broker_id']}{where}: {_effect(each)}. {_OLD_DISK}"
-    rest = [str(each["broker_id"]) for each in start_order[_MOST_BROKERS:]]
+    rest = [str(each["broker_id"]) for each in start_order[_MOST_BROKERS:] if not each["is_running"]]
     if rest:
         yield f"If this is not sufficient, start brokers {', '.join(rest[:10])}, in this order."
 
@@ -141,8 +165,9 @@ _NO_BROKER = "BROKER:9092"
 def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
     """Return the command of each next step as words; empty if a step does not apply.
 
-    ``plan_file`` and ``bootstrap_servers`` are no commands, but values for texts. ``saved_in`` is the directory with
-    the saved records of other replicas. ``unclean_recovery_plan`` only says whether a plan was given as data.
+    ``plan_file``, ``lost_brokers`` and ``bootstrap_servers`` are no commands, but values for texts and commands.
+    ``saved_in`` is the directory with the saved records of other replicas. ``unclean_recovery_plan`` only says whether
+    a plan was given as data.
     """
     given = {**variables, "kafka_bootstrap_servers": _servers(variables)}
     plan_file = given.get("unclean_recovery_plan_file") or ""
@@ -167,6 +192,7 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
     look = [*command, *(_ALL if has_plan else (*selection, *policy)), "-e", "unclean_recovery_show_replica_info=true"]
     return {
         "bootstrap_servers": given["kafka_bootstrap_servers"] or _NO_BROKER,
+        "lost_brokers": _ids(given.get("unclean_recovery_lost_brokers")),
         "plan_file": reviewed,
         "look": look,
         # The path of a plan that was given as data is unknown here.
@@ -180,7 +206,7 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
 def _salvage_command(connection: Iterable[str]) -> list[str]:
     """Return the command that saves the disks of an offline broker. A person replaces the names in capitals."""
     where = (*("-i", "INVENTORY"), *_word("log_salvage_hosts", "HOST"))
-    what = (*_word("log_salvage_log_dirs", ["LOG_DIR"]), *_word("log_salvage_dir", "NEW_DIR"))
+    what = ("-e", _ANY_LOG_DIR, *_word("log_salvage_dir", "NEW_DIR"))
     return ["ansible-playbook", "kafkaops.recovery.salvage_logs", *where, *connection, *what]
 
 
@@ -188,6 +214,12 @@ def _replay_command(given: Result, connection: Iterable[str], saved_in: str) -> 
     hosts = _words({"salvage_replay_hosts": given.get("unclean_recovery_hosts")}, ("salvage_replay_hosts",))
     command = ("ansible-playbook", "kafkaops.recovery.replay_salvaged_records", *hosts, *connection)
     return [*command, *_word("salvage_replay_dir", saved_in)]
+
+
+def _ids(given: object) -> list[int]:
+    """Return broker ids that were given as a list, or as one word with commas."""
+    ids = given if isinstance(given, list) else str(given or "").split(",")
+    return [int(each) for each in ids if str(each).strip().isdecimal()]
 
 
 def _servers(variables: Result) -> str:
@@ -207,3 +239,8 @@ def _word(name: str, value: object) -> tuple[str, str]:
     if isinstance(value, list):
         return "-e", json.dumps({name: value})
     return "-e", f"{name}=true" if value is True else f"{name}={value}"
+
+
+_LOG_DIRS = "log_salvage_log_dirs"
+_ANY_LOG_DIR = _word(_LOG_DIRS, ["LOG_DIR"])[1]
+"""A word of the command that saves disks, for a person to fill in."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import LossTotal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import LossTotal, describe_first_step
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
 
 from .next_steps import recovery_steps
@@ -79,7 +79,9 @@ def blocks(
 def verdict(result: Result, start_order: Sequence[Result]) -> str:
     """Return the outcome and the loss, in one sentence."""
     loss = LossTotal(**result["loss"]) if "loss" in result else None
-    text = in_words(result.get("summary", {}), loss, start_order[0]["broker_id"] if start_order else None)
+    first = start_order[0] if start_order else None
+    step = describe_first_step(first["broker_id"], is_running=first["is_running"]) if first else ""
+    text = in_words(result.get("summary", {}), loss, step)
     return f"{_led_by_silent(result)}{text}"
 
 
@@ -194,13 +196,16 @@ def _why_away(broker: Result) -> str:
 
 
 def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
-    """Return how many brokers are online, and the cause of each that is not."""
+    """Return how many brokers are online, and the cause of each that is not, or that has offline replicas."""
     if not brokers:
         return
     away = [each for each in brokers if each["state"] != "online"]
-    yield Heading(f"Brokers: {len(brokers) - len(away)} of {len(brokers)} online")
-    named = [Entry(f"broker {each['broker_id']}", (_why_away(each),), "bold yellow") for each in away[:_MOST_LINES]]
-    rest = [str(each["broker_id"]) for each in away[_MOST_LINES:]]
+    impaired = [each for each in brokers if each["state"] == "online" and each["cause"]]
+    others = f", {len(impaired)} of them with offline replicas" if impaired else ""
+    yield Heading(f"Brokers: {len(brokers) - len(away)} of {len(brokers)} online{others}")
+    shown = [*away, *impaired]
+    named = [Entry(f"broker {each['broker_id']}", (_why_away(each),), "bold yellow") for each in shown[:_MOST_LINES]]
+    rest = [str(each["broker_id"]) for each in shown[_MOST_LINES:]]
     if rest:
         named.append(Entry("and", (f"{len(rest)} more: {listed(rest, 30)}",)))
     if named:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.quorum import SeenLeader
 from .._model.run import Clock
 from .._model.setting import Setting
-from . import configs, reassignments, topics
+from . import configs, log_dirs, reassignments, topics
 from .cluster import Cluster, Registration, describe_cluster, probe_broker, probe_brokers
 from .errors import BrokerCallError
 from .partitions import Description, PartitionStates, describe_partitions, select_states
@@ -86,6 +87,13 @@ class BaseKafka:
     def read_partition_state(self, partition: TopicPartition) -> PartitionState | None:
         """Return the state of one partition, or None if it does not exist."""
         return self.read_partition_states([partition]).state_of(partition)
+
+    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> log_dirs.LogDirs:
+        """Return the log directory and the size of each of these replicas of one broker (DescribeLogDirs).
+
+        The answer has all directories that are offline, also if no replica is asked for.
+        """
+        return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=partitions))
 
     # Configs.
 

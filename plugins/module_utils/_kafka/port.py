@@ -107,10 +107,6 @@ class Kafka(BaseKafka):
         ask = partial(held_replicas.held_offsets, partitions=partitions, which=held_replicas.HeldOffset.LOG_END)
         return self.wire.with_connection(address, ask)
 
-    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> log_dirs.LogDirs:
-        """Return the log directory and the size of each of these replicas of one broker (DescribeLogDirs)."""
-        return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=partitions))
-
     def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
         """Return all replicas of this broker, also of topics that are hidden from us (DescribeLogDirs)."""
         return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=None))

@@ -155,7 +155,10 @@ class Broker:
     is_fenced: bool
     state: Annotated[BrokerState, Meta("a broker's state")]
     cause: str = ""
-    """A text for the operator: why it is in this state. Empty if it is online."""
+    """A text for the operator: why it is in this state, or, if it is online, why replicas on it are offline."""
+    offline_log_dirs: Annotated[tuple[str, ...], Meta(description="offline log directories are a list of paths")] = ()
+    """Paths, as DescribeLogDirs (KIP-113) returns them. Only asked of a broker that is online and has replicas that the
+    metadata lists as offline."""
 
 
 class Cause(StrEnum):
@@ -181,7 +184,7 @@ class Cause(StrEnum):
     DEADLINE = "deadline"
     """The gather's deadline passed before this replica was asked."""
     GIVEN_UP = "given_up"
-    """The operator declared its broker lost for good, and it does not answer."""
+    """The operator declared its broker lost for good, and it does not answer, or this replica's log dir is offline."""
 
 
 class EpochEnd(NamedTuple):

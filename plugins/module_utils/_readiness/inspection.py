@@ -143,7 +143,8 @@ class _Inspection:
                 yield failed(
                     CheckName.BROKERS,
                     f"log directory {log_dir} is offline: {error}",
-                    "Check the disk and the broker's log",
+                    "Repair the disk, and restart the broker with the old content. Recover partitions without a leader "
+                    "before you replace it: with an empty directory, the broker may be elected",
                     subject,
                 )
 

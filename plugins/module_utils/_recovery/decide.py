@@ -197,7 +197,8 @@ def explain_lost_everywhere(lost: Sequence[int]) -> str:
         "Once all other partitions there are recovered: start the same id with an empty disk, and recover again with "
         "unclean_recovery_allow_empty_leader if the controller does not elect it; or delete and re-create the topic. "
         "Its offsets then begin at 0, so that groups with committed offsets point beyond its end: reset "
-        "these (kafka-consumer-groups.sh --reset-offsets)"
+        "these (kafka-consumer-groups.sh --reset-offsets). If only a log directory of a broker is lost, replace this "
+        "directory instead of the disk"
     )
 
 

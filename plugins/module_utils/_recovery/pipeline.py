@@ -118,7 +118,7 @@ def gather_evidence(
     settings on every executor's host; without it, a temporary file is written on this host.
     """
     topic_ids = {each.topic: each.topic_id for each in found.offline} if native is not None else {}
-    ask = AskReplicas(dict(found.tiered), None if native is None else native.api_key, topic_ids)
+    ask = AskReplicas(dict(found.tiered), None if native is None else native.api_key, topic_ids, lost=found.lost)
     gathered_at = utc_now()
     given = None if settings_reference is None else nullcontext(settings_reference)
     with given or temporary_settings_reference(settings) as reference:

@@ -26,6 +26,7 @@ from .._spark.options import EngineUse
 from .engines import Engines, describe_fallback
 from .gather import Gathering, read_gathering_options
 from .observation import plan_drops
+from .offline_dirs import describe_lost_online
 from .options import Wanted, read_wanted, refuse_existing_output
 from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
 from .plan import INTERNAL_NOTE, Plan
@@ -175,7 +176,8 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         topics = {each.topic for each in found.offline}
         policies = read_policies(kafka, topics, options.policies, found.brokers) if topics else {}
         waited = wait_for_brokers(kafka, found, policies, options.limits, progress)
-        found, notes = add_tiered_topics(kafka, waited.survey), kafka.stale_views()
+        found = add_tiered_topics(kafka, waited.survey)
+        notes = (*kafka.stale_views(), *describe_lost_online(found.lost, found.brokers))
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
             return Planned(plan, found.brokers, waited.awaited, notes)

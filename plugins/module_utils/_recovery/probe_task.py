@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import TypeAlias
@@ -178,6 +178,8 @@ class AskReplicas:
     """Topic ids by topic name, in Kafka's text form. Only needed with ``native_key``."""
     checks_epochs: bool = False
     """Whether the epochs of all logs are compared with the headers of their batches."""
+    lost: frozenset[int] = frozenset()
+    """Ids of brokers that the operator named as lost: their replicas on offline log dirs get the cause GIVEN_UP."""
 
     def __call__(
         self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
@@ -192,7 +194,16 @@ class AskReplicas:
         native = None if key is None else NativeQuestion(NativeSource(key), self.topic_ids)
         settings = read_settings_reference(settings_reference)
         checked = frozenset(partitions) if self.checks_epochs else ()
-        return probe_replicas(settings, broker, partitions, deadline, native, checked=checked, tiered=self.tiered)
+        logs = probe_replicas(settings, broker, partitions, deadline, native, checked=checked, tiered=self.tiered)
+        return [_give_up(each) for each in logs] if broker.broker_id in self.lost else logs
+
+
+def _give_up(log: ReplicaLog) -> ReplicaLog:
+    """Return a replica of a broker that was declared lost. It is lost if its log dir is offline."""
+    if log.cause is not Cause.LOG_DIR_OFFLINE:
+        return log
+    error = f"named in lost_brokers, and its log directory is offline: {log.error}"
+    return replace(log, cause=Cause.GIVEN_UP, error=error)
 
 
 def _check_client() -> None:

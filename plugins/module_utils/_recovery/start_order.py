@@ -10,7 +10,7 @@ Pure; standard library only.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._model.controller_model import Prediction, acceptable_replicas, predict
@@ -55,6 +55,9 @@ class StartAdvice:
     """Partitions that get a leader only if it stopped cleanly."""
     partitions: tuple[PartitionReturn, ...]
     """Some of the ``replica_of`` partitions, those that get a leader first."""
+    is_running: bool = False
+    """True if the controller does not fence it: its replicas are on an offline log dir, which is to be repaired. The
+    broker is not to be started."""
 
 
 def find_start_order(
@@ -132,6 +135,7 @@ def _make_advice(broker_id: int, broker: Broker | None, shares: Sequence[_Share]
         always_back=always,
         back_after_clean_stop=clean - always,
         partitions=tuple(coming_back[:most_partitions]),
+        is_running=broker is not None and not broker.is_fenced and broker.state is not BrokerState.GIVEN_UP,
     )
 
 
@@ -173,15 +177,28 @@ def _describe_effect(advice: StartAdvice) -> Iterator[str]:
 def _describe_caution(advice: StartAdvice) -> Iterator[str]:
     if advice.broker is None:
         yield "the controller does not know it: it was unregistered, or never existed"
-    elif not advice.broker.is_fenced:
-        yield "it is not fenced, but a log dir of it is offline: repair the log dir, then restart the broker"
-    if advice.broker is not None and advice.broker.state is BrokerState.GIVEN_UP:
+    elif advice.is_running:
+        yield describe_repair(advice.broker_id, advice.broker.cause)
+    elif advice.broker.state is BrokerState.GIVEN_UP:
         yield (
             "it was declared lost: start it with an empty disk only after all partitions with other replicas are "
             "recovered, because it may lead, and then the others delete all records"
         )
     elif advice.always_back or advice.back_after_clean_stop:
         yield "start it with its old disk only: it may lead with an empty one, and then the others delete all records"
+
+
+def describe_repair(broker_id: int, cause: str) -> str:
+    """Return what to do about replicas on an offline log dir of a broker that runs. ``cause`` is the broker's.
+
+    Tried on 4.3.1: a broker that was restarted with an empty log dir was elected, and all replicas were empty then.
+    """
+    return (
+        f"broker {broker_id} runs, and replicas on it are offline{f' ({cause})' if cause else ''}: repair the disk, "
+        "and restart the broker with the old content of this log directory. If it is lost, first recover with "
+        f"unclean_recovery_lost_brokers: [{broker_id}], and only then replace the directory: with an empty one, the "
+        "broker may be elected, and then the others delete all records"
+    )
 
 
 def _count_partitions(count: int) -> str:
@@ -216,9 +233,15 @@ class AwaitedBrokers:
 
 
 def find_awaited(
-    partitions: Iterable[PartitionState], policies: Mapping[str, Policy], brokers: Iterable[Broker]
+    partitions: Iterable[PartitionState],
+    policies: Mapping[str, Policy],
+    brokers: Iterable[Broker],
+    declared: Collection[int] = (),
 ) -> AwaitedBrokers:
     """Return the missing brokers whose answers may decide an election. ``policies`` are by topic.
+
+    ``declared`` are the ids of brokers that the operator named as lost. Of one that is online, only replicas that are
+    offline are lost.
 
     An answer decides nothing if a member of the ISR or ELR can be elected, or if the strategy forbids every other
     election.
@@ -232,7 +255,8 @@ def find_awaited(
     left_to_controller = 0
     states = [each for each in partitions if each.is_offline]
     for state in states:
-        ruling = apply_strategy(policies[state.topic].strategy, state, acceptable_replicas(state), online, lost)
+        lost_here = lost.union(online.intersection(declared, state.offline_replicas))
+        ruling = apply_strategy(policies[state.topic].strategy, state, acceptable_replicas(state), online, lost_here)
         if ruling.step is Step.UNCLEAN_RECOVERY:
             wanted.update(away.intersection(state.replicas))
         elif ruling.step is Step.WAIT:

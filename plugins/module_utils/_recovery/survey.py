@@ -14,6 +14,7 @@ from .._kafka.partitions import Description
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.reason import say
 from .._model.run import Clock, KafkaOpsError, garbage_collection_paused
+from .offline_dirs import add_offline_dirs
 from .plan import LeftAlone, Status, leave_alone
 from .silent_leaders import find_led_by_silent, wait_for_fencing
 
@@ -38,6 +39,9 @@ class Survey:
     """Whether topics of ``offline`` are tiered (remote.storage.enable). A topic is missing if this is unknown."""
     led_by_silent: tuple[LeftAlone, ...] = ()
     """Those of ``left_alone`` whose leader, by the metadata, is a broker that does not answer."""
+    lost: frozenset[int] = frozenset()
+    """Ids of brokers that the operator named as lost for good. If one is online, its replicas on offline log
+    directories are lost."""
 
     @property
     def replicas(self) -> int:
@@ -88,6 +92,7 @@ def survey(
         when_offline(_count_replicas(offline))
     mentioned = frozenset(broker_id for each in description.partitions for broker_id in each.replicas)
     brokers = tuple(mark_as_lost(each, lost) for each in kafka.probe_brokers(cluster, mentioned))
+    brokers = add_offline_dirs(kafka, brokers, description.partitions)
     if not any(each.is_offline for each in chosen) and kafka.unconfirmed_view():
         raise UnconfirmedViewError(
             "every partition has a leader in the only metadata that could be read, but it may be old: "
@@ -108,6 +113,7 @@ def survey(
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in chosen if each.is_offline),
         led_by_silent=led_by_silent,
+        lost=frozenset(lost),
     )
 
 
@@ -124,7 +130,7 @@ def mark_as_lost(broker: Broker, lost: Collection[int]) -> Broker:
     )
 
 
-def survey_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) -> Survey:
+def survey_again(kafka: BaseKafka, found: Survey) -> Survey:
     """Survey the offline partitions again: Kafka may have elected leaders by itself in the meantime.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
@@ -138,6 +144,7 @@ def survey_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) ->
         if each.topic_partition in metadata.states or each.topic in metadata.hidden
     ]
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
+    brokers = tuple(mark_as_lost(each, found.lost) for each in kafka.probe_brokers(cluster, mentioned))
     wanted = {each.topic_partition for each in found.offline}
     deleted = wanted - {each.topic_partition for each in states}
     left_alone = [
@@ -147,10 +154,11 @@ def survey_again(kafka: BaseKafka, found: Survey, lost: Collection[int] = ()) ->
     ]
     return Survey(
         cluster.cluster_id,
-        tuple(mark_as_lost(each, lost) for each in kafka.probe_brokers(cluster, mentioned)),
+        add_offline_dirs(kafka, brokers, states),
         tuple(each for each in states if each.topic_partition in wanted and each.is_offline),
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in states if each.is_offline),
+        lost=found.lost,
     )
 
 

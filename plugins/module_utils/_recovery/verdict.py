@@ -27,10 +27,17 @@ class LossTotal:
     """The number of partitions whose elected log ends before the log of another replica begins."""
 
 
-def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, start_first: int | None) -> str:
+def describe_first_step(broker_id: int, *, is_running: bool) -> str:
+    """Return what to do first about the brokers, as a clause. ``is_running``: only a log directory of it is offline."""
+    if is_running:
+        return f"a log directory of broker {broker_id} should be repaired first"
+    return f"broker {broker_id} should be started first"
+
+
+def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, first_step: str) -> str:
     """Return the result of a recovery in one sentence.
 
-    ``counts`` are numbers of partitions by status. ``start_first`` is the missing broker to start first.
+    ``counts`` are numbers of partitions by status. ``first_step`` is from ``describe_first_step``; empty if none.
     """
     total = sum(counts.values())
     if not total:
@@ -53,11 +60,7 @@ def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, start_f
         clauses += _describe_dangers(loss, is_done=bool(done))
     for each in _OTHERS:
         if counts.get(each):
-            first = (
-                f", broker {start_first} should be started first"
-                if each == "refused" and start_first is not None
-                else ""
-            )
+            first = f", {first_step}" if each == "refused" and first_step else ""
             clauses.append(f"{counts[each]:,} {each}{first}")
     return "; ".join(clauses) + "."
 

@@ -107,7 +107,7 @@ def wait_for_brokers(
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError if the cluster cannot be surveyed again after a
     broker has returned.
     """
-    first = find_awaited(found.offline, policies, found.brokers)
+    first = find_awaited(found.offline, policies, found.brokers, found.lost)
     wait = _Wait(kafka, found, policies, limits, progress, first)
     if limits.waits and first.brokers:
         with ThreadPoolExecutor(max_workers=_MOST_THREADS, thread_name_prefix="awaited") as executor:
@@ -149,8 +149,9 @@ class _Wait:
             if returned or is_settling:
                 for each in returned:
                     self.returned_after.setdefault(each, clock.monotonic() - began)
-                self.found = survey_again(self.kafka, self.found, self.limits.lost)
-                self.awaited_now = find_awaited(self.found.offline, self.policies, self.found.brokers)
+                self.found = survey_again(self.kafka, self.found)
+                found = self.found
+                self.awaited_now = find_awaited(found.offline, self.policies, found.brokers, found.lost)
                 self.seen |= {each.broker_id: each for each in self.awaited_now.brokers}
             if returned:
                 settle_until = clock.monotonic() + _SETTLE_S

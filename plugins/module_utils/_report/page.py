@@ -15,6 +15,7 @@ from .._cleaner.diagnosis import HEALTHY_CASES
 from .._model.run import garbage_collection_paused
 from .._recovery.outcome import Outcome, outcomes_of_plan
 from .._recovery.plan import DONE, Status
+from .._recovery.verdict import describe_first_step
 from .blocks import Cell, Folded, Paragraph, Section, Table, format_ids, number_cell, plural
 from .charts import can_draw
 from .recovery_sections import build_recovery_sections, build_recovery_verdict, read_outcomes
@@ -74,7 +75,8 @@ def _build_page(sources: Sequence[Source], title: str, approvals: Sequence[Appro
     recoveries = _of_kind(sources, Kind.RECOVERY)
     recoveries.sort(key=lambda each: each.content["finishedAt"])
     surveys = _of_kind(sources, Kind.SURVEY)
-    first = next((each.content["start_order"][0]["broker_id"] for each in surveys if each.content["start_order"]), None)
+    advice = next((each.content["start_order"][0] for each in surveys if each.content["start_order"]), None)
+    first = describe_first_step(advice["broker_id"], is_running=advice["is_running"]) if advice else ""
     salvaged = {kind: [each.content for each in _of_kind(sources, kind)] for kind in SALVAGE_KINDS}
     saved = find_saved_ranges(salvaged[Kind.MANIFEST], salvaged[Kind.DISK_SALVAGE])
     outcomes: tuple[Outcome, ...] = ()
@@ -112,12 +114,11 @@ def _build_page(sources: Sequence[Source], title: str, approvals: Sequence[Appro
     )
 
 
-def _verdict(
-    sources: Sequence[Source], outcomes: Sequence[Outcome], first: int | None, account: str
-) -> tuple[str, str]:
+def _verdict(sources: Sequence[Source], outcomes: Sequence[Outcome], first: str, account: str) -> tuple[str, str]:
     """Return the first sentence of the page and its tone: about the recovery, or else about the first document.
 
-    ``first`` is the broker to start first, if a document names one. ``account`` says what is still lost, if known.
+    ``first`` says which broker to start first, if a document does; else it is empty. ``account`` says what is still
+    lost, if known.
     """
     if outcomes:
         statuses = {each.status for each in outcomes}
@@ -132,7 +133,7 @@ def _verdict(
                 return "No partition is offline.", "good"
             case Kind.SURVEY:
                 count = len(content["partitions"])
-                start = "" if first is None else f"; broker {first} should be started first"
+                start = f"; {first}" if first else ""
                 has = "has" if count == 1 else "have"
                 return f"{plural(count, 'partition')} {has} no leader{start}.", "bad" if count else "good"
             case Kind.QUORUM:

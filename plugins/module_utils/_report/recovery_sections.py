@@ -72,10 +72,10 @@ def _without_hidden_comparisons(partition: dict[str, Any]) -> dict[str, Any]:
     return {**partition, "losses": losses}
 
 
-def build_recovery_verdict(outcomes: Sequence[Outcome], start_first: int | None, account: str) -> str:
+def build_recovery_verdict(outcomes: Sequence[Outcome], first_step: str, account: str) -> str:
     """Return the first sentences of the page. ``account``, if given, replaces the forecast of the loss."""
     loss = None if account else total_loss(outcomes)
-    text = describe_recovery(Counter(each.status.value for each in outcomes), loss, start_first)
+    text = describe_recovery(Counter(each.status.value for each in outcomes), loss, first_step)
     return f"{text} {account}".rstrip()
 
 

@@ -9,6 +9,7 @@ After an intended change, run this file with UPDATE_APPROVED=1 in the environmen
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -18,9 +19,11 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import Balance
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.next_steps import next_commands
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from unit.plugin_utils.results import COMMANDS, a_recovery, an_advice
 from unit.recovery import outages
@@ -239,6 +242,38 @@ def test_disks_are_saved_before_their_broker_is_started(
     shown = rendered(recovery_page.blocks(result, commands=COMMANDS, start_order=[], rows=False), 200, color=False)
     assert ("kafkaops.recovery.salvage_logs" in shown) == bool(text)
     assert text in shown
+
+
+def with_a_dead_directory() -> list[Broker]:
+    first, *others = outages.brokers(4, dead=())
+    cause = "log directory is offline: /b (KAFKA_STORAGE_ERROR (error 56)); its replicas of 3 partitions are offline"
+    return [replace(first, cause=cause, offline_log_dirs=("/b",)), *others]
+
+
+@pytest.mark.parametrize(("given", "declared"), [([], [1]), ([4], [1, 4]), ("4,7", [1, 4, 7])])
+def test_an_offline_log_directory_is_repaired_and_its_broker_is_not_started(
+    given: list[int] | str, declared: list[int]
+) -> None:
+    result = a_recovery([outages.refused()], with_a_dead_directory())
+    advice = {**an_advice(1, 3), "is_running": True}
+    commands = next_commands({"unclean_recovery_lost_brokers": given})
+    blocks = recovery_page.blocks(result, commands=commands, start_order=[advice], rows=False)
+    shown = rendered(blocks, 300, color=False)
+    assert "a log directory of broker 1 should be repaired first" in shown
+    assert "Brokers: 4 of 4 online, 1 of them with offline replicas" in shown
+    assert re.search(r"broker 1 +online \(rack rack-1\): log directory is offline: /b", shown)
+    assert "Repair the offline log directory of broker 1 at kafka1.example.com:9092, which runs" in shown
+    assert "start broker 1" not in shown.lower()
+    assert json.dumps({"unclean_recovery_lost_brokers": declared}) in shown
+
+
+def test_an_offline_log_directory_is_saved_before_the_broker_restarts_with_it() -> None:
+    result = a_recovery([outages.recovered(outages.losing(0))], with_a_dead_directory())
+    commands = next_commands({"kafka_bootstrap_servers": "kafka1:9092"})
+    shown = rendered(recovery_page.blocks(result, commands=commands, start_order=[], rows=False), 300, color=False)
+    assert "1.  Before broker 1 restarts with /b: save the records that only this disk may hold" in shown
+    assert json.dumps({"log_salvage_log_dirs": ["/b"]}) in shown
+    assert "LOG_DIR" not in shown
 
 
 def test_the_next_step_of_a_plan_is_to_read_it() -> None:

@@ -43,7 +43,7 @@ def foreseen(*candidates: Candidate, designated: int | None = None, **state: Any
 
 def verdict(outcome: Outcome, status: Status = Status.WOULD_RECOVER) -> str:
     done = replace(outcome, status=status)
-    return describe_recovery(Counter([status.value]), total_loss([done]), None)
+    return describe_recovery(Counter([status.value]), total_loss([done]), "")
 
 
 def test_an_election_of_an_empty_log_never_loses_nothing() -> None:

@@ -129,10 +129,8 @@ def test_a_broker_whose_return_recovers_nothing() -> None:
 def test_an_unfenced_broker_has_lost_a_log_dir_and_an_unknown_broker_is_unregistered() -> None:
     online = Broker(1, "kafka1", 9092, None, False, BrokerState.ONLINE)
     first, second = find_start_order([ONLY_THREE_IS_UP], [online])
-    assert (
-        "it is not fenced, but a log dir of it is offline: repair the log dir, then restart the broker"
-        in describe_advice(first)
-    )
+    assert first.is_running
+    assert "broker 1 runs, and replicas on it are offline: repair the disk" in describe_advice(first)
     assert "the controller does not know it" in describe_advice(second)
 
 
