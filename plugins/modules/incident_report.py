@@ -18,6 +18,8 @@ description:
     M(kafkaops.recovery.offline_partition_info) that were saved as JSON, evidence, and manifests and reports of salvages
     and replays. It shows what each of these runs did, and for each partition how many records were held, saved,
     replayed, and are still lost.
+  - The verdict is about all runs together. Of each partition, the outcome of the last run that names it counts. A
+    partition that one run elected and a later run finds online is recovered.
   - The file has no script and loads no other file. It can be printed, and read on a phone.
   - Connects to no broker.
 author: [the kafkaops.recovery authors (@kafkaops)]
@@ -37,7 +39,8 @@ options:
   directory:
     description:
       - Directory with all documents of the incident. All its JSON files and evidence directories are read, and the
-        manifest of each salvage directory in it.
+        manifest of each salvage directory in it. A file that cannot be read, or that is none of these documents, is
+        named on the page and skipped.
     type: path
   html:
     description:
@@ -96,6 +99,17 @@ documents:
     path: {type: str, description: The file or directory.}
     kind: {type: str, description: The kind of document.}
     sha256: {type: str, description: Digest of its content.}
+skipped:
+  description: Files of O(directory) that are not on the page, because they are damaged or no documents.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - path: /srv/incidents/2026-01-31/package.json
+      reason: "/srv/incidents/2026-01-31/package.json is refused: 1 problem"
+  contains:
+    path: {type: str, description: The file or directory.}
+    reason: {type: str, description: Why it was skipped.}
 has_pictures:
   description: Whether vl-convert-python is installed. The page has no pictures without it.
   returned: success
@@ -141,24 +155,25 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         write_new_file,
     )
     from ansible_collections.kafkaops.recovery.plugins.module_utils._report.charts import can_draw
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
     from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
     from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
         check_approvals,
-        find_documents,
-        read_sources,
+        read_documents,
     )
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 
     params = module.params
     refuse_existing(params["html"])
-    sources = read_sources(find_documents(params["files"], params["directory"]))
-    page = build_page(sources, params["title"], check_approvals(params["approvals"], sources))
+    read = read_documents(params["files"], params["directory"])
+    sources = read.sources
+    page = build_page(sources, params["title"], check_approvals(params["approvals"], sources), read.skipped)
     write_new_file(params["html"], render_html(page))
     return {
         "changed": False,
         "html": params["html"],
         "verdict": page.verdict,
         "documents": [{"path": each.path, "kind": each.kind.value, "sha256": each.sha256} for each in sources],
+        "skipped": [{"path": each.path, "reason": each.reason} for each in read.skipped],
         "has_pictures": can_draw(),
     }
 

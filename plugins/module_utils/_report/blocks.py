@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, TypeVar
 
+_MOST_OPEN_ROWS = 50
+"""A longer table shows its first rows, and the others after a click."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -39,6 +42,18 @@ class Table:
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    open_rows: int = 20
+    """The number of rows that are shown without a click, if there are more than ``_MOST_OPEN_ROWS``."""
+
+    @property
+    def shown(self) -> tuple[tuple[Cell, ...], ...]:
+        """Return the rows that are shown without a click."""
+        return self.rows if len(self.rows) <= _MOST_OPEN_ROWS else self.rows[: self.open_rows]
+
+    @property
+    def folded(self) -> tuple[tuple[Cell, ...], ...]:
+        """Return the rows that are shown after a click."""
+        return self.rows[len(self.shown) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +108,16 @@ MAX_ROWS = 1000
 
 
 def first_rows(
-    caption: str, columns: tuple[str, ...], items: Sequence[_Item], to_row: Callable[[_Item], tuple[Cell, ...]]
+    caption: str,
+    columns: tuple[str, ...],
+    items: Sequence[_Item],
+    to_row: Callable[[_Item], tuple[Cell, ...]],
+    *,
+    open_rows: int = 20,
 ) -> Table:
     """Return a table of the first ``MAX_ROWS`` items. If there are more, the caption says how many."""
     cut = f"; the first {MAX_ROWS:,} of {len(items):,}, the report file has all" if len(items) > MAX_ROWS else ""
-    return Table(f"{caption}{cut}", columns, tuple(to_row(each) for each in items[:MAX_ROWS]))
+    return Table(f"{caption}{cut}", columns, tuple(to_row(each) for each in items[:MAX_ROWS]), open_rows)
 
 
 def in_words(identifier: str) -> str:

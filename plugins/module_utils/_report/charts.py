@@ -23,7 +23,7 @@ from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._recovery.verdict import LossTotal, describe_loss
 from .blocks import Block, Paragraph, Picture, in_words
-from .extents import Extents, Saved, Stretch, compute_extents
+from .extents import Extents, Saved, Stretch, compute_extents, describe_other_leader, find_leaders_loss
 
 with suppress(ImportError):
     import vl_convert
@@ -40,6 +40,8 @@ _EPOCH_COLORS = ("#4e79a7", "#59a14f", "#b07aa1", "#9c755f", "#76b7b2", "#bab0ac
 _LOST = "#d62728"
 FRAME = 4
 """Width of the frame around saved offsets. No other line is this thick."""
+_ZIGZAG = "M-0.3,-1L0.3,-0.6L-0.3,-0.2L0.3,0.2L-0.3,0.6L0.3,1"
+"""A path in a square from -1 to 1."""
 _GRAY = "#888888"
 _TEXT = "currentColor"
 _CONFIG = {
@@ -78,6 +80,8 @@ def draw_logs(
             drawn += 1
             title = f"{outcome.topic}-{outcome.partition}"
             cut = f" All replicas hold the same before offset {logs.first:,}." if logs.is_cut else ""
+            if logs.first:
+                cut += f" The zigzag is a break: the axis begins at offset {logs.first:,}, not at 0."
             status = in_words(outcome.status.value)
             caption = f"{status}; {_describe_loss(outcome)}.{_describe_saved(logs.saved)}{cut}"
             yield Picture(title, draw_extents(logs, f"Logs of {title}: {caption}"), caption)
@@ -94,18 +98,24 @@ def _describe_saved(saved: Sequence[Stretch]) -> str:
 
 
 def _least_known_loss(outcome: Outcome) -> int:
-    loss = outcome.loss_of(outcome.best_broker)
+    loss = find_leaders_loss(outcome)
     return 0 if loss is None else loss.at_least
 
 
 def _describe_loss(outcome: Outcome) -> str:
-    loss = outcome.loss_of(outcome.best_broker)
-    if loss is None:
-        return "the loss is unknown"
-    total = LossTotal(loss.at_least, loss.at_most, 1 if loss.at_most is None else 0)
-    if outcome.status is Status.RECOVERED:
-        return describe_loss(total, 1, is_done=True)
-    return f"if broker {loss.broker_id} is elected: {describe_loss(total, 1, is_done=False)}"
+    loss = find_leaders_loss(outcome)
+    other = describe_other_leader(outcome)
+    if outcome.status is Status.ALREADY_ONLINE:
+        lost = "no election, so none lost a record"
+    elif loss is None:
+        lost = "the loss is unknown"
+    else:
+        total = LossTotal(loss.at_least, loss.at_most, 1 if loss.at_most is None else 0)
+        is_led = outcome.status is Status.RECOVERED or bool(other)
+        lost = describe_loss(total, 1, is_done=is_led)
+        if not is_led:
+            lost = f"if broker {loss.broker_id} is elected: {lost}"
+    return "; ".join(filter(None, [other, lost]))
 
 
 def can_draw() -> bool:
@@ -152,8 +162,23 @@ def draw_extents(extents: Extents, label: str) -> str:
             "mark": {"type": "rule", "color": _LOST, "strokeDash": [5, 3], "strokeWidth": 2},
             "encoding": {"x": x},
         },
+        *(_break_marks(extents, x, y) if extents.first else []),
     ]
     return _svg({"height": {"step": _ROW_HEIGHT}, "layer": layers}, label)
+
+
+def _break_marks(extents: Extents, x: Spec, y: Spec) -> list[Spec]:
+    """Return a zigzag on the axis and, if the picture leaves out offsets, on each bar that begins before it."""
+    mark = {"type": "point", "shape": _ZIGZAG, "size": 160, "color": _TEXT, "filled": False, "strokeWidth": 2}
+    bars = [each for each in (*extents.held, *extents.unknown) if extents.is_cut and each.start == extents.first]
+    layers: list[Spec] = [
+        {
+            "data": {"values": [{"start": extents.first}]},
+            "mark": {**mark, "clip": False},
+            "encoding": {"x": x, "y": {"value": {"expr": "height"}}},
+        }
+    ]
+    return layers + ([_layer(bars, mark, {"x": x, "y": y})] if bars else [])
 
 
 def draw_bars(bars: Sequence[Mapping[str, object]], *, value: str, by: str, title: str, label: str) -> str:

@@ -10,9 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._model.log_contents import EpochRange
-from .._model.partition import EpochEnd
+from .._model.partition import NO_LEADER, EpochEnd
 from .._recovery.candidate import Candidate
+from .._recovery.expected_loss import ExpectedLoss
+from .._recovery.groups import ELECTED
 from .._recovery.outcome import Outcome
+from .._recovery.plan import Status
 
 _MARGIN = 0.25
 """The picture begins before the first differing offset, by this share of the differing offsets."""
@@ -60,14 +63,39 @@ class Extents:
     """Offsets at which another log diverges from the elected leader's log."""
 
 
+def find_leading_broker(outcome: Outcome) -> int | None:
+    """Return the broker whose log the other logs are compared with: the one that leads, would lead, or is best.
+
+    It is the elected leader of a partition that this collection recovered, also if another broker leads it now.
+    """
+    if outcome.status in ELECTED or outcome.leader_after is None or outcome.leader_after == NO_LEADER:
+        return outcome.best_broker
+    return outcome.leader_after
+
+
+def find_leaders_loss(outcome: Outcome) -> ExpectedLoss | None:
+    """Return what electing the leading broker loses. None if that is unknown, and if there was no election."""
+    return None if outcome.status is Status.ALREADY_ONLINE else outcome.loss_of(find_leading_broker(outcome))
+
+
+def describe_other_leader(outcome: Outcome) -> str:
+    """Return a clause if another broker leads than the planned one; else an empty string."""
+    wanted, leader = outcome.designated_leader, outcome.leader_after
+    if wanted is None or leader is None or leader in (wanted, NO_LEADER) or outcome.status is Status.WOULD_RECOVER:
+        return ""
+    if outcome.status is Status.RECOVERED:
+        return f"broker {wanted} was elected, broker {leader} leads now"
+    return f"plan wanted {wanted}, broker {leader} leads"
+
+
 def compute_extents(outcome: Outcome, salvages: Sequence[Saved] = ()) -> Extents | None:
     """Return the logs of an outcome's replicas with their saved offsets. None if no replica answered."""
-    candidates, leader = outcome.candidates, outcome.best_broker
+    candidates, leader = outcome.candidates, find_leading_broker(outcome)
     if not candidates or leader is None:
         return None
     names = {each.broker_id: _name(each.broker_id, leader, outcome) for each in candidates}
-    silent = {each.broker_id: f"{each.broker_id} silent" for each in outcome.silent}
-    loss = outcome.loss_of(leader)
+    silent = {each.broker_id: f"{_name(each.broker_id, leader, outcome)} silent" for each in outcome.silent}
+    loss = find_leaders_loss(outcome)
     against = () if loss is None else loss.against
     lost = [
         Stretch(names[each.broker_id], one.start_offset, one.end_offset)
@@ -119,7 +147,8 @@ def _find_saved(held: Stretch, names: Mapping[int, str], salvages: Sequence[Save
 
 
 def _name(broker_id: int, leader: int, outcome: Outcome) -> str:
-    if broker_id != leader or outcome.designated_leader is None:
+    is_led = outcome.designated_leader is not None or leader == outcome.leader_after
+    if broker_id != leader or not is_led:
         return str(broker_id)
     return f"{broker_id} leader"
 

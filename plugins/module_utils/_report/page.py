@@ -6,19 +6,25 @@
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from .._cleaner.diagnosis import HEALTHY_CASES
+from .._model.partition import TopicPartition
 from .._model.run import garbage_collection_paused
 from .._recovery.outcome import Outcome, outcomes_of_plan
-from .._recovery.plan import DONE, Status
 from .._recovery.verdict import describe_first_step
-from .blocks import Cell, Folded, Paragraph, Section, Table, format_ids, number_cell, plural
+from .._salvage.account import Balance, sum_balances
+from .._salvage.manifest import MANIFEST
+from .blocks import Block, Cell, Folded, Paragraph, Section, Table, number_cell, plural
 from .charts import can_draw
-from .recovery_sections import build_recovery_sections, build_recovery_verdict, read_outcomes
+from .incident import Incident, merge_aftermath, merge_outcomes
+from .next_section import Situation, build_next_section
+from .recovery_sections import build_recovery_sections, build_recovery_verdict, judge_recovery, read_outcomes
 from .salvage_runs import build_disk_section, build_disk_verdict, build_replay_section, build_replay_verdict
 from .salvage_section import build_account_section, build_account_verdict, compute_balances, find_saved_ranges
 from .sections import (
@@ -30,13 +36,12 @@ from .sections import (
     build_readiness_verdict,
     build_survey_section,
 )
-from .sources import SALVAGE_KINDS, Approval, Kind, Source
+from .sources import SALVAGE_KINDS, Approval, Kind, Skipped, Source
 from .stop_gate_section import build_gate_section, build_gate_verdict
+from .timeline import build_timeline_sections
 
 _MAX_RAW_BYTES = 1024 * 1024
 """Limit for the JSON of all documents in the appendix. For larger documents, the page has the digest only."""
-
-_ABOUT_LEADERS = frozenset({Kind.RECOVERY, Kind.PLAN, Kind.SURVEY, Kind.EVIDENCE})
 
 _VERDICTS: Mapping[Kind, Callable[[Any], tuple[str, str]]] = {
     Kind.READINESS: build_readiness_verdict,
@@ -58,45 +63,57 @@ class Page:
     sections: tuple[Section, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    at: str
-    what: str
-    actor: str
-
-
-def build_page(sources: Sequence[Source], title: str, approvals: Sequence[Approval] = ()) -> Page:
-    """Build the page of all documents. If there are several recovery reports, the last one gives the verdict."""
+def build_page(
+    sources: Sequence[Source], title: str, approvals: Sequence[Approval] = (), skipped: Sequence[Skipped] = ()
+) -> Page:
+    """Build the page of all documents. The verdict is about what all plans and runs together made of each partition."""
     with garbage_collection_paused():
-        return _build_page(sources, title, approvals)
+        return _build_page(sources, title, approvals, skipped)
 
 
-def _build_page(sources: Sequence[Source], title: str, approvals: Sequence[Approval]) -> Page:
-    recoveries = _of_kind(sources, Kind.RECOVERY)
-    recoveries.sort(key=lambda each: each.content["finishedAt"])
+def _build_page(
+    sources: Sequence[Source], title: str, approvals: Sequence[Approval], skipped: Sequence[Skipped]
+) -> Page:
+    looks = sorted((each for each in sources if each.kind in (Kind.PLAN, Kind.RECOVERY)), key=_time_of_look)
+    incident = _merge_by_cluster(looks)
+    reports = [each.content for each in looks if each.kind is Kind.RECOVERY]
+    brokers: Sequence[dict[str, Any]] = next((each["brokers"] for each in reversed(reports) if each["brokers"]), [])
+    aftermath = merge_aftermath(each["aftermath"] for each in reports)
     surveys = _of_kind(sources, Kind.SURVEY)
-    advice = next((each.content["start_order"][0] for each in surveys if each.content["start_order"]), None)
+    advised = (each.content["start_order"] for each in reversed(surveys))
+    start_order: Sequence[dict[str, Any]] = next(filter(None, advised), [])
+    advice = next(iter(start_order), None)
     first = describe_first_step(advice["broker_id"], is_running=advice["is_running"]) if advice else ""
     salvaged = {kind: [each.content for each in _of_kind(sources, kind)] for kind in SALVAGE_KINDS}
-    saved = find_saved_ranges(salvaged[Kind.MANIFEST], salvaged[Kind.DISK_SALVAGE])
-    outcomes: tuple[Outcome, ...] = ()
     main: list[Section] = []
-    if recoveries:
-        last = recoveries[-1].content
-        outcomes = read_outcomes(last)
-        main += build_recovery_sections(outcomes, last["brokers"], last["aftermath"], saved)
-    elif plans := _of_kind(sources, Kind.PLAN):
-        outcomes = outcomes_of_plan(plans[-1].content)
-        main += build_recovery_sections(outcomes, (), (), saved)
-    account = ""
+    if looks and (incident.outcomes or reports):
+        saved = find_saved_ranges(salvaged[Kind.MANIFEST], salvaged[Kind.DISK_SALVAGE])
+        main += build_recovery_sections(incident, brokers, aftermath, saved)
+    account, is_settled, balances = "", False, {}
     if any(salvaged.values()):
-        balances = compute_balances(outcomes, *salvaged.values())
-        account = build_account_verdict(outcomes, balances, salvaged[Kind.DISK_SALVAGE])
+        elections = (*incident.earlier, *incident.outcomes)
+        balances = compute_balances(elections, *salvaged.values())
+        account, is_settled = build_account_verdict(elections, balances, salvaged[Kind.DISK_SALVAGE])
         main.append(build_account_section(balances))
-    verdict, tone = _verdict(sources, outcomes, first, account)
+    situation = Situation(
+        kinds=frozenset(each.kind for each in sources),
+        outcomes=incident.outcomes,
+        is_offline=not looks and any(each.content["partitions"] for each in surveys[-1:]),
+        brokers=brokers or [_as_in_reports(each) for survey in surveys[-1:] for each in survey.content["brokers"]],
+        start_order=start_order,
+        aftermath=aftermath,
+        plan_file=os.path.abspath(looks[-1].path) if looks and looks[-1].kind is Kind.PLAN else None,
+        saved_in=_list_unreplayed(sources, balances),
+        damaged=[each for each in skipped if each.is_damaged],
+    )
+    if incident.outcomes:
+        verdict = build_recovery_verdict(incident, first, account)
+        tone = judge_recovery(incident, is_settled=is_settled if account else None)
+    else:
+        verdict, tone = _describe_first(sources, first)
+    if tone == "good" and situation.damaged:
+        tone = "warning"
     clusters = dict.fromkeys(filter(None, map(_cluster_id, sources)))
-    about_leaders = any(each.kind in _ABOUT_LEADERS for each in sources)
-    timeline = (*_timeline(sources), *(_Event(each.at, each.what, each.by) for each in approvals))
     return Page(
         title,
         verdict,
@@ -104,26 +121,53 @@ def _build_page(sources: Sequence[Source], title: str, approvals: Sequence[Appro
         (("Cluster", ", ".join(clusters) or "unknown"), ("Documents", str(len(sources)))),
         tuple(
             chain(
-                _build_warnings(list(clusters), outcomes),
-                [_timeline_section(timeline, about_leaders=about_leaders)] if timeline else [],
+                _build_warnings(list(clusters), incident.outcomes, skipped),
+                build_timeline_sections(sources, approvals),
                 main,
                 chain.from_iterable(_build_other_sections(each) for each in sources),
-                [_appendix(sources)],
+                [_appendix(sources), build_next_section(situation)],
             )
         ),
     )
 
 
-def _verdict(sources: Sequence[Source], outcomes: Sequence[Outcome], first: str, account: str) -> tuple[str, str]:
-    """Return the first sentence of the page and its tone: about the recovery, or else about the first document.
+def _as_in_reports(broker: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a survey's broker, which has names in snake_case, with the names of reports."""
+    return {**broker, "brokerId": broker["broker_id"]}
 
-    ``first`` says which broker to start first, if a document does; else it is empty. ``account`` says what is still
-    lost, if known.
+
+def _time_of_look(source: Source) -> str:
+    """Return when a plan or run looked at the partitions. Times of documents are UTC, and sort as text."""
+    at: str = source.content.created_at if source.kind is Kind.PLAN else source.content["finishedAt"]
+    return at
+
+
+def _merge_by_cluster(looks: Sequence[Source]) -> Incident:
+    """Merge the outcomes of each cluster: two clusters may have topics of the same name."""
+    clusters: dict[str | None, list[Sequence[Outcome]]] = defaultdict(list)
+    for each in looks:
+        outcomes = outcomes_of_plan(each.content) if each.kind is Kind.PLAN else read_outcomes(each.content)
+        clusters[_cluster_id(each)].append(outcomes)
+    merged = [merge_outcomes(each) for each in clusters.values()]
+    return Incident(
+        tuple(chain.from_iterable(each.outcomes for each in merged)),
+        tuple(chain.from_iterable(each.earlier for each in merged)),
+    )
+
+
+def _list_unreplayed(sources: Sequence[Source], balances: Mapping[TopicPartition, Balance]) -> list[str]:
+    """Return the directories of salvages if records are still lost that they have."""
+    if not sum_balances(balances.values()).at_hand:
+        return []
+    manifests = [os.path.abspath(each.path) for each in _of_kind(sources, Kind.MANIFEST)]
+    return [os.path.dirname(each) for each in manifests if os.path.basename(each) == MANIFEST]
+
+
+def _describe_first(sources: Sequence[Source], first: str) -> tuple[str, str]:
+    """Return a sentence about the first document that is no manifest, and its tone.
+
+    ``first`` says which broker to start first, if a document does; else it is empty.
     """
-    if outcomes:
-        statuses = {each.status for each in outcomes}
-        tone = "good" if statuses <= DONE else "bad" if Status.FAILED in statuses else "warning"
-        return build_recovery_verdict(outcomes, first, account), tone
     for source in sources:
         content = source.content
         if source.kind in _VERDICTS:
@@ -157,8 +201,16 @@ def _of_kind(sources: Sequence[Source], kind: Kind) -> list[Source]:
     return [each for each in sources if each.kind is kind]
 
 
-def _build_warnings(clusters: list[str], outcomes: Sequence[Outcome]) -> Iterator[Section]:
-    notes = []
+def _build_warnings(clusters: list[str], outcomes: Sequence[Outcome], skipped: Sequence[Skipped]) -> Iterator[Section]:
+    notes: list[Block] = []
+    damaged = [each for each in skipped if each.is_damaged]
+    foreign = [each.path for each in skipped if not each.is_damaged]
+    if damaged:
+        text = f"{plural(len(damaged), 'file')} of the directory could not be read. Their content is not on this page."
+        notes.append(Paragraph(text, "bad"))
+        notes += [Folded(each.path, each.reason) for each in damaged]
+    if foreign:
+        notes.append(Paragraph(f"Skipped, because they are no documents of this collection: {', '.join(foreign)}."))
     if len(clusters) > 1:
         notes.append(Paragraph(f"The documents are about {len(clusters)} different clusters.", "bad"))
     if not can_draw() and outcomes:
@@ -191,54 +243,6 @@ def _cluster_id(source: Source) -> str | None:
         return cluster_id
     found: str | None = content.get("clusterId", content.get("cluster_id"))
     return found
-
-
-def _timeline(sources: Sequence[Source]) -> Iterator[_Event]:
-    for source in sources:
-        content = source.content
-        match source.kind:
-            case Kind.EVIDENCE:
-                yield _Event(content.gathered_at, "replicas asked what they hold", "leader_candidate_info")
-            case Kind.PLAN:
-                yield _Event(
-                    content.created_at, f"{len(content.elections):,} elections planned", "leader_candidate_info"
-                )
-            case Kind.RECOVERY:
-                is_check = content["mode"] == "check"
-                yield _Event(content["startedAt"], "check began" if is_check else "recovery began", "unclean_recovery")
-                counts = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in content["summary"].items() if n)
-                yield _Event(content["finishedAt"], f"{counts or 'nothing was offline'}; verified", "unclean_recovery")
-            case Kind.LEADERSHIP:
-                yield _Event(content["startedAt"], "change of replica orders began", "leadership_drain")
-                yield _Event(content["finishedAt"], "replica orders and leaders verified", "leadership_drain")
-            case Kind.CLEANER:
-                what = "log cleaners inspected" if content["isCheck"] else "log cleaners inspected and repaired"
-                yield _Event(content["writtenAt"], what, "log_cleaner_recovery")
-            case Kind.QUORUM:
-                yield _Event(content["startedAt"], "controller quorum inspected", "quorum_preflight")
-            case Kind.READINESS:
-                yield _Event(content["startedAt"], "readiness for a recovery checked", "readiness")
-            case Kind.STOP_GATE:
-                ids = "; then ".join(format_ids(each["brokers"]) for each in content["stops"])
-                yield _Event(content["startedAt"], f"may brokers {ids} stop? {content['verdict']}", "stop_gate")
-            case Kind.MANIFEST:
-                records = sum(each["records"] for each in content["partitions"])
-                yield _Event(content["takenAt"], f"{records:,} records saved", "salvage")
-            case Kind.DISK_SALVAGE:
-                what = f"disks of broker {content['brokerId']} compared with the leaders"
-                yield _Event(content["finishedAt"], what, "log_salvage")
-            case Kind.REPLAY:
-                given = sum(each["given"] for each in content["partitions"])
-                yield _Event(content["finishedAt"], f"{given:,} records given back", "salvage_replay")
-
-
-def _timeline_section(events: Sequence[_Event], *, about_leaders: bool) -> Section:
-    rows = tuple(
-        (Cell(each.at), Cell(each.what), Cell(each.actor)) for each in sorted(events, key=lambda each: each.at)
-    )
-    note = Paragraph("No document says when the leaders were lost: see the logs of the brokers and controllers.")
-    table = Table("Times are UTC", ("Time", "Event", "By"), rows)
-    return Section("Timeline", (table, note) if about_leaders else (table,))
 
 
 def _appendix(sources: Sequence[Source]) -> Section:

@@ -16,8 +16,8 @@ from .._model.partition import TopicPartition
 from .._model.reasons import join_first, ranges
 from .._recovery.groups import ELECTED, Members, group_outcomes, total_loss
 from .._recovery.outcome import Outcome
-from .._recovery.plan import Status
-from .._recovery.verdict import describe_recovery
+from .._recovery.plan import DONE, Status
+from .._recovery.verdict import describe_loss, describe_recovery
 from .blocks import (
     MAX_ROWS,
     Block,
@@ -39,7 +39,8 @@ from .blocks import (
     plural,
 )
 from .charts import can_draw, draw_bars, draw_logs
-from .extents import Saved
+from .extents import Saved, describe_other_leader
+from .incident import Incident
 
 _MAX_TOPICS = 8
 _TONES = {
@@ -51,12 +52,6 @@ _TONES = {
     Status.FAILED: "bad",
     Status.UNRECOVERABLE: "bad",
 }
-_LOOK_AT = {
-    "committed_beyond_end": "kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --all-groups",
-    "open_transaction": "kafka-transactions.sh --bootstrap-server BROKER:9092 find-hanging",
-}
-
-
 _OUTCOME = codec(Outcome)
 
 
@@ -67,20 +62,39 @@ def read_outcomes(report: dict[str, Any]) -> tuple[Outcome, ...]:
 
 def _without_hidden_comparisons(partition: dict[str, Any]) -> dict[str, Any]:
     """Remove the comparisons that no picture needs: they are most of a large report."""
-    drawn = {partition["designatedLeader"], *(each["brokerId"] for each in partition["candidates"][:1])}
+    best = [each["brokerId"] for each in partition["candidates"][:1]]
+    drawn = {partition["designatedLeader"], partition["leaderAfter"], *best}
     losses = [each if each["brokerId"] in drawn else {**each, "against": []} for each in partition["losses"]]
     return {**partition, "losses": losses}
 
 
-def build_recovery_verdict(outcomes: Sequence[Outcome], first_step: str, account: str) -> str:
+def build_recovery_verdict(incident: Incident, first_step: str, account: str) -> str:
     """Return the first sentences of the page. ``account``, if given, replaces the forecast of the loss."""
-    loss = None if account else total_loss(outcomes)
-    text = describe_recovery(Counter(each.status.value for each in outcomes), loss, first_step)
-    return f"{text} {account}".rstrip()
+    loss = None if account else total_loss(incident.outcomes)
+    sentences = [describe_recovery(Counter(each.status.value for each in incident.outcomes), loss, first_step)]
+    if incident.earlier and not account:
+        count = len(incident.earlier)
+        lost = describe_loss(total_loss(incident.earlier), count, is_done=True)
+        sentences.append(f"{plural(count, 'earlier election')} of the same partitions: {lost}.")
+    return " ".join(filter(None, [*sentences, account]))
+
+
+def judge_recovery(incident: Incident, *, is_settled: bool | None) -> str:
+    """Return the tone of the verdict: good only if every partition has a leader, and surely no record is lost.
+
+    ``is_settled`` says whether salvages and replays settled all losses. It is None if there are none.
+    """
+    statuses = {each.status for each in incident.outcomes}
+    if Status.FAILED in statuses:
+        return "bad"
+    if is_settled is None:
+        loss = total_loss([*incident.outcomes, *incident.earlier])
+        is_settled = loss.at_most == 0 and not loss.with_gap
+    return "good" if statuses <= DONE and is_settled else "warning"
 
 
 def build_recovery_sections(
-    outcomes: Sequence[Outcome],
+    incident: Incident,
     brokers: Sequence[dict[str, Any]],
     aftermath: Sequence[Any],
     salvages: Mapping[TopicPartition, Sequence[Saved]],
@@ -88,11 +102,12 @@ def build_recovery_sections(
     """Build all sections about the outcomes. The pictures show saved offsets."""
     if brokers:
         yield build_brokers_section(brokers)
-    groups = group_outcomes(outcomes)
+    groups = group_outcomes(incident.outcomes)
     yield Section("Partitions by group", tuple(_build_group_blocks(groups, salvages)))
-    if any(each.status in ELECTED for each in outcomes):
-        yield Section("Records that the elections lose, by forecast", tuple(_build_loss_blocks(outcomes)))
-        yield Section("New leaders by broker", tuple(_build_leader_blocks(outcomes)))
+    elected = [each for each in (*incident.outcomes, *incident.earlier) if each.status in ELECTED]
+    if elected:
+        yield Section("Records that the elections lose, by forecast", tuple(_build_loss_blocks(elected)))
+        yield Section("New leaders by broker", tuple(_build_leader_blocks(incident.outcomes)))
     if aftermath:
         yield Section("Left behind", (_build_checklist(aftermath),))
     yield Section("Each partition", (_build_partition_table(groups),))
@@ -123,9 +138,9 @@ def _build_group_blocks(
             number_cell(each.group.partitions),
             Cell(in_words(each.group.status), _TONES[each.group.status]),
             Cell(_topics(each.outcomes)),
-            Cell(", ".join(f"{one.broker_id} ({one.partitions:,})" for one in each.group.leaders) or "none"),
-            Cell(each.group.reason),
-            Cell(each.group.loss or "nothing was compared"),
+            Cell(_leaders_of(each.outcomes)),
+            Cell("; ".join(filter(None, [each.group.reason, *_other_leaders(each.outcomes)]))),
+            Cell(_loss_of(each)),
         )
         for each in groups
     )
@@ -140,9 +155,29 @@ def _build_group_blocks(
     yield from draw_logs([each.outcomes for each in groups], salvages)
 
 
-def _build_loss_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
-    elected = [each for each in outcomes if each.status in ELECTED]
-    yield Table("By topic", ("Topic", "Partitions", "At least", "At most"), tuple(_loss_rows(elected)))
+def _leaders_of(outcomes: Sequence[Outcome]) -> str:
+    counts = Counter(_leader(each.final_leader) for each in outcomes)
+    named = [f"{leader} ({count:,})" for leader, count in counts.most_common(_MAX_TOPICS)]
+    more = len(counts) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more else "")
+
+
+def _other_leaders(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return a clause for each pair of a planned leader and another one that leads."""
+    counts = Counter(filter(None, map(describe_other_leader, outcomes)))
+    said = [f"{text} ({plural(count, 'partition')})" for text, count in counts.most_common(_MAX_TOPICS)]
+    more = len(counts) - len(said)
+    return said + ([f"and {more:,} other pairs of leaders"] if more else [])
+
+
+def _loss_of(members: Members) -> str:
+    if members.group.status is Status.ALREADY_ONLINE:
+        return "no election"
+    return members.group.loss or "nothing was compared"
+
+
+def _build_loss_blocks(elected: Sequence[Outcome]) -> Iterator[Block]:
+    yield Table("By topic", ("Topic", "Elections", "At least", "At most"), tuple(_loss_rows(elected)))
     yield Paragraph("The same partitions if other replicas were elected, in records:")
     rows = [_build_decision_row("this run: the best replica that can lead", elected, lambda one: one.designated_leader)]
     rows.append(
@@ -183,6 +218,8 @@ def _loss_rows(elected: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
     for each in elected:
         topics[each.topic].append(each)
     totals = {topic: total_loss(members) for topic, members in topics.items()}
+    total = total_loss(elected)
+    yield Cell("all topics"), number_cell(len(elected)), number_cell(total.at_least), number_cell(total.at_most)
     worst = sorted(totals, key=lambda topic: (-totals[topic].at_least, topic))
     for topic in worst[:MAX_ROWS]:
         yield (
@@ -193,8 +230,6 @@ def _loss_rows(elected: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
         )
     if len(worst) > MAX_ROWS:
         yield Cell(f"{len(worst) - MAX_ROWS:,} more topics"), number_cell(None), number_cell(None), number_cell(None)
-    total = total_loss(elected)
-    yield Cell("all topics"), number_cell(len(elected)), number_cell(total.at_least), number_cell(total.at_most)
 
 
 def _build_leader_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
@@ -217,14 +252,14 @@ def _build_leader_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
 
 
 def _build_checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
-    said: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    said: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for each in aftermath:
-        said[each["kind"], each["explanation"]].append(each)
+        said[each["explanation"]].append(each)
     steps = []
-    for (kind, explanation), about in list(said.items())[:MAX_ROWS]:
+    for explanation, about in list(said.items())[:MAX_ROWS]:
         lines = _topic_lines_of((each["topic"], each["partition"]) for each in about if each["topic"] is not None)
         named = join_first(lines, _MAX_TOPICS)
-        steps.append(Step(f"{named}: {explanation}" if named else explanation, _LOOK_AT.get(kind, "")))
+        steps.append(Step(f"{named}: {explanation}" if named else explanation))
     return Steps(tuple(steps))
 
 
@@ -240,7 +275,7 @@ def _build_partition_table(groups: Sequence[Members]) -> Table:
         "Last known ELR",
         "Reason",
     )
-    return first_rows("Worst first", columns, outcomes, _partition_row)
+    return first_rows("Worst first", columns, outcomes, _partition_row, open_rows=0)
 
 
 def _partition_row(outcome: Outcome) -> tuple[Cell, ...]:
@@ -250,7 +285,7 @@ def _partition_row(outcome: Outcome) -> tuple[Cell, ...]:
         Cell(_leader(outcome.leader_before)),
         Cell(_leader(outcome.final_leader)),
         *(Cell(format_ids(ids)) for ids in (outcome.isr, outcome.elr, outcome.last_known_elr)),
-        Cell(outcome.reason),
+        Cell("; ".join(filter(None, [outcome.reason, describe_other_leader(outcome)]))),
     )
 
 

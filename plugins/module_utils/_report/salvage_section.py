@@ -61,8 +61,11 @@ def compute_balances(
 
 def build_account_verdict(
     outcomes: Sequence[Outcome], balances: Mapping[TopicPartition, Balance], disks: Sequence[Mapping[str, Any]]
-) -> str:
-    """Say what is still lost, and for how many partitions a silent replica's records were never compared."""
+) -> tuple[str, bool]:
+    """Say what is still lost, and for how many partitions a silent replica's records were never compared.
+
+    Also returns whether it is known that nothing is still lost.
+    """
     compared = {(each["brokerId"], _name(one)) for each in disks for one in each["partitions"] if _is_compared(one)}
     open_for = sum(
         any(
@@ -78,7 +81,9 @@ def build_account_verdict(
         if outcome.status is Status.RECOVERED
     )
     more = f" For {plural(open_for, 'partition')}, replicas could not be compared, so it is unknown what they held."
-    return describe_still_lost(sum_balances(balances.values())) + (more if open_for else "")
+    total = sum_balances(balances.values())
+    is_settled = not (open_for or total.still_lost or total.unknown)
+    return describe_still_lost(total) + (more if open_for else ""), is_settled
 
 
 def _is_compared(partition: Mapping[str, Any]) -> bool:
@@ -123,7 +128,7 @@ def _add_held_by_losers(
             if against.answered
             for stretch in against.lost or ()
         ]
-        if lost:
+        if lost and outcome.status is not Status.ALREADY_ONLINE:
             accounts[name].is_elected = outcome.status is not Status.REFUSED
             accounts[name].held += lost if name not in found else []
     for each in (one for disk in disks for one in disk["partitions"]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -85,6 +86,54 @@ class Source:
     """Content of the file; empty for evidence."""
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """One file of the directory that is not on the page."""
+
+    path: str
+    reason: str
+    is_damaged: bool
+    """True if the file may be a document of the incident. False if it is JSON of something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """What was read for a page."""
+
+    sources: tuple[Source, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+class _ForeignError(DocumentError):
+    """The file is JSON, and no document of this collection."""
+
+
+def read_documents(files: Sequence[str], directory: str | None) -> Documents:
+    """Read the given files, and all documents in the directory. Of the directory, what cannot be read is skipped.
+
+    Raises DocumentError if a given file is invalid, if the directory cannot be read, and if there is no document.
+    """
+    listed = _list_directory(directory) if directory is not None else []
+    if not files and not listed:
+        problem = Problem("", "names no document", "Give files, or a directory with the incident's JSON files")
+        raise DocumentError(directory or "files", [problem])
+    sources = [*read_sources(files)]
+    given = {os.path.realpath(each) for each in files}
+    skipped, problems = [], []
+    with garbage_collection_paused():
+        for path in listed:
+            if os.path.realpath(path) in given:
+                continue
+            try:
+                sources.append(_read(path))
+            except DocumentError as error:
+                skipped.append(Skipped(path, str(error), not isinstance(error, _ForeignError)))
+                problems += _problems_of(path, error)
+    if not sources:
+        raise DocumentError("files", problems)
+    return Documents(tuple(sources), tuple(skipped))
+
+
 def read_sources(paths: Sequence[str]) -> tuple[Source, ...]:
     """Read all documents. Raises DocumentError with the problems of all invalid files."""
     sources: list[Source] = []
@@ -94,37 +143,30 @@ def read_sources(paths: Sequence[str]) -> tuple[Source, ...]:
             try:
                 sources.append(_read(path))
             except DocumentError as error:
-                problems += [Problem(f"{path}{each.place}", each.message, each.remedy) for each in error.problems]
+                problems += _problems_of(path, error)
     if problems:
         raise DocumentError("files", problems)
     return tuple(sources)
+
+
+def _problems_of(path: str, error: DocumentError) -> list[Problem]:
+    return [Problem(f"{path}{each.place}", each.message, each.remedy) for each in error.problems]
 
 
 _EVIDENCE = tuple(f"{below}/partitions.parquet" for below in ("*", "cluster_id=*/*", "*/cluster_id=*/*"))
 """Evidence of one gather, or of the gathers that a run or several runs stored below one directory."""
 
 
-def find_documents(files: Sequence[str], directory: str | None) -> list[str]:
-    """Return the given paths, and the directory's JSON files, directories of evidence and manifests of salvages.
-
-    Raises DocumentError if the directory cannot be read, or if there is no document.
-    """
-    found = [*files]
-    if directory is not None:
-        try:
-            entries = sorted(Path(directory).iterdir())
-        except OSError as error:
-            problem = Problem(
-                "", f"cannot be read: {error.strerror}", "Check the path, and on which host the task runs"
-            )
-            raise DocumentError(directory, [problem]) from error
-        found += [str(each) for each in entries if each.suffix == ".json"]
-        found += [str(each.parent) for pattern in _EVIDENCE for each in sorted(Path(directory).glob(pattern))]
-        found += [str(path) for each in entries if (path := each / MANIFEST).is_file()]
-    if not found:
-        problem = Problem("", "names no document", "Give files, or a directory with the incident's JSON files")
-        raise DocumentError(directory or "files", [problem])
-    return found
+def _list_directory(directory: str) -> list[str]:
+    """Return the directory's JSON files, directories of evidence and manifests of salvages."""
+    try:
+        entries = sorted(Path(directory).iterdir())
+    except OSError as error:
+        problem = Problem("", f"cannot be read: {error.strerror}", "Check the path, and on which host the task runs")
+        raise DocumentError(directory, [problem]) from error
+    found = [str(each) for each in entries if each.suffix == ".json"]
+    found += [str(each.parent) for pattern in _EVIDENCE for each in sorted(Path(directory).glob(pattern))]
+    return found + [str(path) for each in entries if (path := each / MANIFEST).is_file()]
 
 
 def _read(path: str) -> Source:
@@ -159,7 +201,7 @@ def _kind_of(value: Any, path: str) -> tuple[Kind, Schema | None]:
             return kind, schema
     known = ", ".join(kind.value for kind in Kind)
     message = f"is none of: {known}"
-    raise DocumentError(path, [Problem("", message, "Leave it out, or give a file that this collection wrote")])
+    raise _ForeignError(path, [Problem("", message, "Leave it out, or give a file that this collection wrote")])
 
 
 def _read_evidence(path: str) -> Source:

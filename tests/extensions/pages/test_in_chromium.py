@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import check_approvals, read_sources
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 from extensions.browser import Browser, running_browser
 from unit.documents.examples import a_plan
 from unit.recovery import outages
@@ -23,7 +23,7 @@ from unit.report.test_page import a_report
 from unit.report.test_runs import disk_file, readiness_file, replay_file
 
 LONG = "x" * 300 + salvages.HOSTILE
-PAGES = ("recovery", "readiness", "salvage", "replay", "incident", "hostile")
+PAGES = ("recovery", "large", "readiness", "salvage", "replay", "incident", "hostile")
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     approved = {"at": "2026-01-31T02:59:58Z", "by": LONG, "plan_digest": plan["digest"]}
     documents = {
         "recovery": [recovery],
+        "large": [salvages.written(directory / "large.json", a_report(outages.three_thousand()))],
         "readiness": [readiness],
         "salvage": [disk, manifest],
         "replay": [replay, manifest],

@@ -22,13 +22,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_
     describe_advice,
     find_start_order,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
     Kind,
-    find_documents,
+    read_documents,
     read_sources,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 from unit.recovery import outages
 from unit.recovery.wreckage import an_offline_partition
 
@@ -98,8 +98,8 @@ def test_evidence(tmp_path: Path) -> None:
     table = pa.Table.from_pylist(rows, schema=REPLICA_LOG_SCHEMA)
     evidence = Evidence(CLUSTER, "2026-01-31T02:59:59Z", "1.1.0", table, (OFFLINE,))
     stored = [write_evidence(evidence, root) for root in (tmp_path / "evidence", tmp_path)]
-    assert find_documents([], str(tmp_path)) == [*map(str, reversed(stored))]
-    assert find_documents([], str(tmp_path / f"cluster_id={CLUSTER}")) == [str(stored[1])]
+    found = [[each.path for each in read_documents([], str(path)).sources] for path in (tmp_path, stored[1].parent)]
+    assert found == [[*map(str, reversed(stored))], [str(stored[1])]]
     (source,) = read_sources([str(stored[0])])
     page = build_page([source], "Evidence")
     assert page.verdict == "Evidence of 1 partitions; nothing was decided."

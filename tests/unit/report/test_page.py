@@ -29,13 +29,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report import charts
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
     check_approvals,
-    find_documents,
-    read_sources,
+    read_documents,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, encode_manifest
 from unit.documents.examples import a_plan
 from unit.recovery import outages
@@ -102,7 +101,7 @@ def a_report(outcomes: Sequence[Outcome], **fields: Any) -> dict[str, Any]:
 def html_of(directory: Path, *documents: dict[str, Any]) -> str:
     for number, document in enumerate(documents):
         (directory / f"{number}.json").write_text(json.dumps(document), encoding="utf-8")
-    return render_html(build_page(read_sources(find_documents([], str(directory))), "An incident")).decode()
+    return render_html(build_page(read_documents([], str(directory)).sources, "An incident")).decode()
 
 
 def test_the_numbers_are_those_of_the_report(tmp_path: Path) -> None:
@@ -114,8 +113,8 @@ def test_the_numbers_are_those_of_the_report(tmp_path: Path) -> None:
         if each["status"] == "recovered"
     ]
     assert reader.tables["By topic"] == [
-        ["orders", str(len(losses)), str(sum(losses)), "unknown"],
         ["all topics", str(len(losses)), str(sum(losses)), "unknown"],
+        ["orders", str(len(losses)), str(sum(losses)), "unknown"],
     ]
     assert [row[:3] for row in reader.tables["All partitions"]] == [
         ["2", "refused", "payments 0-1"],
@@ -203,7 +202,7 @@ def test_every_invalid_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text('{"some": "thing"}', encoding="utf-8")
     (tmp_path / "c.json").write_text(json.dumps({**a_report([]), "mode": "maybe"}), encoding="utf-8")
     with pytest.raises(DocumentError) as refused:
-        read_sources(find_documents([], str(tmp_path)))
+        read_documents([], str(tmp_path))
     message = str(refused.value)
     assert all(name in message for name in ("a.json", "b.json", "c.json"))
     assert "is no JSON" in message
@@ -212,14 +211,14 @@ def test_every_invalid_file_is_reported(tmp_path: Path) -> None:
 
 def test_a_directory_without_documents_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="names no document"):
-        find_documents([], str(tmp_path))
+        read_documents([], str(tmp_path))
 
 
 def test_an_approval_is_in_the_timeline_between_plan_and_recovery(tmp_path: Path) -> None:
     plan = plan_document(a_plan())
     (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     (tmp_path / "report.json").write_text(json.dumps(a_report(outages.fourteen())), encoding="utf-8")
-    sources = read_sources(find_documents([], str(tmp_path)))
+    sources = read_documents([], str(tmp_path)).sources
     given = {"at": "2026-01-31T02:59:58Z", "by": HOSTILE, "plan_digest": plan["digest"]}
     page = render_html(build_page(sources, "An incident", check_approvals([given], sources))).decode()
     rows = Reader(page).tables["Times are UTC"]

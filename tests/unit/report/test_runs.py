@@ -21,13 +21,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
     encode_readiness_report,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
     Kind,
-    find_documents,
+    read_documents,
     read_sources,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 from unit.recovery import outages
 from unit.report import salvages
 from unit.report.salvages import HOSTILE
@@ -139,8 +139,8 @@ def test_the_manifest_in_a_salvage_directory_is_found(tmp_path: Path) -> None:
     saved = tmp_path / "recovery-salvage"
     saved.mkdir()
     salvages.manifest_in(saved)
-    paths = find_documents([], str(replay_file(tmp_path).parent))
-    page, _reader = page_and_tables(*map(Path, paths))
+    read = read_documents([], str(replay_file(tmp_path).parent))
+    page, _reader = page_and_tables(*(Path(each.path) for each in read.sources))
     assert rows_of_account(page) == [["orders-0", "250", "250", "230", "0"], ["orders-1", "10", "10", "0", "10"]]
 
 
@@ -172,8 +172,8 @@ def test_nothing_of_a_run_becomes_markup(tmp_path: Path) -> None:
     assert reader.tables["Checks, worst first"][0][3] == HOSTILE
     assert reader.tables["4 of 5 replicas; the cluster lacks nothing of the others"][2][8] == HOSTILE
     assert reader.tables["Groups whose saved committed offset is higher than the cluster's"][0][0] == HOSTILE
-    assert [each.title for each in page.sections[-4:]] == [
-        "Readiness for a recovery", "Disks of broker 1", "Records given back", "Appendix"
+    assert [each.title for each in page.sections[-5:]] == [
+        "Readiness for a recovery", "Disks of broker 1", "Records given back", "Appendix", "Next"
     ]  # fmt: skip
 
 

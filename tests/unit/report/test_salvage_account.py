@@ -16,9 +16,9 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Damage, DamageKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Stretches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.html import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import build_accounts
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, FileDamage, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import HeldRecords, encode_manifest

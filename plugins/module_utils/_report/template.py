@@ -28,6 +28,9 @@ with suppress(ImportError):
     from markupsafe import Markup
 
 
+_MOST_PICTURES = 6
+"""How many adjacent pictures are shown without a click."""
+
 STYLE = """
 :root { color-scheme: light dark; --text: #1b1f24; --page: #ffffff; --soft: #f3f4f6; --line: #8886; }
 :root { --good: #1a7f37; --warning: #8a5a00; --bad: #c62828; }
@@ -57,7 +60,7 @@ figure h3 { font-size: 1rem; margin: 0; overflow-wrap: anywhere; } figcaption { 
 figure svg { width: 100%; max-width: 32rem; height: auto; }
 pre, code { font: .85rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; white-space: pre-wrap; }
 pre { border: 1px solid var(--line); padding: .5rem; overflow-x: auto; }
-summary { cursor: pointer; overflow-wrap: anywhere; }
+details { margin: .5rem 0; } summary { cursor: pointer; overflow-wrap: anywhere; }
 .steps { list-style: none; padding: 0; } .steps li { margin: .5rem 0; padding-left: 1.6rem; text-indent: -1.6rem; }
 .steps li::before { content: "\\2610\\00a0\\00a0"; } .steps code { display: block; text-indent: 0; }
 .defs { position: absolute; width: 0; height: 0; }
@@ -75,29 +78,44 @@ summary { cursor: pointer; overflow-wrap: anywhere; }
 """
 
 TEMPLATE = """\
-{%- macro block(each) -%}
-{%- if each.kind == "paragraph" -%}
-<p{% if each.tone %} class="{{ each.tone }}"{% endif %}>{{ each.text }}</p>
-{%- elif each.kind == "table" -%}
-{%- if each.rows -%}
-<div class="scroll" tabindex="0" role="region" aria-label="{{ each.caption }}">
-<table><caption>{{ each.caption }}</caption>
+{%- macro table(caption, columns, rows) -%}
+<div class="scroll" tabindex="0" role="region" aria-label="{{ caption }}">
+<table><caption>{{ caption }}</caption>
 <thead><tr>
-{%- for name in each.columns -%}
-<th scope="col"{% if each.rows[0][loop.index0].is_number %} class="number"{% endif %}>{{ name }}</th>
+{%- for name in columns -%}
+<th scope="col"{% if rows[0][loop.index0].is_number %} class="number"{% endif %}>{{ name }}</th>
 {%- endfor -%}
 </tr></thead>
 <tbody>
-{%- for row in each.rows %}
+{%- for row in rows %}
 <tr>
 {%- for cell in row -%}
 {%- set style = (("number " if cell.is_number else "") ~ cell.tone) | trim -%}
-<td data-name="{{ each.columns[loop.index0] }}"{% if style %} class="{{ style }}"{% endif %}>{{ cell.text }}</td>
+<td data-name="{{ columns[loop.index0] }}"{% if style %} class="{{ style }}"{% endif %}>{{ cell.text }}</td>
 {%- endfor -%}
 </tr>
 {%- endfor %}
 </tbody></table></div>
-{%- else -%}
+{%- endmacro -%}
+{%- macro pictures(blocks) -%}
+<div class="pictures">
+{%- for each in blocks %}
+<figure><h3>{{ each.title }}</h3>{{ each.svg | trusted }}<figcaption>{{ each.caption }}</figcaption></figure>
+{%- endfor %}
+</div>
+{%- endmacro -%}
+{%- macro block(each) -%}
+{%- if each.kind == "paragraph" -%}
+<p{% if each.tone %} class="{{ each.tone }}"{% endif %}>{{ each.text }}</p>
+{%- elif each.kind == "table" -%}
+{%- if each.shown -%}
+{{ table(each.caption, each.columns, each.shown) }}
+{%- endif -%}
+{%- if each.folded -%}
+{%- set title = each.caption ~ (": the other " if each.shown else ": all ") ~ each.folded | length ~ " rows" -%}
+<details><summary>{{ title }}</summary>{{ table(title, each.columns, each.folded) }}</details>
+{%- endif -%}
+{%- if not each.rows -%}
 <p>{{ each.caption }}: none.</p>
 {%- endif -%}
 {%- elif each.kind == "steps" -%}
@@ -137,11 +155,11 @@ TEMPLATE = """\
 <h2>{{ section.title }}</h2>
 {%- for kind, blocks in section.blocks | groupby_runs %}
 {%- if kind == "picture" %}
-<div class="pictures">
-{%- for each in blocks %}
-<figure><h3>{{ each.title }}</h3>{{ each.svg | trusted }}<figcaption>{{ each.caption }}</figcaption></figure>
-{%- endfor %}
-</div>
+{{ pictures(blocks[:most_pictures]) }}
+{%- if blocks[most_pictures:] %}
+<details><summary>{{ blocks | length - most_pictures }} more pictures</summary>
+{{ pictures(blocks[most_pictures:]) }}</details>
+{%- endif %}
 {%- else %}
 {%- for each in blocks %}
 {{ block(each) }}
@@ -164,7 +182,7 @@ def render_html(page: Page) -> bytes:
     environment.filters["trusted"] = Markup
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     html = environment.from_string(TEMPLATE).render(
-        page=page, style=Markup(STYLE), style_digest=f"sha256-{digest}", hatch=HATCH
+        page=page, most_pictures=_MOST_PICTURES, style=Markup(STYLE), style_digest=f"sha256-{digest}", hatch=HATCH
     )
     return html.encode("utf-8", errors="replace")
 

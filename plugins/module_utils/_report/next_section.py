@@ -1,0 +1,157 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Build the last section of a page: what to do next, with commands. Pure; standard library only.
+
+The documents do not say how a host connects to the cluster, so each command has the addresses of brokers that were
+online, and a person adds the other options of the connection.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._model.partition import BrokerState
+from .._recovery.groups import total_loss
+from .._recovery.outcome import Outcome
+from .._recovery.plan import DONE, Status
+from .._recovery.verdict import describe_first_step
+from .blocks import Paragraph, Section, Step, Steps, format_ids
+from .sources import Kind, Skipped
+
+_MAX_SERVERS = 5
+_PLAIN = re.compile(r"[\w./:,@%+-]+")
+_LOOK_AT = {
+    "committed_beyond_end": (
+        "Consumer groups have read records that are lost. Decide with their owners where they continue.",
+        ("kafka-consumer-groups.sh", "--describe", "--all-groups"),
+    ),
+    "open_transaction": (
+        "A transaction is open: read_committed consumers stop there. If it does not end by itself, find and abort it.",
+        ("kafka-transactions.sh", "find-hanging"),
+    ),
+}
+_AGAIN = {
+    Kind.READINESS: ("Follow the remedies, then check again.", "check_readiness"),
+    Kind.QUORUM: ("Follow the remedies under the findings, then check again.", "check_quorum"),
+    Kind.CLEANER: ("Look at the log cleaners again after a pass.", "recover_log_cleaners"),
+    Kind.LEADERSHIP: (
+        "To give the brokers their leaderships back, look first, then run without --check.",
+        "restore_leadership",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the next steps depend on. All lists may be empty."""
+
+    kinds: frozenset[Kind]
+    outcomes: Sequence[Outcome]
+    is_offline: bool
+    """Whether a survey found partitions without a leader, and no plan or run is known."""
+    brokers: Sequence[dict[str, Any]]
+    """The brokers of the last report or survey that has some."""
+    start_order: Sequence[dict[str, Any]]
+    """The advice of the last survey: which broker to start first."""
+    aftermath: Sequence[dict[str, Any]]
+    plan_file: str | None
+    """The absolute path of the last plan, if no run came after it."""
+    saved_in: Sequence[str]
+    """The absolute paths of salvages with records that were not given back."""
+    damaged: Sequence[Skipped]
+
+
+def build_next_section(situation: Situation) -> Section:
+    """Build the checklist. It is never empty: a person must see that nothing is left to do."""
+    steps = tuple(_steps(situation))
+    note = Paragraph(
+        "Add the options with which you connect to this cluster, such as kafka_command_config. Replace what is written "
+        "in capitals."
+    )
+    return Section("Next", (Steps(steps), *([note] if any(each.command for each in steps) else [])))
+
+
+def _steps(situation: Situation) -> Iterator[Step]:
+    for each in situation.damaged:
+        yield Step(f"Find out what {each.path} is: it could not be read, and may belong to this incident.")
+    statuses = {each.status for each in situation.outcomes}
+    is_any_left = situation.is_offline or bool(statuses - DONE)
+    yield from _save_disks(situation, statuses)
+    if is_any_left:
+        yield from _starts(situation)
+    if Status.WOULD_RECOVER in statuses and situation.plan_file is not None:
+        plan = _assigned("unclean_recovery_plan_file", situation.plan_file)
+        elect = _assigned("unclean_recovery_automated_recovery", "true")
+        command = _playbook("recover_offline_partitions", situation, *plan, *elect)
+        yield Step("Let a second person review the plan, then carry it out.", command)
+    elif is_any_left:
+        text = "Look again. It changes nothing, and prints what each partition would cost and the next command."
+        yield Step(text, _playbook("recover_offline_partitions", situation))
+    for directory in situation.saved_in:
+        command = _playbook("replay_salvaged_records", situation, *_assigned("salvage_replay_dir", directory))
+        yield Step("Give the saved records back: look first, then run without --check.", f"{command} --check")
+    kinds = {each["kind"] for each in situation.aftermath}
+    for kind, (text, (program, *options)) in _LOOK_AT.items():
+        if kind in kinds:
+            yield Step(text, shlex.join([program, "--bootstrap-server", _servers(situation), *options]))
+    if not situation.outcomes:
+        for document, (text, playbook) in _AGAIN.items():
+            if document in situation.kinds:
+                check = " --check" if document is Kind.LEADERSHIP else ""
+                yield Step(text, _playbook(playbook, situation) + check)
+    if not is_any_left and Kind.READINESS not in situation.kinds:
+        yield Step("Check that a recovery would work in the next outage.", _playbook("check_readiness", situation))
+
+
+def _save_disks(situation: Situation, statuses: set[Status]) -> Iterator[Step]:
+    away = [each["brokerId"] for each in situation.brokers if each["state"] != BrokerState.ONLINE]
+    if Status.RECOVERED not in statuses or not away or not total_loss(situation.outcomes).unbounded:
+        return
+    words = "-i", "INVENTORY", *_assigned("log_salvage_hosts", "HOST"), *_assigned("log_salvage_log_dirs", "LOG_DIR")
+    command = _playbook("salvage_logs", situation, *words, *_assigned("log_salvage_dir", "NEW_DIR"))
+    yield Step(
+        f"Before any of these brokers is started, save the records that only its disk may hold: {format_ids(away)}. A "
+        "broker that starts deletes records that the new leaders lack.",
+        command,
+    )
+
+
+def _starts(situation: Situation) -> Iterator[Step]:
+    """Yield which brokers to start: none that runs, and none that was declared lost."""
+    never = {each["brokerId"] for each in situation.brokers if each["state"] in (BrokerState.ONLINE, "given_up")}
+    for each in situation.start_order:
+        if each["is_running"] or each["broker_id"] not in never:
+            first = describe_first_step(each["broker_id"], is_running=each["is_running"])
+            disk = "" if each["is_running"] else " Start it only with its old disk."
+            yield Step(f"{first[0].upper()}{first[1:]}: {each['explanation'].rstrip('.')}.{disk}")
+            return
+    missing = [each["brokerId"] for each in situation.brokers if each["brokerId"] not in never]
+    if missing:
+        name = "broker" if len(missing) == 1 else "brokers, one at a time:"
+        yield Step(f"If it can be, start with its old disk {name} {format_ids(missing)}.")
+
+
+def _playbook(name: str, situation: Situation, *words: str) -> str:
+    servers = _assigned("kafka_bootstrap_servers", _servers(situation))
+    return shlex.join(["ansible-playbook", f"kafkaops.recovery.{name}", *servers, *words])
+
+
+def _assigned(name: str, value: str) -> tuple[str, str]:
+    """Return the words that set a variable. Ansible splits name=value at spaces and quotes, so these need JSON."""
+    return "-e", f"{name}={value}" if _PLAIN.fullmatch(value) else json.dumps({name: value})
+
+
+def _servers(situation: Situation) -> str:
+    online = [
+        f"{each['host']}:{each['port']}"
+        for each in situation.brokers
+        if each["state"] == BrokerState.ONLINE and each["host"] is not None
+    ]
+    return ",".join(online[:_MAX_SERVERS]) or "BROKER:9092"

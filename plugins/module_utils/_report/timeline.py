@@ -1,0 +1,74 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Build the timeline of an incident from the times in its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .blocks import Cell, Paragraph, Section, Table, format_ids
+from .sources import Approval, Kind, Source
+
+_ABOUT_LEADERS = frozenset({Kind.RECOVERY, Kind.PLAN, Kind.SURVEY, Kind.EVIDENCE})
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    at: str
+    what: str
+    actor: str
+
+
+def build_timeline_sections(sources: Sequence[Source], approvals: Sequence[Approval]) -> Iterator[Section]:
+    """Build the section with what was done when and by whom; none if no document has a time."""
+    events = [*_find_events(sources), *(_Event(each.at, each.what, each.by) for each in approvals)]
+    if not events:
+        return
+    events.sort(key=lambda each: each.at)
+    rows = tuple((Cell(each.at), Cell(each.what), Cell(each.actor)) for each in events)
+    note = Paragraph("No document says when the leaders were lost: see the logs of the brokers and controllers.")
+    table = Table("Times are UTC", ("Time", "Event", "By"), rows)
+    about_leaders = any(each.kind in _ABOUT_LEADERS for each in sources)
+    yield Section("Timeline", (table, note) if about_leaders else (table,))
+
+
+def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:
+    for source in sources:
+        content = source.content
+        match source.kind:
+            case Kind.EVIDENCE:
+                yield _Event(content.gathered_at, "replicas asked what they hold", "leader_candidate_info")
+            case Kind.PLAN:
+                yield _Event(
+                    content.created_at, f"{len(content.elections):,} elections planned", "leader_candidate_info"
+                )
+            case Kind.RECOVERY:
+                is_check = content["mode"] == "check"
+                yield _Event(content["startedAt"], "check began" if is_check else "recovery began", "unclean_recovery")
+                counts = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in content["summary"].items() if n)
+                yield _Event(content["finishedAt"], f"{counts or 'nothing was offline'}; verified", "unclean_recovery")
+            case Kind.LEADERSHIP:
+                yield _Event(content["startedAt"], "change of replica orders began", "leadership_drain")
+                yield _Event(content["finishedAt"], "replica orders and leaders verified", "leadership_drain")
+            case Kind.CLEANER:
+                what = "log cleaners inspected" if content["isCheck"] else "log cleaners inspected and repaired"
+                yield _Event(content["writtenAt"], what, "log_cleaner_recovery")
+            case Kind.QUORUM:
+                yield _Event(content["startedAt"], "controller quorum inspected", "quorum_preflight")
+            case Kind.READINESS:
+                yield _Event(content["startedAt"], "readiness for a recovery checked", "readiness")
+            case Kind.STOP_GATE:
+                ids = "; then ".join(format_ids(each["brokers"]) for each in content["stops"])
+                yield _Event(content["startedAt"], f"may brokers {ids} stop? {content['verdict']}", "stop_gate")
+            case Kind.MANIFEST:
+                records = sum(each["records"] for each in content["partitions"])
+                yield _Event(content["takenAt"], f"{records:,} records saved", "salvage")
+            case Kind.DISK_SALVAGE:
+                what = f"disks of broker {content['brokerId']} compared with the leaders"
+                yield _Event(content["finishedAt"], what, "log_salvage")
+            case Kind.REPLAY:
+                given = sum(each["given"] for each in content["partitions"])
+                yield _Event(content["finishedAt"], f"{given:,} records given back", "salvage_replay")
