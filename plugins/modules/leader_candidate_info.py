@@ -102,6 +102,16 @@ engine:
   contains:
     name: {type: str, description: The engine., choices: [spark, process]}
     reason: {type: str, description: "Why it is not the engine of O(engine), empty if it is."}
+led_by_silent:
+  description: As RV(kafkaops.recovery.offline_partition_info#module:led_by_silent).
+  returned: success
+  type: int
+  sample: 0
+led_by_replaced:
+  description: As RV(kafkaops.recovery.offline_partition_info#module:led_by_replaced).
+  returned: success
+  type: int
+  sample: 0
 awaited:
   description:
     - Brokers that M(kafkaops.recovery.unclean_recovery) would wait for. The broker to start first is the first entry.
@@ -383,6 +393,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": planned.plan.cluster_id,
         "brokers": to_json_types(planned.brokers),
         "awaited": to_json_types(planned.awaited),
+        **planned.doubtful,
         "evidence": planned.evidence,
         "engine": to_json_types(planned.engine),
         **partition_results(outcomes, module.params["max_rows"], Status, DONE_OR_FORESEEN),

@@ -164,7 +164,7 @@ left_alone:
     - Partitions that were requested, or are offline, and that are not recovered, in order of topic, then partition.
     - The fields are those of RV(kafkaops.recovery.leader_candidate_info#module:partitions).
     - An internal topic is V(refused). V(unknown) is one that does not exist, that the principal may not see, or whose
-        leader does not answer.
+        leader does not answer, or whose leader's disk seems to have been replaced.
   returned: success
   type: list
   elements: dict
@@ -245,6 +245,14 @@ truncated:
 led_by_silent:
   description: How many partitions of RV(left_alone) are led, by the metadata, by brokers that do not answer. Nothing is
     known of whether clients can use them.
+  returned: success
+  type: int
+  sample: 0
+led_by_replaced:
+  description:
+    - How many partitions of RV(left_alone) have a leader whose disk seems to have been replaced, while all other
+      replicas are down. If these are started, they delete the records that the leader lacks.
+    - Partitions whose leader could not be asked about that are counted, too.
   returned: success
   type: int
   sample: 0
@@ -370,7 +378,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         **bounded(found.offline, outcomes, unfinished, params["max_rows"]),
         "groups": groups,
         "start_order": [{**to_json_types(each), "explanation": describe_advice(each)} for each in advice],
-        "led_by_silent": len(found.led_by_silent),
+        **found.count_doubtful(),
         "summary": {"offline": len(found.offline), **count_by_status((each.status for each in outcomes), Status)},
     }
 

@@ -73,6 +73,16 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+led_by_silent:
+  description: As RV(kafkaops.recovery.offline_partition_info#module:led_by_silent).
+  returned: always, once the elections began
+  type: int
+  sample: 0
+led_by_replaced:
+  description: As RV(kafkaops.recovery.offline_partition_info#module:led_by_replaced).
+  returned: always, once the elections began
+  type: int
+  sample: 0
 awaited:
   description: The brokers that the module waited for. The broker to start first is the first entry. The fields are
     those of RV(kafkaops.recovery.leader_candidate_info#module:awaited).
@@ -182,6 +192,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         module.warn(warning)
     return {
         "awaited": to_json_types(done.planned.awaited),
+        **done.planned.doubtful,
         "evidence": done.planned.evidence,
         "engine": to_json_types(done.planned.engine),
         **results_of(done.elected, params["max_rows"], tails.results(done.elected.refused), check_mode=check_mode),

@@ -93,7 +93,8 @@ def _save_disks(result: Result, counts: Mapping[str, int], commands: Result) -> 
     """Return the steps that save the disks of offline brokers and log dirs, if new leaders may lack their records."""
     found = result.get("brokers", [])
     away = [each["broker_id"] for each in found if each["state"] != "online"]
-    if not (counts.get("recovered") and result["loss"]["unbounded"] and commands.get("salvage")):
+    is_unbounded = bool(counts.get("recovered") and result["loss"]["unbounded"])
+    if not commands.get("salvage") or not (is_unbounded or result.get("led_by_replaced")):
         return
     for each in found:
         if dirs := each["offline_log_dirs"]:

@@ -82,14 +82,21 @@ def verdict(result: Result, start_order: Sequence[Result]) -> str:
     first = start_order[0] if start_order else None
     step = describe_first_step(first["broker_id"], is_running=first["is_running"]) if first else ""
     text = in_words(result.get("summary", {}), loss, step)
-    return f"{_led_by_silent(result)}{text}"
+    return f"{_doubtful_leaders(result)}{text}"
 
 
-def _led_by_silent(result: Result) -> str:
-    count = result.get("led_by_silent", 0)
-    if not count:
-        return ""
-    return f"{counted(count, 'partition')} {'is' if count == 1 else 'are'} led by brokers that do not answer. "
+def _doubtful_leaders(result: Result) -> str:
+    kinds = {
+        "led_by_silent": "by brokers that do not answer",
+        "led_by_replaced": (
+            "by logs that seem to be on new disks: save the disks of their other replicas before these are started"
+        ),
+    }
+    return "".join(
+        f"{counted(count, 'partition')} {'is' if count == 1 else 'are'} led {how}. "
+        for kind, how in kinds.items()
+        if (count := result.get(kind, 0))
+    )
 
 
 def failure(result: Result, accepted: Collection[str]) -> str:
@@ -105,7 +112,7 @@ def failure(result: Result, accepted: Collection[str]) -> str:
         sentences.append(f"{stuck} replica orders that an earlier run changed are not restored")
     if sentences:
         sentences.append("the reasons are above")
-    return _led_by_silent(result) + "; ".join(filter(None, [*sentences, result.get("report_fault")]))
+    return _doubtful_leaders(result) + "; ".join(filter(None, [*sentences, result.get("report_fault")]))
 
 
 def replica_blocks(result: Result) -> Iterator[Block]:

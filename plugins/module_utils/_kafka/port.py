@@ -16,6 +16,7 @@ from functools import partial
 from types import MappingProxyType
 
 from .._model.partition import Broker, EpochEnd, Reassignment, ReplicaLog, TopicPartition
+from .._model.replaced_disk import LogBeginning
 from . import (
     capabilities,
     configs,
@@ -23,6 +24,7 @@ from . import (
     elections,
     groups,
     held_replicas,
+    log_beginnings,
     log_dirs,
     reassignments,
 )
@@ -105,6 +107,13 @@ class Kafka(BaseKafka):
     ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
         """Return the log end offset of each of this broker's replicas (ListOffsets)."""
         ask = partial(held_replicas.held_offsets, partitions=partitions, which=held_replicas.HeldOffset.LOG_END)
+        return self.wire.with_connection(address, ask)
+
+    def read_log_beginnings(
+        self, address: Address, broker_id: int, partitions: Sequence[TopicPartition]
+    ) -> list[LogBeginning]:
+        """Return how the logs of these replicas of one broker begin (ListOffsets, Fetch, DescribeLogDirs)."""
+        ask = partial(log_beginnings.read_log_beginnings, broker_id=broker_id, partitions=partitions)
         return self.wire.with_connection(address, ask)
 
     def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from .._kafka import quorum
 from .._kafka.capabilities import BrokerCapabilities
@@ -42,8 +42,19 @@ _KERBEROS_SKEW_MS = 300_000
 """Kerberos' own limit (clockskew in krb5.conf)."""
 
 
-def check_brokers(kafka: Kafka, brokers: Sequence[Broker], live: Mapping[int, Address]) -> Iterator[Check]:
-    """Check that each broker answers at its advertised address, and that no other broker answers there."""
+SAVE_FIRST = (
+    "Do not start it yet: it may hold the only copy of records whose leader has a new disk, and would delete them. "
+    "Save its disk first (playbook kafkaops.recovery.salvage_logs)"
+)
+
+
+def check_brokers(
+    kafka: Kafka, brokers: Sequence[Broker], live: Mapping[int, Address], to_save: Collection[int] = ()
+) -> Iterator[Check]:
+    """Check that each broker answers at its advertised address, and that no other broker answers there.
+
+    ``to_save`` are ids of brokers whose disks must be saved before they are started.
+    """
 
     def identify(broker_id: int) -> None:
         kafka.wire.with_connection(live[broker_id], lambda connection: check_identity(connection, broker_id))
@@ -54,7 +65,8 @@ def check_brokers(kafka: Kafka, brokers: Sequence[Broker], live: Mapping[int, Ad
         subject = f"broker {each.broker_id}"
         identity = identities.get(each.broker_id)
         if each.state is not BrokerState.ONLINE:
-            yield failed(CheckName.BROKERS, f"{each.state.value}: {each.cause}", remedy, subject)
+            what = SAVE_FIRST if each.broker_id in to_save else remedy
+            yield failed(CheckName.BROKERS, f"{each.state.value}: {each.cause}", what, subject)
         elif isinstance(identity, BrokerCallError):
             yield failed(CheckName.BROKERS, str(identity), remedy, subject)
         else:

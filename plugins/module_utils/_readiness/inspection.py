@@ -20,11 +20,12 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
+from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
 from .check import BrokerLoss, Check, CheckName, Readiness, Status, build_readiness, failed, passed, unknown, warning
-from .partitions import TopicSettings, check_losses, check_partitions, predict_broker_losses
+from .partitions import TopicSettings, check_losses, check_partitions, check_replaced, predict_broker_losses
 from .permissions import Access, check_permissions
 
 _UNCLEAN = "unclean.leader.election.enable"
@@ -60,6 +61,14 @@ class _ClusterView:
     live: dict[int, Address]
     """Brokers that answer and are unfenced."""
     log_dirs: Mapping[int, LogDirs | BrokerCallError]
+    replaced: Mapping[TopicPartition, str]
+    """Partitions whose leader seems to have a new disk, while all other replicas are down, each with the reason."""
+
+    @property
+    def to_save(self) -> frozenset[int]:
+        """The brokers whose disks must be saved before they are started."""
+        found = (each for each in self.states if each.topic_partition in self.replaced)
+        return frozenset(broker_id for each in found for broker_id in each.replicas if broker_id != each.leader_id)
 
 
 def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
@@ -88,7 +97,7 @@ def _read_cluster(kafka: Kafka) -> _ClusterView:
     brokers = kafka.probe_brokers(cluster, mentioned)
     live = cluster.online(brokers)
     log_dirs = kafka.in_parallel(lambda broker_id: kafka.describe_all_log_dirs(live[broker_id]), live)
-    return _ClusterView(cluster, brokers, states, live, log_dirs)
+    return _ClusterView(cluster, brokers, states, live, log_dirs, find_replaced_leaders(kafka, states, brokers))
 
 
 def _run_check(name: CheckName, check: Callable[[], Iterable[Check]]) -> list[Check]:
@@ -111,7 +120,7 @@ class _Inspection:
     def checks(self) -> Iterator[tuple[CheckName, Callable[[], Iterable[Check]]]]:
         """Yield the methods, each with the name to report if it raises an error."""
         kafka, brokers, live = self._kafka, self._seen.brokers, self._seen.live
-        yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers, live)
+        yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers, live, self._seen.to_save)
         yield CheckName.BROKERS, self._check_log_dirs
         yield CheckName.CONTROLLERS, self._check_controllers
         yield CheckName.CERTIFICATES, self._check_certificates
@@ -251,7 +260,8 @@ class _Inspection:
             {topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
         )
         self.losses = predict_broker_losses(states, [each.broker_id for each in self._seen.brokers], live, settings)
-        yield from check_partitions(states, settings)
+        yield from check_replaced(self._seen.replaced, self._seen.to_save)
+        yield from check_partitions(states, settings, self._seen.to_save)
         yield from check_losses(self.losses)
 
     def _check_disk_space(self) -> Iterator[Check]:

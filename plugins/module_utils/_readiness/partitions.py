@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from .._model.controller_model import predict
-from .._model.partition import NO_LEADER, PartitionState, effective_min_isr
+from .._model.partition import NO_LEADER, PartitionState, TopicPartition, effective_min_isr
 from .._model.reasons import join_first, name_partitions
 from .check import BrokerLoss, Check, CheckName, failed, passed, unknown, warning
 
@@ -28,9 +28,28 @@ class TopicSettings:
         return in_sync < effective_min_isr(self.min_isr.get(state.topic, 0), len(state.replicas))
 
 
-def check_partitions(states: Sequence[PartitionState], settings: TopicSettings) -> Iterator[Check]:
-    """Check the current state of the partitions, and the settings of their topics."""
-    yield _check_leaders_and_isr(states, settings)
+def check_replaced(reasons: Mapping[TopicPartition, str], to_save: Collection[int]) -> Iterator[Check]:
+    """Check that no leader has a new disk while all other replicas, those on ``to_save``, are down."""
+    if not reasons:
+        return
+    first, why = min(reasons.items())
+    more = f"; and {len(reasons) - 1} more partitions" if len(reasons) > 1 else ""
+    yield failed(
+        CheckName.PARTITIONS,
+        f"{first}: {why}{more}",
+        f"Save the disks of {name_brokers(to_save)} before you start them (playbook kafkaops.recovery.salvage_logs), "
+        "and replay the records later (kafkaops.recovery.replay_salvaged_records)",
+    )
+
+
+def check_partitions(
+    states: Sequence[PartitionState], settings: TopicSettings, to_save: Collection[int] = ()
+) -> Iterator[Check]:
+    """Check the current state of the partitions, and the settings of their topics.
+
+    ``to_save`` are ids of brokers whose disks must be saved before they are started.
+    """
+    yield _check_leaders_and_isr(states, settings, to_save)
     yield _check_replication_factor(states)
     yield _check_min_isr(states, settings)
     yield _check_unclean(states, settings)
@@ -95,7 +114,14 @@ def _predict_loss(
     )
 
 
-def _check_leaders_and_isr(states: Sequence[PartitionState], settings: TopicSettings) -> Check:
+def name_brokers(broker_ids: Collection[int]) -> str:
+    """Return "broker 3" or "brokers 3, 4"."""
+    return f"broker{'s' if len(broker_ids) > 1 else ''} {join_first(sorted(broker_ids))}"
+
+
+def _check_leaders_and_isr(
+    states: Sequence[PartitionState], settings: TopicSettings, to_save: Collection[int]
+) -> Check:
     offline = [each for each in states if each.is_offline]
     if offline:
         return failed(
@@ -110,6 +136,10 @@ def _check_leaders_and_isr(states: Sequence[PartitionState], settings: TopicSett
         if below:
             found += f". {len(below)} of them are below min.insync.replicas: {name_partitions(below)}"
         remedy = "Start the brokers that are down, or find out why the replicas lag"
+        if to_save:
+            remedy = (
+                f"Save the disks of {name_brokers(to_save)} before you start them. Start other brokers that are down"
+            )
         return warning(CheckName.PARTITIONS, found, remedy)
     return passed(CheckName.PARTITIONS, f"{len(states)} partitions have a leader, and all replicas are in sync")
 

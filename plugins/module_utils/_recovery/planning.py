@@ -65,6 +65,8 @@ class Planned:
     """What a person must know besides: brokers whose metadata was old."""
     document: dict[str, Any] = field(default_factory=dict)
     """The plan as it stands in a file, digest included."""
+    doubtful: Mapping[str, int] = field(default_factory=lambda: {"led_by_silent": 0, "led_by_replaced": 0})
+    """Numbers of partitions whose leader may be none, as ``Survey.count_doubtful`` returns them."""
     engine: EngineUse | None = None
     """The engine that ranked the replicas. None if there were none."""
     evidence: str | None = None
@@ -180,7 +182,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         notes = (*kafka.stale_views(), *describe_lost_online(found.lost, found.brokers))
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
-            return Planned(plan, found.brokers, waited.awaited, notes)
+            return Planned(plan, found.brokers, waited.awaited, notes, found.count_doubtful())
         from .pipeline import plan_from_survey
 
         plan, collected = plan_from_survey(
@@ -191,7 +193,9 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
     plan = plan_drops(kafka, plan, may_drop=options.may_drop)
     plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
     notes = (*notes, *collected.notes, *describe_fallback(used))
-    return Planned(plan, found.brokers, waited.awaited, notes, engine=used, evidence=collected.place)
+    return Planned(
+        plan, found.brokers, waited.awaited, notes, found.count_doubtful(), engine=used, evidence=collected.place
+    )
 
 
 @garbage_collection_paused()

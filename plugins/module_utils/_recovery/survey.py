@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._kafka.base_port import BaseKafka
 from .._kafka.partitions import Description
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.reason import say
+from .._model.replaced_disk import leads_alone
 from .._model.run import Clock, KafkaOpsError, garbage_collection_paused
 from .offline_dirs import add_offline_dirs
 from .plan import LeftAlone, Status, leave_alone
@@ -39,9 +40,15 @@ class Survey:
     """Whether topics of ``offline`` are tiered (remote.storage.enable). A topic is missing if this is unknown."""
     led_by_silent: tuple[LeftAlone, ...] = ()
     """Those of ``left_alone`` whose leader, by the metadata, is a broker that does not answer."""
+    led_by_replaced: tuple[LeftAlone, ...] = ()
+    """Those of ``left_alone`` whose leader's disk seems to have been replaced, while all other replicas are down."""
     lost: frozenset[int] = frozenset()
     """Ids of brokers that the operator named as lost for good. If one is online, its replicas on offline log
     directories are lost."""
+
+    def count_doubtful(self) -> dict[str, int]:
+        """Return how many partitions have a leader that may be none, by the name of the module's result."""
+        return {"led_by_silent": len(self.led_by_silent), "led_by_replaced": len(self.led_by_replaced)}
 
     @property
     def replicas(self) -> int:
@@ -100,9 +107,10 @@ def survey(
             "more brokers in bootstrap_servers"
         )
     led_by_silent = tuple(find_led_by_silent(chosen, brokers))
-    if led_by_silent:
-        unclear = {each.topic_partition for each in led_by_silent}
-        left_alone = [*(each for each in left_alone if each.topic_partition not in unclear), *led_by_silent]
+    led_by_replaced = tuple(_find_led_by_replaced(kafka, chosen, description.partitions, brokers))
+    if doubtful := (*led_by_silent, *led_by_replaced):
+        unclear = {each.topic_partition for each in doubtful}
+        left_alone = [*(each for each in left_alone if each.topic_partition not in unclear), *doubtful]
     left_alone += [
         leave_internal_alone(each) for each in chosen if each.is_offline and each.is_internal and not include_internal
     ]
@@ -113,8 +121,23 @@ def survey(
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in chosen if each.is_offline),
         led_by_silent=led_by_silent,
+        led_by_replaced=led_by_replaced,
         lost=frozenset(lost),
     )
+
+
+def _find_led_by_replaced(
+    kafka: BaseKafka, chosen: Iterable[PartitionState], states: Sequence[PartitionState], brokers: Sequence[Broker]
+) -> Iterator[LeftAlone]:
+    if not any(leads_alone(each) for each in chosen if each.offline_replicas):
+        return
+    # Most runs do not need this, and it imports most requests.
+    from .._module.replaced_leaders import find_replaced_leaders  # noqa: PLC0415
+
+    reasons = find_replaced_leaders(kafka, states, brokers)
+    for each in chosen:
+        if reason := reasons.get(each.topic_partition):
+            yield leave_alone(each, Status.UNKNOWN, reason)
 
 
 def _count_replicas(partitions: Iterable[PartitionState]) -> int:
@@ -158,6 +181,8 @@ def survey_again(kafka: BaseKafka, found: Survey) -> Survey:
         tuple(each for each in states if each.topic_partition in wanted and each.is_offline),
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in states if each.is_offline),
+        led_by_silent=found.led_by_silent,
+        led_by_replaced=found.led_by_replaced,
         lost=found.lost,
     )
 

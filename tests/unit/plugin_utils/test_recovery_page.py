@@ -267,6 +267,18 @@ def test_an_offline_log_directory_is_repaired_and_its_broker_is_not_started(
     assert json.dumps({"unclean_recovery_lost_brokers": declared}) in shown
 
 
+def test_good_copies_are_saved_before_their_brokers_are_started() -> None:
+    """The leader seems to have a new disk. There is nothing to recover, and nothing else to do."""
+    result = a_recovery([outages.already_online(0)], outages.brokers(4, dead=[2, 3]))
+    result = {**result, "summary": {"unknown": 1}, "led_by_replaced": 1}
+    commands = next_commands({"kafka_bootstrap_servers": "kafka1:9092"})
+    shown = rendered(recovery_page.blocks(result, commands=commands, start_order=[], rows=False), 300, color=False)
+    assert shown.startswith("1 partition is led by logs that seem to be on new disks: save the disks")
+    assert "1.  Before brokers 2, 3 are started: save the records that only their disks may hold." in shown
+    assert "kafkaops.recovery.salvage_logs" in shown
+    assert "led by logs that seem to be on new disks" in recovery_page.failure(result, ["already_online"])
+
+
 def test_an_offline_log_directory_is_saved_before_the_broker_restarts_with_it() -> None:
     result = a_recovery([outages.recovered(outages.losing(0))], with_a_dead_directory())
     commands = next_commands({"kafka_bootstrap_servers": "kafka1:9092"})

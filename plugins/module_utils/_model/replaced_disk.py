@@ -1,0 +1,97 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Recognize a leader whose disk was replaced, while all other replicas are down. Pure; standard library only.
+
+The controller elects a member of the ISR or ELR that returns, also with an empty disk. It then leads an empty log, and
+every other replica that is started deletes all its records. Only the beginnings of the logs show this.
+
+A log that has records of the first leader epoch, or whose start offset has moved, is older than the last change of its
+leader. A log without them is blank: the disk was replaced, or the partition got its first records late, or none. So
+the logs of one log directory are looked at together. If one of them is old, the directory is, and its blank logs prove
+nothing. If none is, the directory seems to be new. A group that committed an offset beyond the end of a blank log
+proves it without the others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from .partition import OfPartition, PartitionState, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class LogBeginning(OfPartition):
+    """How one replica's log begins. Offsets are record offsets."""
+
+    topic: str
+    partition: int
+    broker_id: int
+    log_dir: str | None
+    """Path of its log directory. None if it could not be read."""
+    log_start_offset: int
+    log_end_offset: int
+    leader_epoch: int
+    """The partition's current leader epoch, as this broker knows it."""
+    first_epoch_end: int | None
+    """The offset after the last record of leader epoch 0; 0 if the log has no such record. None if it is unknown."""
+
+    @property
+    def is_old(self) -> bool:
+        """Return whether the log has existed since before the last change of the leader."""
+        return self.leader_epoch > 0 and (self.log_start_offset > 0 or bool(self.first_epoch_end))
+
+    @property
+    def is_blank(self) -> bool:
+        """Return whether the log has no record of the time before the last change of the leader."""
+        is_empty = self.log_end_offset == 0
+        return self.leader_epoch > 0 and self.log_start_offset == 0 and (is_empty or self.first_epoch_end == 0)
+
+
+def leads_alone(state: PartitionState) -> bool:
+    """Return whether the partition has a leader and other replicas, and all others are offline."""
+    others = {*state.replicas} - {state.leader_id}
+    return not state.is_offline and bool(others) and others <= {*state.offline_replicas}
+
+
+def explain_replaced(
+    logs: Iterable[LogBeginning], led: Mapping[TopicPartition, PartitionState], commits: Mapping[TopicPartition, str]
+) -> Iterator[tuple[TopicPartition, str]]:
+    """Yield the partitions of ``led`` whose leader's log seems to be on a new disk, with the reason.
+
+    ``logs`` are those of the leaders, and of their other replicas that no living broker can have copied to them.
+    ``led`` are partitions whose other replicas are all offline. ``commits`` say which group committed an offset beyond
+    the end of which leader's log.
+    """
+    by_directory: defaultdict[tuple[int, str | None], list[LogBeginning]] = defaultdict(list)
+    for each in logs:
+        by_directory[each.broker_id, each.log_dir].append(each)
+    for (broker_id, log_dir), found in by_directory.items():
+        is_old = any(each.is_old for each in found)
+        for log in found:
+            state = led.get(log.topic_partition)
+            if state is None or state.leader_id != broker_id or not log.is_blank:
+                continue
+            commit = commits.get(log.topic_partition)
+            if is_old and commit is None:
+                continue
+            where = f"no log in {log_dir} of broker {broker_id}" if log_dir else f"no log of broker {broker_id}"
+            because = commit or f"{where} has records of an earlier epoch"
+            yield log.topic_partition, _explain(log, state, because)
+
+
+def _explain(log: LogBeginning, state: PartitionState, because: str) -> str:
+    others = [each for each in state.replicas if each != state.leader_id]
+    held = "is empty" if log.log_end_offset == 0 else f"has {log.log_end_offset} records, none of leader epoch 0"
+    return (
+        f"broker {log.broker_id} leads it alone, and its log {held}, although the leader epoch is {log.leader_epoch}; "
+        f"{because}: its disk seems to have been replaced. {_name(others)} may hold the records, and would delete them "
+        "when started: save their disks first (salvage_logs), and start them later"
+    )
+
+
+def _name(brokers: list[int]) -> str:
+    return f"broker{'s' if len(brokers) > 1 else ''} {', '.join(map(str, brokers))}".capitalize()

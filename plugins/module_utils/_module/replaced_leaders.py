@@ -1,0 +1,95 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Find leaders whose disk seems to have been replaced while all other replicas are down. Only reads.
+
+Shared by the survey of a recovery, which must not call such a partition well, and by the readiness checks, which must
+not advise to start the other brokers. ``_model.replaced_disk`` decides.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+from .._kafka.base_port import BaseKafka
+from .._kafka.errors import BrokerCallError
+from .._kafka.port import Kafka
+from .._kafka.settings import Address
+from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.replaced_disk import LogBeginning, explain_replaced, leads_alone
+from .._model.run import KafkaOpsError
+
+
+def find_replaced_leaders(
+    base: BaseKafka, states: Collection[PartitionState], brokers: Collection[Broker]
+) -> dict[TopicPartition, str]:
+    """Return the partitions with such a leader, each with the reason, and those whose leader could not be asked.
+
+    Sends no request if every partition with a leader has another replica that is not offline. A group whose commits
+    cannot be read proves nothing, and is no error.
+    """
+    kafka = base if isinstance(base, Kafka) else Kafka(base.wire)
+    led = {each.topic_partition: each for each in states if leads_alone(each)}
+    addresses = {
+        each.broker_id: Address(each.host, each.port)
+        for each in brokers
+        if each.state is BrokerState.ONLINE and each.host and each.port
+    }
+    to_ask = {state.leader_id for state in led.values()} & addresses.keys()
+    asked = {each: _choose(each, states, led) for each in sorted(to_ask)}
+    answers = kafka.in_parallel(
+        lambda broker_id: kafka.read_log_beginnings(addresses[broker_id], broker_id, asked[broker_id]), asked
+    )
+    logs: list[LogBeginning] = []
+    reasons: dict[TopicPartition, str] = {}
+    for broker_id, found in answers.items():
+        if isinstance(found, BrokerCallError):
+            reasons |= {
+                each: f"broker {broker_id} leads it alone, and whether its log is on a new disk is not known: {found}"
+                for each, state in led.items()
+                if state.leader_id == broker_id
+            }
+        else:
+            logs += found
+    blank = {
+        each.topic_partition: each.log_end_offset for each in logs if each.is_blank and each.topic_partition in led
+    }
+    commits = _find_commits_beyond(kafka, addresses, blank) if blank else {}
+    return reasons | dict(explain_replaced(logs, led, commits))
+
+
+def _choose(
+    broker_id: int, states: Collection[PartitionState], led: Mapping[TopicPartition, PartitionState]
+) -> list[TopicPartition]:
+    """Return the partitions that it leads alone, and its replicas that it cannot have copied from a living leader."""
+    return [
+        each.topic_partition
+        for each in states
+        if broker_id in each.replicas
+        and (
+            each.is_offline
+            or (each.leader_id == broker_id and (len(each.replicas) == 1 or each.topic_partition in led))
+        )
+    ]
+
+
+def _find_commits_beyond(
+    kafka: Kafka, coordinators: Mapping[int, Address], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, str]:
+    """Return which group committed the greatest offset beyond the end of each of these logs."""
+    greatest: defaultdict[TopicPartition, tuple[int, str]] = defaultdict(lambda: (-1, ""))
+    for address in coordinators.values():
+        try:
+            committed = kafka.committed_offsets(address, kafka.coordinated_groups(address), ends)
+        except KafkaOpsError:
+            continue
+        for group, offsets in committed.items():
+            for partition, offset in offsets.offsets.items():
+                greatest[partition] = max(greatest[partition], (offset, group))
+    return {
+        each: f"group {group} committed offset {offset}, and the log ends at {ends[each]}"
+        for each, (offset, group) in greatest.items()
+        if offset > ends[each]
+    }

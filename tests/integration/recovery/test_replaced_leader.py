@@ -1,0 +1,115 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The last member of the ISR returned with an empty disk and leads, while the good copies are on stopped brokers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from integration.on_call import OnCall
+from lab import Cluster, wait_until
+from lab.module_process import run_module
+
+_TOPIC, _UNUSED = "last_copies", "unused"
+_REPLACED, _STOPPED = 1, (2, 3)
+_RECORDS = 100
+
+
+@pytest.mark.on_every_version
+@pytest.mark.parametrize("written_since", [0, 7])
+def test_the_good_copies_are_saved_before_they_are_started(
+    kafka_version: str, tmp_path: Path, written_since: int
+) -> None:
+    with Cluster(kafka_version, brokers=3) as cluster:
+        _stop_all(cluster)
+        cluster.brokers[_REPLACED].wipe()
+        _lead_again(cluster, tmp_path)
+        if written_since:
+            cluster.client.produce(_TOPIC, 0, written_since, label="since")
+        connection = {"bootstrap_servers": [cluster.bootstrap()]}
+
+        wanted = {**connection, "partitions": [{"topic": _TOPIC, "partitions": [0]}]}
+        found = run_module("offline_partition_info", wanted)
+        assert (found["summary"]["offline"], found["summary"]["unknown"], found["led_by_replaced"]) == (0, 1, 1)
+        (row,) = found["left_alone"]
+        assert (row["status"], row["leader_before"]) == ("unknown", _REPLACED)
+        assert "its disk seems to have been replaced. Brokers 2, 3 may hold the records" in row["reason"]
+        recovered = run_module("unclean_recovery", {**wanted, "journal_dir": str(tmp_path / "journal")})
+        assert "its disk seems to have been replaced" in recovered["msg"]
+
+        checks = run_module("readiness_info", connection)["checks"]
+        about = [each for each in checks if "disk seems to have been replaced" in each["found"]]
+        assert [each["status"] for each in about] == ["failed"]
+        assert "Save the disks of brokers 2, 3 before you start them" in about[0]["remedy"]
+        for each in checks:
+            assert each["name"] not in ("brokers", "partitions") or not each["remedy"].startswith("Start")
+
+        saving = {**connection, "salvage_dir": str(tmp_path / "saved")}
+        dirs = [str(each) for each in cluster.brokers[_STOPPED[0]].data_dirs]
+        saved = run_module("replica_log_salvage", {**saving, "log_dirs": dirs, "topics": [_TOPIC]})
+        assert saved["summary"]["saved_records"] == _RECORDS, saved
+        for each in _STOPPED:
+            cluster.brokers[each].start()
+        wait_until(
+            lambda: cluster.client.log_end_offset(_TOPIC, 0, _STOPPED[0]) == written_since, 60, what="they truncated"
+        )
+        given = run_module("salvage_replay", {**saving, "target": "original"})
+        assert "msg" not in given, given["msg"]
+        assert len({*cluster.client.consume_all(_TOPIC, 0)}) == _RECORDS + written_since
+        again = run_module("offline_partition_info", wanted)
+        assert (again["led_by_replaced"], again["summary"]["already_online"]) == (0, 1)
+
+
+@pytest.mark.on_every_version
+def test_an_old_disk_with_an_unused_partition_is_no_finding(kafka_version: str, tmp_path: Path) -> None:
+    with Cluster(kafka_version, brokers=3) as cluster:
+        _stop_all(cluster)
+        _lead_again(cluster, tmp_path)
+        wanted = [{"topic": each, "partitions": [0]} for each in (_TOPIC, _UNUSED)]
+        found = run_module("offline_partition_info", {"bootstrap_servers": [cluster.bootstrap()], "partitions": wanted})
+        assert (found["led_by_replaced"], found["summary"]["already_online"]) == (0, 2)
+        remedies = _remedies(run_module("readiness_info", {"bootstrap_servers": [cluster.bootstrap()]}))
+        assert any(each.startswith("Start") for each in remedies)
+        assert not any("Save" in each for each in remedies)
+
+
+def _remedies(result: dict[str, Any]) -> list[str]:
+    return [each["remedy"] for each in result["checks"] if each["name"] in ("brokers", "partitions")]
+
+
+def _stop_all(cluster: Cluster) -> None:
+    """Stop all brokers cleanly, the first one last: it is the only member of the ISR then."""
+    client = cluster.client
+    for topic in (_TOPIC, _UNUSED):
+        client.create_topic(topic, {0: [_REPLACED, *_STOPPED]}, {"min.insync.replicas": 1})
+    client.produce(_TOPIC, 0, _RECORDS)
+    for each in _STOPPED:
+        cluster.brokers[each].stop()
+    wait_until(
+        lambda: all(client.describe(each, broker=_REPLACED)[0].isr == (_REPLACED,) for each in (_TOPIC, _UNUSED)),
+        60,
+        what="it is alone in the ISR",
+    )
+    cluster.brokers[_REPLACED].stop()
+
+
+def _lead_again(cluster: Cluster, directory: Path) -> None:
+    """Start the first broker. Before 4.0, with a new disk, it leads after the next change of the partition."""
+    cluster.brokers[_REPLACED].start()
+
+    def is_led() -> bool:
+        asked = [TopicPartition(topic, 0) for topic in (_TOPIC, _UNUSED)]
+        with Wire(OnCall(cluster, directory).settings) as wire:
+            elect(wire, Address(cluster.host, cluster.brokers[_REPLACED].port), PREFERRED, asked)
+        return all(cluster.client.leader(each.topic) == _REPLACED for each in asked)
+
+    wait_until(is_led, 60, what="it leads", interval=2)
