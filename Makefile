@@ -38,7 +38,7 @@ export LC_ALL := C.UTF-8
 # Each of a run's many processes would compile all of our code again.
 unexport PYTHONDONTWRITEBYTECODE
 # lab, demo, bench and publish are packages in tests/; they use the collection as the modules do.
-demo bench ee galaxy molecule surveys: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
+demo bench ee galaxy molecule release-check surveys: export PYTHONPATH := $(CURDIR)/tests:$(CURDIR)/$(VENV)/collections
 # molecule writes an ansible.cfg of its own.
 molecule: export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/$(VENV)/collections
 
@@ -142,6 +142,10 @@ molecule: install ## The roles' scenarios on a real cluster
 .PHONY: galaxy
 galaxy: install ## Build the artefact for Galaxy, and check it with Galaxy's importer
 	$(BIN)/python -m publish $(if $(WIDE),--lint)
+
+.PHONY: release-check
+release-check: install ## Whether this tree can be released: changelog, version, same bytes twice, installations; offline
+	$(BIN)/python -m publish.release
 
 .PHONY: test-ansible
 test-ansible: install ## The artefact on ansible-core 2.18 to 2.20 and Python 3.11 to 3.13, which must be there, as must 3.9

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: incident_report
 short_description: Write one HTML file about one incident
-version_added: 1.1.0
+version_added: 1.0.0
 description:
   - Joins the documents of one incident on one page. The page has the verdict, a timeline, brokers, pictures of the
     replicas' logs, lost records, leaders, the aftermath, findings, and the documents with their digests.

@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: stop_gate
 short_description: Answer whether brokers may stop now
-version_added: 1.1.0
+version_added: 1.0.0
 description:
   - Predicts what happens to each partition and to the controller quorum if brokers stop now, and answers yes or no,
     with all reasons.

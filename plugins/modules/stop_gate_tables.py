@@ -10,7 +10,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: stop_gate_tables
 short_description: Print whether brokers may stop
-version_added: 1.1.0
+version_added: 1.0.0
 description:
   - Prints the answer, the reasons with their remedies, what would make it a yes, what would move, and the order of
     waves.

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lab import Cluster
+from publish import artefact, release
 from publish.installation import installed
 
 pytestmark = [pytest.mark.on_any_version, pytest.mark.timeout(900)]
@@ -33,3 +34,8 @@ def test_check_quorum_from_the_tarball(kafka_version: str, tmp_path: Path) -> No
         ran = installation.run("kafkaops.recovery.check_quorum", variables)
         assert ran.returncode == 0, ran.output
     assert json.loads(report.read_text(encoding="utf-8"))["clusterId"] == cluster.cluster_id
+
+
+def test_tarball_and_git_address_install_the_same_files_offline(tmp_path: Path) -> None:
+    """By command and by requirements.yml, as README shows."""
+    release.check_installations(artefact.build(tmp_path), tmp_path)
