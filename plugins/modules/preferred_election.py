@@ -179,7 +179,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import LEADERSHIP
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import LEADERSHIP
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MOVING, MoveStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import group_by_reason
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments

@@ -231,7 +231,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist_module import list_result
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import CHANGED, OrderStatus
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import LEADERSHIP
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import LEADERSHIP
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import group_by_reason
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
@@ -284,7 +284,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "before": list_result(done.before),
         "after": list_result(done.after),
         "is_native": done.is_native,
-        "remembered_in": done.home,
+        "remembered_in": done.remembered_in,
         **partition_results(outcomes, max_rows, OrderStatus, CHANGED, {OrderStatus.IN_ORDER}),
         "groups": to_json_types(group_by_reason(outcomes)),
         "diff": deprioritizing.diff_of_list_and_orders(done, max_rows),

@@ -17,8 +17,7 @@ description:
     majority before or after the change, if the new voter is not caught up or is a broker, if the removed controller
     would add itself again, and if the quorum is static. Unknown values count against the change.
   - A node that is both broker and controller can only be added if O(bootstrap_controllers) names it.
-  - Holds the lock of the cluster during the change, which needs a broker that answers. If no broker answers,
-    O(journal=file) keeps the lock on this host.
+  - Holds the lock of the cluster during the change, which needs a broker that answers. The lock is a topic.
   - Afterwards it reads the quorum until the change is visible. An added voter must also be caught up.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
@@ -171,9 +170,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             change = quorum_voters.plan_voter_change(quorum, membership, voter)
             voters, notes = change.after, list[str]()
             if change.is_needed and not module.check_mode:
-                home = _journal(Kafka(wire), change.cluster_id, params)
+                lock = _journal(Kafka(wire), params)
                 change, voters, notes = quorum_voters.change_under_lock(
-                    quorum, home, membership, voter, verify_timeout_ms=params["verify_timeout_ms"]
+                    quorum, lock, membership, voter, verify_timeout_ms=params["verify_timeout_ms"]
                 )
         except quorum_voters.VoterRefusedError as error:
             return {"msg": str(error), "reasons": to_json_types(error.reasons)}
@@ -187,17 +186,12 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     }
 
 
-def _journal(kafka: Any, cluster_id: str, params: dict[str, Any]) -> Any:
-    """Return the home of the journal. If no broker answers, only a file is possible."""
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
+def _journal(kafka: Any, params: dict[str, Any]) -> Any:
+    """Return the cluster's journal. Raises NoBrokerAnswersError: the lock is a topic."""
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster_journal import ClusterJournal
 
-    try:
-        cluster = kafka.describe_cluster()
-    except NoBrokerAnswersError:
-        return JournalHome(kafka, Cluster(cluster_id, ()), journal_options(params))
-    return JournalHome(kafka, cluster, journal_options(params), kafka.probe_brokers(cluster))
+    cluster = kafka.describe_cluster()
+    return ClusterJournal(kafka, cluster, journal_options(params), kafka.probe_brokers(cluster))
 
 
 if __name__ == "__main__":

@@ -97,7 +97,9 @@ checks:
       status: failed
       subject: playbook recover_offline_partitions
       found: ALTER on the cluster is missing (to put the designated leader first and to elect it)
-      remedy: 'Grant it: kafka-acls.sh --add --allow-principal User:OURS --operation Alter --cluster'
+      remedy: >-
+        Grant it: kafka-acls.sh --bootstrap-server kafka1:9092 --command-config admin.properties --add
+        --allow-principal User:recovery --operation Alter --cluster
   contains:
     name:
       description: What was checked.

@@ -54,5 +54,5 @@ journal:
   description: The same for the journal.
   returned: success
   type: dict
-  sample: {journal: topic}
+  sample: {journal_topic: _kafkaops_run}
 """

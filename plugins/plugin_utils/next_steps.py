@@ -141,7 +141,7 @@ def _effect(advice: Result) -> str:
     return f"no partition gets a leader by it alone, but its {counted(advice['replica_of'], 'replica')} can be compared"
 
 
-_JOURNAL = ("kafka_journal", "kafka_journal_topic", "kafka_journal_dir")
+_JOURNAL = ("kafka_journal_topic",)
 _SELECTIONS = (
     "unclean_recovery_partitions",
     "unclean_recovery_partitions_file",

@@ -7,13 +7,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from functools import partial
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import Home, JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
@@ -46,11 +45,10 @@ def run(_options: Options) -> Iterator[Row]:
 def _measured(partitions: int) -> Timing:
     with (
         simulator(partial(offline_world, {_TOPIC: partitions}, _BROKERS)) as bootstrap,
-        tempfile.TemporaryDirectory() as journal,
         Wire(settings_from({"bootstrap_servers": bootstrap})) as wire,
     ):
         options = ElectionOptions(
-            journal=JournalOptions(home=Home.FILE, directory=journal),
+            journal=JournalOptions(),
             attempts=3,
             verify_timeout_ms=30_000,
             check_mode=False,

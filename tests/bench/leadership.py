@@ -16,9 +16,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
@@ -65,10 +63,10 @@ def run(options: Options) -> Iterator[Row]:
     """Drain and restore a broker, by the requests alone and then by the collection, several times in turn."""
     originals = _originals()
     drained = {each: (*order[1:], _BROKER) for each, order in originals.items()}
-    with Cluster(brokers=3, heap="2g") as cluster, TemporaryDirectory() as directory:
+    with Cluster(brokers=3, heap="2g") as cluster:
         for topic in _topics():
             cluster.client.create_topic(topic, _of(topic, originals))
-        operator = Operator(cluster, Path(directory), request_timeout_ms=10_000)
+        operator = Operator(cluster, request_timeout_ms=10_000)
         # The first transaction of a cluster makes Kafka's own topic for them.
         operator.list(_BROKER, topics=["none"])
         operator.restore()

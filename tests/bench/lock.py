@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from bench.kit.row import Options, Row, Timing
 from bench.kit.timing import in_turns, timed
 from lab import Cluster
-from lab.changes import a_change, journal_home
+from lab.changes import a_change, cluster_journal
 
 _CHANGES = 1000
 _REPEATS = 10
@@ -33,12 +33,12 @@ def run(options: Options) -> Iterator[Row]:
 
 
 def _look(bootstrap: str) -> None:
-    with journal_home(bootstrap):
+    with cluster_journal(bootstrap):
         pass
 
 
 def _hold(bootstrap: str) -> None:
-    with journal_home(bootstrap) as home, home.open() as journal:
+    with cluster_journal(bootstrap) as lock, lock.open() as journal:
         journal.begin([a_change(number) for number in range(_CHANGES)])
         for _write in ("reorder", "election", "restore"):
             journal.require_lock()

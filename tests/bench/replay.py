@@ -136,9 +136,9 @@ def _write(cluster: Cluster) -> None:
 def _give_back(settings: ConnectionSettings, saved: Path, progress_topic: str) -> Run:
     """Replay everything: read, lock, verify, count and write."""
     phases = Phases()
-    with TemporaryDirectory() as journal, Wire(settings) as wire:
+    with Wire(settings) as wire:
         terms = ReplayTerms(Target.SIDE, include_unknown=False, include_compacted=False)
-        request = ReplayRequest(str(saved), None, terms, 0, progress_topic, JournalOptions(directory=journal))
+        request = ReplayRequest(str(saved), None, terms, 0, progress_topic, JournalOptions())
         began = time.perf_counter()
         done = Replayer(Kafka(wire), request, phases, threading.Event()).give_back()
         seconds = time.perf_counter() - began

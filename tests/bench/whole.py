@@ -59,8 +59,6 @@ def _measured(partitions: int, engine: EngineName = EngineName.PROCESS) -> Run:
         report = Path(scratch, "report.json")
         variables = {
             "kafka_bootstrap_servers": bootstrap,
-            "kafka_journal": "file",
-            "kafka_journal_dir": str(Path(scratch, "journal")),
             "unclean_recovery_all_offline_partitions": True,
             "unclean_recovery_automated_recovery": True,
             "unclean_recovery_strategy": "aggressive",

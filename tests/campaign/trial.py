@@ -204,7 +204,6 @@ class Trial:
                 "bootstrap_servers": [self.scene.cluster.bootstrap()],
                 "request_timeout_ms": self.on_call.request_timeout_ms,
                 "plan_file": str(plan),
-                "journal_dir": str(self.on_call.directory / f"journal-{who}"),
                 "report_aftermath": False,
                 **self.scene.connection,
             }

@@ -62,10 +62,6 @@ class OnCall:
             {"bootstrap_servers": self.cluster.bootstrap(), "request_timeout_ms": self.request_timeout_ms}
         )
 
-    @property
-    def journal_dir(self) -> str:
-        return str(self.directory / "journal")
-
     def look(self, *topics: str) -> Survey:
         """All partitions of these topics that have no leader, and all brokers."""
         wanted = [TopicPartition(topic, number) for topic in topics for number in self.cluster.client.describe(topic)]
@@ -112,7 +108,7 @@ class OnCall:
         self, plan: Plan, *, check_mode: bool = False, timeout_ms: int = 600_000, progress: Progress | None = None
     ) -> tuple[Outcome, ...]:
         options = ElectionOptions(
-            journal=JournalOptions(directory=self.journal_dir),
+            journal=JournalOptions(),
             attempts=self.attempts,
             verify_timeout_ms=self.verify_timeout_ms,
             check_mode=check_mode,
@@ -130,6 +126,5 @@ class OnCall:
             "bootstrap_servers": [self.cluster.bootstrap()],
             "request_timeout_ms": self.request_timeout_ms,
             "plan_file": str(path),
-            "journal_dir": self.journal_dir,
         }
         return start_module("designated_election", options)

@@ -16,13 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import (
-    RUN_TOPIC,
-    Home,
-    JournalOptions,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster_journal import ClusterJournal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
@@ -47,29 +44,27 @@ def a_change(number: int = 0) -> OrderChange:
 
 
 @contextmanager
-def journal_home(
+def cluster_journal(
     bootstrap: str,
     *,
-    home: Home = Home.AUTO,
-    directory: Path | str = "",
     topic: str = RUN_TOPIC,
     discard_lost: bool = False,
     request_timeout_ms: int = 3000,
     **settings: object,
-) -> Iterator[JournalHome]:
+) -> Iterator[ClusterJournal]:
     """Open the journal of a cluster with the code under test, after a check of the brokers as in a module."""
-    options = JournalOptions(home=home, topic=topic, directory=str(directory), discard_lost=discard_lost)
+    options = JournalOptions(topic=topic, discard_lost=discard_lost)
     given = {"bootstrap_servers": bootstrap, "request_timeout_ms": request_timeout_ms, **settings}
     with Wire(settings_from(given)) as wire:
         kafka = Kafka(wire)
         cluster = kafka.describe_cluster()
-        yield JournalHome(kafka, cluster, options, kafka.probe_brokers(cluster))
+        yield ClusterJournal(kafka, cluster, options, kafka.probe_brokers(cluster))
 
 
 def pending_changes(cluster: Cluster) -> tuple[Change, ...]:
     """Return the changes that the cluster's journal holds."""
-    with journal_home(cluster.bootstrap()) as home:
-        return home.read().changes
+    with cluster_journal(cluster.bootstrap()) as lock:
+        return lock.read().changes
 
 
 @dataclass
@@ -83,8 +78,8 @@ class Run:
         """Start a run and take the lock."""
         code = f"""
             import os, sys
-            from lab.changes import a_change, journal_home
-            with journal_home({cluster.bootstrap()!r}) as home, home.open() as journal:
+            from lab.changes import a_change, cluster_journal
+            with cluster_journal({cluster.bootstrap()!r}) as lock, lock.open() as journal:
                 print("held", flush=True)
                 for line in sys.stdin:
                     try:
@@ -142,16 +137,13 @@ def elect(
     topic: str,
     partitions: int | range,
     leader: int,
-    directory: Path | str = "",
     *,
     may_drop: bool = False,
 ) -> ElectionReport:
     """Elect one broker as leader of partitions of a topic, as the module does, but in this process."""
     settings = settings_from({"bootstrap_servers": bootstrap, "request_timeout_ms": 3000})
     numbers = range(partitions) if isinstance(partitions, int) else partitions
-    options = ElectionOptions(
-        journal=JournalOptions(directory=str(directory)), attempts=3, verify_timeout_ms=20_000, check_mode=False
-    )
+    options = ElectionOptions(journal=JournalOptions(), attempts=3, verify_timeout_ms=20_000, check_mode=False)
     with Wire(settings) as wire:
         kafka = Kafka(wire)
         plan = plan_from_designations(kafka, {TopicPartition(topic, each): leader for each in numbers})

@@ -358,7 +358,6 @@ class CleanerOperator:
     """An operator on a separate host who runs the log cleaner modules, each in its own process."""
 
     lab: CleanerCluster
-    journal_dir: Path
     account: Account | None = None
     """The user of these processes; None for the user of the tests."""
 
@@ -371,7 +370,6 @@ class CleanerOperator:
             "metrics_url": self.lab.prometheus_url,
             "metrics_timeout_ms": 30_000,
             "suspect_bytes": 500_000,
-            **({} if module == "log_cleaner_info" else {"journal_dir": str(self.journal_dir)}),
             **options,
         }
         return start_module(module, given, check_mode=check_mode, account=self.account)

@@ -13,7 +13,6 @@ import textwrap
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from confluent_kafka.admin import AdminClient
@@ -35,7 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.elec
     MoveReport,
     move_leaders,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home, LeadershipOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import LeadershipOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import ListRequest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
@@ -53,7 +52,6 @@ class Operator:
     """An operator on a separate host, who manages the list of deprioritized brokers."""
 
     cluster: Cluster
-    journal_dir: Path
     request_timeout_ms: int = 5000
 
     @property
@@ -65,7 +63,7 @@ class Operator:
     @property
     def _shared_options(self) -> dict[str, Any]:
         return {
-            "journal": JournalOptions(directory=str(self.journal_dir)),
+            "journal": JournalOptions(),
             "attempts": 3,
             "verify_timeout_ms": 10_000,
         }
@@ -76,12 +74,10 @@ class Operator:
         *brokers: int,
         topics: Sequence[str] = (),
         check_mode: bool = False,
-        memory: Home = Home.TOPIC,
         memory_topic: str = MEMORY_TOPIC,
     ) -> LeadershipResult:
         """Change the list and the orders, as the module does, but in this process."""
         options = LeadershipOptions(
-            memory=memory,
             memory_topic=memory_topic,
             check_mode=check_mode,
             **self._shared_options,
@@ -110,7 +106,6 @@ class Operator:
             to_brokers=frozenset() if back_to is None else frozenset({back_to}),
             patterns=(),
             max_moves=1000,
-            memory=Home.TOPIC,
             memory_topic=MEMORY_TOPIC,
             check_mode=False,
             **self._shared_options,
@@ -121,11 +116,10 @@ class Operator:
     def in_process(self, call: str) -> subprocess.Popen[bytes]:
         """Start a call of this operator, such as ``list(1)``, in its own process, so that a test can kill it."""
         code = f"""
-            from pathlib import Path
             from types import SimpleNamespace
             from lab.leadership import Operator
             cluster = SimpleNamespace(bootstrap=lambda: {self.cluster.bootstrap()!r})
-            Operator(cluster, Path({str(self.journal_dir)!r}), {self.request_timeout_ms}).{call}
+            Operator(cluster, {self.request_timeout_ms}).{call}
         """
         return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], env=_python_path())
 

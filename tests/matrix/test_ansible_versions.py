@@ -86,10 +86,9 @@ def test_every_playbook(cluster: Cluster, installation: Installation, tmp_path: 
 
     cluster.brokers[offline.replicas[0]].start()
     playbooks.run("check_readiness")
-    in_file = {"leadership_drain_memory": "file", "kafka_journal_dir": str(tmp_path / "journal")}
-    playbooks.run("drain_leadership", leadership_drain_brokers=[offline.best], **in_file)
+    playbooks.run("drain_leadership", leadership_drain_brokers=[offline.best])
     assert cluster.client.describe(topic, broker=offline.best)[0].replicas[-1] == offline.best
-    playbooks.run("restore_leadership", **in_file)
+    playbooks.run("restore_leadership")
     assert list(cluster.client.describe(topic, broker=offline.best)[0].replicas) == list(offline.replicas)
     playbooks.run("recover_log_cleaners", "--check")
     assert playbooks.ran == {each.stem for each in (PROJECT / "playbooks").glob("*.yml")}

@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from simulator import messages
+from simulator import messages, own_topics
 from simulator.messages import Api
 from simulator.pages import page_of
 from simulator.world import LOG_DIR, Log, Partition, World
@@ -46,6 +47,9 @@ class Broker:
         self._apis = apis
         self.answers: dict[int, Answer] = {
             messages.API_VERSIONS.key: self._api_versions,
+            messages.CREATE_TOPICS.key: partial(own_topics.create, world),
+            messages.DELETE_TOPICS.key: partial(own_topics.delete, world),
+            messages.PRODUCE.key: partial(own_topics.produce, world),
             messages.LIST_OFFSETS.key: self._list_offsets,
             messages.FETCH.key: self._fetch,
             messages.DESCRIBE_CONFIGS.key: self._describe_configs,
@@ -110,6 +114,8 @@ class Broker:
         )
 
     def _fetch(self, request: Any) -> Any:
+        if request.API_VERSION == messages.FETCH_BY_ID_VERSION:
+            return own_topics.fetch(self._world, request)
         message = messages.FETCH.response
         return message(
             throttle_time_ms=0,

@@ -158,7 +158,8 @@ class SimulatedCluster:
     def _payload(self, broker: Broker, request: Request, fault: Fault) -> bytes:
         """Return the answer without its length."""
         correlation_id = request.payload[4:8]
-        is_kept = request.api_key in _KEPT or request.api_key == self.native_key
+        is_by_id = (request.api_key, request.api_version) == (messages.FETCH.key, messages.FETCH_BY_ID_VERSION)
+        is_kept = (request.api_key in _KEPT and not is_by_id) or request.api_key == self.native_key
         if isinstance(fault, Lie | Throttle) or not is_kept:
             return self._encoded(broker, request, fault)
         with self._lock:

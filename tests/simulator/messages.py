@@ -12,6 +12,10 @@ from typing import Any
 from kafka.protocol.admin import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
     DescribeClusterRequest,
     DescribeClusterResponse,
     DescribeConfigsRequest,
@@ -31,6 +35,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
+from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import (
     DesignatedElectLeadersRequest,
@@ -53,9 +58,10 @@ class Api:
         return int(self.request.API_KEY)
 
 
+FETCH_BY_ID_VERSION = 13
 API_VERSIONS = Api(ApiVersionsRequest, ApiVersionsResponse, 0, 4)
 LIST_OFFSETS = Api(ListOffsetsRequest, ListOffsetsResponse, 1, 10)
-FETCH = Api(FetchRequest, FetchResponse, 4, 12)
+FETCH = Api(FetchRequest, FetchResponse, 4, FETCH_BY_ID_VERSION)
 DESCRIBE_CONFIGS = Api(DescribeConfigsRequest, DescribeConfigsResponse, 1, 4)
 DESCRIBE_LOG_DIRS = Api(DescribeLogDirsRequest, DescribeLogDirsResponse, 1, 5)
 ELECT_LEADERS = Api(ElectLeadersRequest, ElectLeadersResponse, 0, 2)
@@ -65,6 +71,9 @@ LIST_REASSIGNMENTS = Api(ListPartitionReassignmentsRequest, ListPartitionReassig
 DESCRIBE_CLUSTER = Api(DescribeClusterRequest, DescribeClusterResponse, 0, 2)
 DESCRIBE_TOPIC_PARTITIONS = Api(DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, 0, 0)
 DESCRIBE_PRODUCERS = Api(DescribeProducersRequest, DescribeProducersResponse, 0, 0)
+CREATE_TOPICS = Api(CreateTopicsRequest, CreateTopicsResponse, 7, 7)
+DELETE_TOPICS = Api(DeleteTopicsRequest, DeleteTopicsResponse, 6, 6)
+PRODUCE = Api(ProduceRequest, ProduceResponse, 9, 12)
 LIST_GROUPS = Api(ListGroupsRequest, ListGroupsResponse, 0, 5)
 
 
@@ -83,6 +92,9 @@ def apis(native_key: int | None, *, designated_elections: bool) -> dict[int, Api
         DESCRIBE_TOPIC_PARTITIONS,
         DESCRIBE_PRODUCERS,
         LIST_GROUPS,
+        CREATE_TOPICS,
+        DELETE_TOPICS,
+        PRODUCE,
     ]
     if native_key is not None:
         known.append(Api(*messages(native_key), 0, 0))

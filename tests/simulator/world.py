@@ -99,6 +99,8 @@ class World:
     cluster_id: str = "c2ltdWxhdGVkLWNsdXN0ZQ"
     broker_epochs: dict[int, int] = field(default_factory=dict)
     """Broker epochs by broker id; 1000 + the id unless set. A restart sets another one."""
+    written: dict[uuid.UUID, bytes] = field(default_factory=dict)
+    """The records of the topics that clients have created (``own_topics``), as batches."""
     generation: int = 0
     """Grows with every change, so that old cached answers are detected."""
     lock: threading.RLock = field(default_factory=threading.RLock)

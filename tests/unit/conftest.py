@@ -20,8 +20,9 @@ from xdist.scheduler import LoadFileScheduling
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from unit.fakes.clock import FakeClock
-from unit.fakes.journals import CLUSTER_ID, open_journal
+from unit.fakes.journals import open_journal
 from unit.fakes.settings import FakeSettings
+from unit.fakes.topics import FakeTopics
 from unit.fakes.wreck import MakeWreck, Wreck, wrecked
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def make_wreck(tmp_path: Path, clock: FakeClock) -> MakeWreck:
+def make_wreck(clock: FakeClock) -> MakeWreck:
     """Make a wreck of so many partitions."""
 
     def make(count: int = 1) -> Wreck:
-        cluster = wrecked(count, str(tmp_path / "journal"))
+        cluster = wrecked(count)
         cluster.clock = clock
         return Wreck(cluster)
 
@@ -78,9 +79,9 @@ def wreck(make_wreck: MakeWreck) -> Wreck:
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    """Open a journal in a file."""
-    with open_journal(str(tmp_path), CLUSTER_ID) as opened:
+def journal() -> Iterator[Journal]:
+    """Open a journal in memory."""
+    with open_journal(FakeTopics()) as opened:
         yield opened
 
 

@@ -4,7 +4,7 @@
 
 """Keep the journal: the durable record of pending changes. Standard library only.
 
-The journal is in a topic or in a local file (``Log``). All modules of this collection share it.
+The journal is in the run topic (``Log``). All modules of this collection share it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from .record import (
     ReplicaChange,
     SettingChange,
     Undoing,
-    apply_entry,
     begin_entries,
     end_entries,
     in_undo_order,
@@ -37,11 +36,11 @@ class LockLostError(JournalError):
 
 
 class Log(Protocol):
-    """The topic or file of the journal. This run holds its lock."""
+    """The topic of the journal. This run holds its lock."""
 
     @property
     def name(self) -> str:
-        """The name of the topic or file, for messages."""
+        """The name of the topic, for messages."""
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Return once the entries are durable. Raises JournalError."""
@@ -61,13 +60,13 @@ class Journal:
         self._pending = {each.key: each for each in pending}
         self._lock = threading.Lock()
         self.notes: list[str] = []
-        """Messages about the journal itself, for example why it is not in the topic."""
+        """Messages about the journal itself, for example that it was recovered."""
         self._late_until: dict[str, float] = {}
         self._ended_early: set[str] = set()
 
     @property
     def name(self) -> str:
-        """The name of the topic or file, for messages."""
+        """The name of the topic, for messages."""
         return self._log.name
 
     @property
@@ -174,20 +173,6 @@ class Journal:
             case OrderChange(), OrderChange() if change.continues(pending):
                 return replace(change, original=pending.original)
         return change
-
-
-def pending_changes(entries: Iterable[Entry], name: str) -> tuple[Change, ...]:
-    """Return the pending changes of a log. ``name`` is its name in errors.
-
-    Raises JournalError for a record that no run of this version writes.
-    """
-    pending: dict[str, Change] = {}
-    for number, entry in enumerate(entries, start=1):
-        try:
-            apply_entry(pending, entry)
-        except (KeyError, TypeError, ValueError):
-            raise damage_error(name, number) from None
-    return in_undo_order(pending.values())
 
 
 def damage_error(name: str, number: int) -> JournalError:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from .._kafka import error_codes
+from .._kafka.acls import grant_command
 from .._kafka.base_port import BaseKafka
 from .._kafka.configs import TOPIC
 from .._kafka.errors import BrokerCallError, CallError, NoBrokerAnswersError, RequestRefusedError
@@ -33,6 +34,7 @@ _DELETED_AFTER_S = 1.0
 """A topic counts as deleted if it is missing for this time: brokers learn of a new topic late."""
 _LATE_CONFIGS = (error_codes.INVALID_TIMESTAMP, error_codes.MESSAGE_TOO_LARGE, error_codes.RECORD_LIST_TOO_LARGE)
 """With these errors a leader may refuse records until it has learnt of configs that were just set."""
+_NOT_AUTHORIZED = (error_codes.TOPIC_AUTHORIZATION_FAILED, error_codes.CLUSTER_AUTHORIZATION_FAILED)
 _MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
 Value = TypeVar("Value")
 
@@ -84,7 +86,7 @@ class OwnTopics:
     addresses: Mapping[int, Address]
     """Addresses of all registered brokers, by id."""
     topic: str
-    rights: str
+    rights: Sequence[str]
     """The ACL operations that our principal needs on the topic."""
     timeout_s: float
     """The time limit for one operation on the topic."""
@@ -98,10 +100,7 @@ class OwnTopics:
         for refused in description.refused:
             if refused.is_unknown:
                 return None
-            problem = error_codes.describe_error(refused.code)
-            raise TopicUnavailableError(
-                f"topic {self.topic} cannot be looked at: {problem}; our principal needs {self.rights} on it"
-            )
+            raise self.unavailable("cannot be described", error_codes.describe_error(refused.code), refused.code)
         if not description.partitions:
             return None
         if len(description.partitions) > 1:
@@ -114,6 +113,28 @@ class OwnTopics:
             raise TopicOfflineError(state)
         return state
 
+    def find(self) -> OwnTopic | None:
+        """Return the topic; None if there is none. If it has no leader, wait for one.
+
+        Raises JournalError or NoBrokerAnswersError.
+        """
+        problem = ""
+        for _look in looks(self.kafka.clock, self.timeout_s):
+            try:
+                found = self.locate()
+            except TopicOfflineError as error:
+                problem = str(error)
+            else:
+                return OwnTopic(self, found.topic_id, found.leader_id) if found is not None else None
+        raise JournalError(f"{problem}. Nothing was changed without its records: recover it first")
+
+    def find_created(self) -> OwnTopic:
+        """Return a topic that was just created. Brokers learn of it late. Raises JournalError."""
+        for _look in looks(self.kafka.clock, self.timeout_s):
+            if found := self.find():
+                return found
+        raise JournalError(f"topic {self.topic} was created, but no broker shows it")
+
     def create(self, replicas: Sequence[int], config: Mapping[str, str]) -> OwnTopic | None:
         """Create the topic and return it; None if it exists already.
 
@@ -124,8 +145,9 @@ class OwnTopics:
         except CallError as error:
             if error.code == error_codes.TOPIC_ALREADY_EXISTS:
                 return None
-            kind = TopicUnavailableError if error.is_final else JournalError
-            raise kind(f"topic {self.topic} cannot be created: {error}") from None
+            if error.is_final:
+                raise self.unavailable("cannot be created", str(error), error.code) from None
+            raise JournalError(f"topic {self.topic} cannot be created: {error}") from None
         return OwnTopic(self, topic_id, replicas[0])
 
     def repair(self, config: Mapping[str, str]) -> None:
@@ -170,6 +192,14 @@ class OwnTopics:
         if missing := others[: max(0, copies - len(found.replicas))]:
             OwnTopic(self, found.topic_id, found.leader_id).add_followers([*found.replicas, *missing])
 
+    def unavailable(self, what: str, problem: str, code: int) -> TopicUnavailableError:
+        """Return the error. If an ACL is missing, it has the command that grants all that the topic needs."""
+        text = f"topic {self.topic} {what}: {problem}"
+        if code in _NOT_AUTHORIZED:
+            command = grant_command(self.kafka.settings, self.rights, f"--topic {self.topic}")
+            text = f"{text}. Let an administrator run: {command}"
+        return TopicUnavailableError(text)
+
     def send(self, request: Callable[[Address], Value]) -> Value:
         """Send a write request to any living broker. Raises CallError."""
         return send_to_any(self.living.values(), request, self.kafka.clock, self.timeout_s)
@@ -191,7 +221,7 @@ class OwnTopic:
 
     def read(self, offset: int) -> TopicRecords:
         """Return the records from an offset on. Raises LockLostError if the topic was deleted, or JournalError."""
-        return self._ask(lambda leader: self._topics.kafka.read_records(leader, self.topic_id, offset))
+        return self.ask(lambda leader: self._topics.kafka.read_records(leader, self.topic_id, offset))
 
     def append(self, records: Sequence[Record]) -> list[tuple[int, int]]:
         """Append records in requests of a limited size, and wait until all in-sync replicas have them.
@@ -205,7 +235,7 @@ class OwnTopic:
         def append_to(leader: Address, batch: Sequence[Record]) -> tuple[int, int]:
             return self._topics.kafka.append_records(leader, self._partition, batch), len(batch)
 
-        return [self._ask(partial(append_to, batch=batch)) for batch in _split(records)]
+        return [self.ask(partial(append_to, batch=batch)) for batch in _split(records)]
 
     def add_followers(self, replicas: Sequence[int]) -> bool:
         """Request the topic's replicas, leader first, and return at once. Return False if the request is refused."""
@@ -246,8 +276,11 @@ class OwnTopic:
             return "" if error.code == error_codes.UNKNOWN_TOPIC_ID else str(error)
         return ""
 
-    def _ask(self, request: Callable[[Address], Value]) -> Value:
-        """Send a request to the leader, and again to the new leader if the leader has moved."""
+    def ask(self, request: Callable[[Address], Value]) -> Value:
+        """Send a request to the leader, and again to the new leader if the leader has moved.
+
+        Raises LockLostError if the topic was deleted, or JournalError.
+        """
         missing_since: float | None = None
         problem = ""
         for _look in looks(self._topics.kafka.clock, self._topics.timeout_s):
@@ -260,7 +293,7 @@ class OwnTopic:
                 if error.code == error_codes.OFFSET_OUT_OF_RANGE:
                     raise LockLostError(f"{self.name} has lost records of this run") from None
                 if error.code not in (*_MOVED, *_LATE_CONFIGS) and not error.is_transient:
-                    raise TopicUnavailableError(f"{self.name} cannot be used: {problem}") from None
+                    raise self._topics.unavailable("cannot be used", problem, error.code) from None
             except UnreadableRecordsError as error:
                 raise TopicUnavailableError(
                     f"{self.name} (id {self.topic_id}) holds records that cannot be decoded: {error}. Nothing was "

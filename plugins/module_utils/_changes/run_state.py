@@ -28,6 +28,8 @@ from .._model.run import utc_now
 from .journal import damage_error
 from .record import Change, Entry, apply_entry
 
+RUN_TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "READ", "WRITE", "DELETE")
+"""The ACL operations that a principal needs on the topic."""
 _START_TIME_FIELD = 19
 """The start time in /proc/PID/stat, counted from the field after the command's name (proc(5): field 22)."""
 _JOB_VARIABLES = ("AWX_JOB_ID", "TOWER_JOB_ID")

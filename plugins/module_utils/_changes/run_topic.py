@@ -16,24 +16,24 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from .._kafka import error_codes
 from .._kafka.base_port import BaseKafka
-from .._kafka.errors import NoBrokerAnswersError
+from .._kafka.errors import CallError, NoBrokerAnswersError
 from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG
 from .._model.run import Progress, looks
 from .journal import LockLostError
-from .own_topic import OwnTopic, OwnTopics, TopicUnavailableError
+from .own_topic import OwnTopic, OwnTopics, TopicUnavailableError, send_to_any
 from .record import Entry, JournalError
-from .run_state import Holder, RunState
+from .run_state import RUN_TOPIC_RIGHTS, Holder, RunState
 
+RUN_TOPIC = "_kafkaops_run"
 MOST_REPLICAS = 3
 CONFIG = {**OWN_TOPIC_CONFIG, "cleanup.policy": "delete", "flush.messages": "1"}
-_RIGHTS = "CREATE, DESCRIBE, READ, WRITE and DELETE"
 _LOOK_EVERY_S = 0.25
 
 
@@ -92,7 +92,26 @@ class RunTopics:
 
     @property
     def _own(self) -> OwnTopics:
-        return OwnTopics(self.kafka, self.living, self.addresses, self.topic, _RIGHTS, self.pace.timeout_s)
+        return OwnTopics(self.kafka, self.living, self.addresses, self.topic, RUN_TOPIC_RIGHTS, self.pace.timeout_s)
+
+    def check_creation(self) -> bool:
+        """Let the controller validate the creation of the topic, without creating it. Return False if it exists.
+
+        Raises TopicUnavailableError if the creation would be refused, or if no broker answers.
+        """
+        replicas = [*self.living][:MOST_REPLICAS]
+        try:
+            send_to_any(
+                self.living.values(),
+                lambda to: self.kafka.check_topic_creation(to, self.topic, replicas, CONFIG),
+                self.kafka.clock,
+                seconds=0,
+            )
+        except CallError as error:
+            if error.code == error_codes.TOPIC_ALREADY_EXISTS:
+                return False
+            raise self._own.unavailable("cannot be created", str(error), error.code) from None
+        return True
 
     def acquire(self, holder: Holder, progress: Progress) -> TopicLog:
         """Take the lock, if it is free or its holder is dead. The log has the pending changes of that holder.
@@ -101,7 +120,7 @@ class RunTopics:
         """
         limit_s = self.pace.timeout_s + self.pace.silence_s
         log: TopicLog | None = None
-        for _look in looks(time, limit_s):
+        for _look in looks(self.kafka.clock, limit_s):
             created = self.create(holder)
             log = created or self._existing(holder)
             try:
@@ -168,12 +187,13 @@ class TopicLog:
 
     def __init__(self, topics: RunTopics, own: OwnTopic, holder: Holder | None) -> None:
         self._topics = topics
+        self._clock = topics.kafka.clock
         self._own = own
         self._holder = holder
         self._state = RunState(topics.topic, own.topic_id)
         self._lock = threading.RLock()
         self._count = 0
-        self._acknowledged_at = time.monotonic()
+        self._acknowledged_at = self._clock.monotonic()
         self._lost = ""
         self._is_inherited = False
         self._ended = threading.Event()
@@ -232,7 +252,7 @@ class TopicLog:
         with self._lock:
             self._refuse_if_lost()
             self._check_held()
-            if time.monotonic() - self._acknowledged_at > self._topics.pace.lease_s:
+            if self._clock.monotonic() - self._acknowledged_at > self._topics.pace.lease_s:
                 self._produce([{"beat": True}])
                 self._check_held()
 
@@ -289,10 +309,10 @@ class TopicLog:
             return
         if found.has_ended_here:
             return
-        seen, deadline = state.holder_offset, time.monotonic() + self._topics.pace.silence_s
+        seen, deadline = state.holder_offset, self._clock.monotonic() + self._topics.pace.silence_s
         progress.step(f"waiting to see whether another run lives: {found}")
-        while time.monotonic() < deadline:
-            time.sleep(_LOOK_EVERY_S)
+        while self._clock.monotonic() < deadline:
+            self._clock.sleep(_LOOK_EVERY_S)
             state = self.refresh()
             if state.has_left:
                 return
@@ -329,7 +349,7 @@ class TopicLog:
             self._count += 1
             records.append((key, json.dumps({**entry, "n": self._count}, separators=(",", ":")).encode()))
         appended = self._own.append(records)
-        self._acknowledged_at = time.monotonic()
+        self._acknowledged_at = self._clock.monotonic()
         return appended
 
     def delete(self) -> bool:
@@ -345,6 +365,6 @@ class TopicLog:
     def _write_heartbeats(self) -> None:
         while not self._ended.wait(self._topics.pace.beat_s / 3):
             with suppress(JournalError, NoBrokerAnswersError), self._lock:
-                if not self._lost and time.monotonic() - self._acknowledged_at >= self._topics.pace.beat_s:
+                if not self._lost and self._clock.monotonic() - self._acknowledged_at >= self._topics.pace.beat_s:
                     self._check_held()
                     self._produce([{"beat": True}])

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._changes.home import JournalHome
+from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.record import RESTORING, AnyLeftover, Undoing
 from .._changes.rollback import Rollback, preview_undo
@@ -61,12 +61,12 @@ class CleanerRun:
 
     def preview_leftovers(self) -> tuple[AnyLeftover, ...]:
         """Return what a rollback would do with the changes of earlier runs. Writes nothing."""
-        return preview_undo(self.kafka, self.settings, self._home.read().changes)
+        return preview_undo(self.kafka, self.settings, self._journal.read().changes)
 
     @contextmanager
     def locked(self) -> Iterator[LockedRun]:
         """Hold the lock during a ``with`` block. Raises JournalError."""
-        with self._home.open(self.progress) as journal:
+        with self._journal.open(self.progress) as journal:
             writer = self.settings.writer.with_journal(journal)
             timeout_s = self.params.get("repair_timeout_ms", self.params["verify_timeout_ms"]) / 1000
             rollback = Rollback.of(
@@ -75,8 +75,8 @@ class CleanerRun:
             yield LockedRun(replace(self, settings=self.settings.with_journal(journal)), journal, writer, rollback)
 
     @property
-    def _home(self) -> JournalHome:
-        return JournalHome(self.kafka, self.cluster, journal_options(self.params), self.everyone)
+    def _journal(self) -> ClusterJournal:
+        return ClusterJournal(self.kafka, self.cluster, journal_options(self.params), self.everyone)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,15 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from .errors import DocumentError, Problem
 
 MIB = 1024 * 1024
+_TEMPORARY_FILE_SYSTEMS = frozenset({"overlay", "tmpfs"})
+_MOUNT_POINT = 4
+"""The field of a line of /proc/self/mountinfo (proc(5))."""
 
 _Format = Callable[[Any, str], str]
 """Makes the text of a value. The second argument is the indent of its line."""
@@ -243,3 +247,31 @@ def digest(document: dict[str, Any]) -> str:
     canonical = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     # A lone surrogate must not raise here: another check refuses it and names its place.
     return f"sha256:{hashlib.sha256(canonical.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def state_directory() -> str:
+    """Return this user's directory for reports and evidence: below ``XDG_STATE_HOME``, or ``~/.local/state``."""
+    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.join(home, "kafkaops-recovery")
+
+
+def why_temporary(directory: Path) -> str:
+    """Return why files in this directory do not survive a restart of the container or host; empty if they do."""
+    kind = _file_system_of(directory)
+    return f"{directory} is on a file system of type {kind}" if kind in _TEMPORARY_FILE_SYSTEMS else ""
+
+
+def _file_system_of(directory: Path) -> str:
+    """Return the type of the file system of a path; empty if it cannot be read."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+        path = directory.expanduser().resolve()
+    except OSError:
+        return ""
+    found, kind = Path("/"), ""
+    for line in lines:
+        mount, _separator, rest = line.partition(" - ")
+        point = Path(mount.split()[_MOUNT_POINT])
+        if path.is_relative_to(point) and len(point.parts) >= len(found.parts):
+            found, kind = point, rest.split()[0]
+    return kind

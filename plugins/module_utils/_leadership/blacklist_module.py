@@ -22,7 +22,7 @@ from .._module.run import call_all, diff_of, list_rows
 from .blacklist import Blacklist, Change, check_request
 from .decide import OrderStatus
 from .deprioritize import LeadershipResult, run_leadership
-from .memory_homes import LeadershipOptions, leadership_options
+from .memory_topic import LeadershipOptions, leadership_options
 from .orders import Drift
 from .report import LEADERSHIP_REPORT, LeadershipReport, leadership_report_document
 from .view import ListRequest
@@ -61,7 +61,7 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
             before=result.before,
             after=result.after,
             is_native=result.is_native,
-            remembered_in=result.home,
+            remembered_in=result.remembered_in,
             orders=tuple(result.outcomes.values()),
             leaders=None,
         )

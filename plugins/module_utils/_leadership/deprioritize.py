@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .._changes.home import JournalHome
+from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.record import Change, LastingOrders, OrderChange
 from .._changes.rollback import Rollback, has_restored
@@ -28,8 +28,8 @@ from .._model.run import FRESH_S, KafkaOpsError, Progress
 from .blacklist import Blacklist, require_registered
 from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
-from .memory import Changes, Memory, MemoryStore, list_changes
-from .memory_homes import Homes, LeadershipOptions
+from .memory import Changes, Memory, list_changes
+from .memory_topic import LeadershipOptions, MemoryTopic, OpenMemory
 from .order_run import OrderRun
 from .view import CONFIG_NAME, ListRequest, View, inspect, read_config
 
@@ -48,8 +48,8 @@ class LeadershipResult:
     writes_config: bool
     is_native: bool
     """Whether all brokers know the config, so that no order has to change."""
-    home: str
-    """The topic or file that remembers the list and the original orders."""
+    remembered_in: str
+    """The topic that remembers the list and the original orders."""
     warnings: tuple[str, ...]
     outcomes: Mapping[TopicPartition, OrderOutcome]
     has_restored: bool = False
@@ -84,36 +84,31 @@ def run_leadership(
     brokers = kafka.probe_brokers(cluster)
     request = replace(request, ignored_topics=frozenset({options.journal.topic}))
     run = _Run(kafka, cluster, brokers, request, options, progress, stop)
-    homes = run.homes()
-    pending = run.journal_home.read().changes
+    topic = MemoryTopic(kafka, cluster.living(brokers), options.memory_topic)
+    pending = run.cluster_journal.read().changes
     looked_at = kafka.clock.monotonic()
-    view = run.inspect(homes.read(), pending)
+    view = run.inspect(topic.read(), pending)
     if request.change is not ListChange.ABSENT:
         # Before Kafka 4.0 a fenced broker is not listed as registered, but its replicas are.
         replicas = {each for decision in view.decisions.values() for each in decision.outcome.replicas or ()}
         registered = {each.broker_id for each in cluster.registrations}
         require_registered(request.brokers, view.before, registered | (set() if cluster.lists_fenced else replicas))
     if options.check_mode or not (view.has_work or pending):
-        return _report(cluster, view, homes.home, ())
-    with run.journal_home.open(progress) as journal:
+        return _report(cluster, view, topic.name, ())
+    with run.cluster_journal.open(progress) as journal:
         undone = run.rollback(view, journal).undo()
-        with homes.open(journal) as held:
-            is_old = kafka.clock.monotonic() - looked_at > FRESH_S
-            if is_old or pending or undone or held.memory != view.memory:
-                view = run.inspect(held.memory, journal.pending)
-            unwritten: Changes = {}
-            if view.has_work:
-                # If this run dies, the next one waits until no request of this run can be executed.
-                journal.begin([LastingOrders()])
-                unwritten = run.write_list(held.store, view, journal)
-            orders = OrderRun(run.writer(view, journal), journal, held.store, progress, stop, unwritten)
-            outcomes = orders.carry_out(view)
-    fallback = (
-        (f"the list and the original orders are remembered in {held.home} on this host only, because {held.fallback}",)
-        if held.fallback
-        else ()
-    )
-    report = _report(cluster, view, held.home, (*fallback, *journal.notes, *(each.described for each in undone)))
+        held = topic.open(journal)
+        is_old = kafka.clock.monotonic() - looked_at > FRESH_S
+        if is_old or pending or undone or held.memory != view.memory:
+            view = run.inspect(held.memory, journal.pending)
+        unwritten: Changes = {}
+        if view.has_work:
+            # If this run dies, the next one waits until no request of this run can be executed.
+            journal.begin([LastingOrders()])
+            unwritten = run.write_list(held, view, journal)
+        orders = OrderRun(run.writer(view, journal), journal, held, progress, stop, unwritten)
+        outcomes = orders.carry_out(view)
+    report = _report(cluster, view, topic.name, (*journal.notes, *(each.described for each in undone)))
     return replace(report, outcomes=outcomes, has_restored=has_restored(undone))
 
 
@@ -128,11 +123,8 @@ class _Run:
     stop: threading.Event
 
     @property
-    def journal_home(self) -> JournalHome:
-        return JournalHome(self.kafka, self.cluster, self.options.journal, self.brokers)
-
-    def homes(self) -> Homes:
-        return Homes.of(self.kafka, self.cluster.living(self.brokers), self.options, self.cluster.cluster_id)
+    def cluster_journal(self) -> ClusterJournal:
+        return ClusterJournal(self.kafka, self.cluster, self.options.journal, self.brokers)
 
     def writer(self, view: View, journal: Journal) -> Writer:
         return Writer(
@@ -150,7 +142,7 @@ class _Run:
         unfinished = frozenset(each.topic_partition for each in pending if isinstance(each, OrderChange))
         return inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
 
-    def write_list(self, store: MemoryStore, view: View, journal: Journal) -> Changes:
+    def write_list(self, store: OpenMemory, view: View, journal: Journal) -> Changes:
         """Remember the list, and write the config. Return the changes that remember the config's value.
 
         They may be written with later changes: if this run dies before that, the next one writes the config again.
@@ -198,14 +190,14 @@ def _is_seen(entry: ConfigEntry | None, value: str | None) -> bool:
     return entry.is_sensitive or entry.value == value
 
 
-def _report(cluster: Cluster, view: View, home: str, warnings: tuple[str, ...]) -> LeadershipResult:
+def _report(cluster: Cluster, view: View, remembered_in: str, warnings: tuple[str, ...]) -> LeadershipResult:
     return LeadershipResult(
         cluster_id=cluster.cluster_id,
         before=view.before,
         after=view.after,
         writes_config=view.writes_config,
         is_native=view.config.is_native,
-        home=home,
+        remembered_in=remembered_in,
         warnings=view.warnings + warnings,
         outcomes={partition: each.outcome for partition, each in view.decisions.items()},
     )

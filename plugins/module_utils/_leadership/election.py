@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from .._changes.home import JournalHome
+from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
 from .._changes.orders import OrderRequest, read_states, set_orders, wait_for_states
@@ -29,7 +29,7 @@ from .._model.reason import because, say
 from .._model.run import Progress
 from .blacklist import matches
 from .memory import Memory
-from .memory_homes import Homes, LeadershipOptions
+from .memory_topic import LeadershipOptions, MemoryTopic
 from .moves import LEADERLESS, Move, MoveStatus, move_away, move_to
 from .orders import Order, find_base, with_last
 from .view import REASSIGNING
@@ -107,13 +107,13 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     living = cluster.living(brokers)
     undone = _NOTHING
     if options.check_mode and options.to_brokers:
-        undone = Homes.of(kafka, living, options, cluster.cluster_id).read()
+        undone = MemoryTopic(kafka, living, options.memory_topic).read()
     moves = _find_moves(options, kafka.describe_partitions().partitions, undone)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()
     requested: set[TopicPartition] = set()
     if not options.check_mode and _open_moves(moves):
-        with JournalHome(kafka, cluster, options.journal, brokers).open(progress) as journal:
+        with ClusterJournal(kafka, cluster, options.journal, brokers).open(progress) as journal:
             writer = Writer(kafka, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
             writer = writer.with_journal(journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)

@@ -23,7 +23,7 @@ from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all, diff_of, list_rows
 from .blacklist import BlacklistError, check_request
 from .election import MoveOptions, MoveReport, move_leaders
-from .memory_homes import leadership_options
+from .memory_topic import leadership_options
 from .moves import MOVING, WRONG, Move, MoveStatus
 from .report import add_leaders, read_leadership_report
 

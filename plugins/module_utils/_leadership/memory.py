@@ -4,20 +4,16 @@
 
 """Define the memory of the list of deprioritized brokers, and its records: a key, and a JSON object or None.
 
-The topic (memory_topic) and the local file have the same records. The file is the alternative to the topic, and the
-fallback if the topic cannot be written. Standard library only.
+``memory_topic`` reads and writes them. Standard library only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from .._changes.file_log import FileLog, path_for, read_entries
-from .._changes.journal import damage_error
-from .._changes.record import Entry, JournalError
+from .._changes.record import JournalError
 from .._model.partition import TopicPartition
 from .blacklist import Blacklist
 from .orders import RememberedOrder
@@ -43,25 +39,15 @@ class Memory:
     """The value of preferred_leader_blacklist that a broker last accepted from us; None if it is not set. Released
     brokers do not return it."""
     revision: int = 0
-    """Grows with each change of the list, so that the newer one of two homes is known."""
+    """Grows with each change of the list. 0 if no run has set one."""
     orders: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.blacklist or self.orders or self.written_value)
 
 
-class MemoryStore(Protocol):
-    """A place of the memory, open for the run that holds the lock of the cluster."""
-
-    memory: Memory
-    """The memory when it was opened."""
-
-    def write(self, changes: Changes) -> None:
-        """Write changes, and return when they are durable. Raises JournalError, also if this run has lost the lock."""
-
-
-def parse_memory(records: Records, home: str) -> Memory:
-    """Parse records. Raises JournalError, which names the home, for a record that no run of this version writes."""
+def parse_memory(records: Records, topic: str) -> Memory:
+    """Parse records. Raises JournalError, which names the topic, for a record that no run of this version writes."""
     blacklist, written, revision = Blacklist(), None, 0
     orders: dict[TopicPartition, RememberedOrder] = {}
     for key, value in records.items():
@@ -78,8 +64,8 @@ def parse_memory(records: Records, home: str) -> Memory:
                 raise ValueError("key")
         except (KeyError, TypeError, ValueError, AttributeError):
             raise JournalError(
-                f"{home} holds a record {key!r} that this version of kafkaops.recovery did not write, so nothing was "
-                "changed: find out what wrote it, or name another memory"
+                f"{topic} holds a record {key!r} that this version of kafkaops.recovery did not write, so nothing was "
+                "changed: find out what wrote it, or name another topic (memory_topic)"
             ) from None
     return Memory(blacklist, written, revision, orders)
 
@@ -122,32 +108,6 @@ def _orders_value(orders: Mapping[TopicPartition, RememberedOrder], topic: str, 
     return {"version": _VERSION, "partitions": remembered} if remembered else None
 
 
-def difference(wanted: Memory, found: Memory) -> Changes:
-    """Return the changes that turn the memory ``found`` into ``wanted``."""
-    changed = (each for each in {**found.orders, **wanted.orders} if found.orders.get(each) != wanted.orders.get(each))
-    changes = order_changes(wanted.orders, changed)
-    same_list = (wanted.blacklist, wanted.written_value, wanted.revision) == (
-        found.blacklist,
-        found.written_value,
-        found.revision,
-    )
-    # The list comes last, because it has the revision: a home that a crash left incomplete counts as the older one.
-    return changes if same_list else {**changes, **list_changes(wanted)}
-
-
-def merge(topic: Memory, file: Memory) -> Memory:
-    """Merge the memories of the topic and of the file, which runs use that cannot write to the topic.
-
-    A file with a higher revision began as a copy of the topic, which was not written since. Otherwise both were
-    written: the list and the orders of the topic are used, and the orders that only the file has.
-    """
-    if not file:
-        return topic
-    if file.revision > topic.revision:
-        return file
-    return Memory(topic.blacklist, topic.written_value, topic.revision, {**file.orders, **topic.orders})
-
-
 def _parse_orders(key: str, value: Value) -> Iterator[RememberedOrder]:
     # Topic names have no slash.
     _kind, topic, number = key.split("/")
@@ -158,59 +118,6 @@ def _parse_orders(key: str, value: Value) -> Iterator[RememberedOrder]:
         if is_misplaced or not ours or {type(one) for order in (original, *ours) for one in order} != {int}:
             raise ValueError("orders")
         yield RememberedOrder(topic, int(partition), str(each["topicId"]), original, ours)
-
-
-_SUFFIX = ".leadership"
-
-
-def memory_path(directory: str, cluster_id: str) -> Path:
-    """Return the path of a cluster's memory file. Raises JournalError."""
-    return path_for(directory, cluster_id, _SUFFIX)
-
-
-def read_memory_file(path: Path) -> Memory:
-    """Read the memory file without a lock. If there is none, the memory is empty. Raises JournalError."""
-    entries, _length = read_entries(path)
-    return parse_memory(_records(path, entries), str(path))
-
-
-class FileStore:
-    """The memory file, open for the run that holds the lock of the cluster.
-
-    At the end of a ``with`` block, an empty file is removed. Raises JournalError if the file is damaged or cannot be
-    written.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._file = FileLog(path)
-        self._records = _records(path, self._file.entries)
-        self.memory = parse_memory(self._records, str(path))
-
-    def __enter__(self) -> FileStore:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if not parse_memory(self._records, str(self._file.path)):
-            self._file.remove()
-
-    def write(self, changes: Changes) -> None:
-        self._file.append([{"key": key, "value": value} for key, value in changes.items()])
-        for key, value in changes.items():
-            apply_record(self._records, key, value)
-
-    def clear(self) -> None:
-        """Remove all records, after the topic has them. Raises JournalError."""
-        self.write(dict.fromkeys(self._records))
-
-
-def _records(path: Path, entries: Sequence[Entry]) -> dict[str, Value]:
-    records: dict[str, Value] = {}
-    for number, entry in enumerate(entries, start=1):
-        try:
-            apply_record(records, entry["key"], entry["value"])
-        except (KeyError, TypeError):
-            raise damage_error(str(path), number) from None
-    return records
 
 
 def apply_record(records: dict[str, Value], key: str, value: Value | None) -> None:

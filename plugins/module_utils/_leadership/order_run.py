@@ -20,7 +20,8 @@ from .._changes.sender import Writer
 from .._model.partition import TopicPartition, in_batches
 from .._model.run import Progress
 from .decide import DONE_STATUS, Decision, OrderOutcome, OrderStatus
-from .memory import Changes, MemoryStore, order_changes
+from .memory import Changes, order_changes
+from .memory_topic import OpenMemory
 from .orders import RememberedOrder
 from .view import View, decide_again
 
@@ -39,7 +40,7 @@ class OrderRun:
 
     writer: Writer
     journal: Journal
-    store: MemoryStore
+    store: OpenMemory
     progress: Progress
     stop: threading.Event
     unwritten: Changes = field(default_factory=dict)

@@ -161,7 +161,7 @@ def _config_warnings(config: Config, memory: Memory, request: ListRequest, after
         )
         if request.change is not Change.EXACT or request.patterns:
             raise BlacklistError(
-                f"{found}: name the memory of the run that set it (memory, memory_topic, journal_dir), or give the "
+                f"{found}: name the topic of the run that set it (memory_topic), or give the "
                 "complete list with state: exact"
             )
         yield f"{found}: it is replaced"

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from .._changes.journal_reader import RUN_TOPIC, Home, JournalOptions
+from .._changes.journal_reader import JournalOptions
+from .._changes.run_topic import RUN_TOPIC
 from .._model.partition import TopicPartition
 from .._model.run import NullProgress, Progress
 from .connection import Arguments
@@ -58,9 +59,7 @@ SPARK = Arguments(
 PROGRESS = Arguments(argument_spec={"progress_file": {"type": "path"}})
 JOURNAL = Arguments(
     argument_spec={
-        "journal": {"type": "str", "choices": [each.value for each in Home], "default": Home.AUTO.value},
         "journal_topic": {"type": "str", "default": RUN_TOPIC},
-        "journal_dir": {"type": "path"},
         "journal_discard_lost": {"type": "bool", "default": False},
     }
 )
@@ -103,9 +102,4 @@ class FileProgress:
 
 def journal_options(params: Mapping[str, Any]) -> JournalOptions:
     """Return the journal's options from a module's parameters."""
-    return JournalOptions(
-        home=Home(params["journal"]),
-        topic=params["journal_topic"],
-        directory=params["journal_dir"] or "",
-        discard_lost=params["journal_discard_lost"],
-    )
+    return JournalOptions(topic=params["journal_topic"], discard_lost=params["journal_discard_lost"])

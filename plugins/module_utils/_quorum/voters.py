@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from .._changes.home import JournalHome
+from .._changes.cluster_journal import ClusterJournal
 from .._changes.record import VoterChange as JournalledChange
 from .._kafka.errors import BrokerCallError, CallError, NoBrokerAnswersError
 from .._kafka.messages import parse_uuid
@@ -108,7 +108,7 @@ def plan_voter_change(quorum: QuorumPort, membership: Membership, wanted: Voter)
 
 
 def change_under_lock(
-    quorum: QuorumPort, home: JournalHome, membership: Membership, wanted: Voter, *, verify_timeout_ms: int
+    quorum: QuorumPort, lock: ClusterJournal, membership: Membership, wanted: Voter, *, verify_timeout_ms: int
 ) -> tuple[VoterChange, tuple[Voter, ...], list[str]]:
     """Take the cluster's lock, judge the change again, and carry it out if it is still needed.
 
@@ -117,7 +117,7 @@ def change_under_lock(
 
     Raises JournalError, and the errors of plan_voter_change and change_voters.
     """
-    with home.open() as journal:
+    with lock.open() as journal:
         change = plan_voter_change(quorum, membership, wanted)
         # An earlier run's voter change needs no rollback, and the observation above shows its result.
         journal.end([each for each in journal.pending if isinstance(each, JournalledChange)], "looked up")

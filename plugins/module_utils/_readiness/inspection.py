@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from .._changes.home import JournalHome, check_run_topic, why_not_durable
-from .._changes.journal_reader import Home, JournalOptions
+from .._changes.journal_reader import JournalOptions, JournalReader
 from .._changes.own_topic import TopicUnavailableError
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
@@ -24,7 +22,7 @@ from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
-from .check import BrokerLoss, Check, CheckName, Readiness, Status, build_readiness, failed, passed, unknown, warning
+from .check import BrokerLoss, Check, CheckName, Readiness, build_readiness, failed, passed, unknown, warning
 from .partitions import TopicSettings, check_losses, check_partitions, check_replaced, predict_broker_losses
 from .permissions import Access, check_permissions
 
@@ -170,7 +168,7 @@ class _Inspection:
             ours[options.memory_topic].operations,
             self._find_hidden_groups(),
         )
-        return check_permissions(access, options.journal.topic, options.memory_topic)
+        return check_permissions(access, options.journal.topic, options.memory_topic, self._kafka.settings)
 
     def _find_hidden_topics(self, visible: Iterable[str]) -> list[str]:
         """Return topics on disks that our principal may not see. Needs DESCRIBE on the cluster."""
@@ -192,37 +190,25 @@ class _Inspection:
         return sorted(hidden)
 
     def _check_journal(self) -> Iterator[Check]:
-        journal = self._options.journal
-        if journal.home is not Home.FILE:
-            try:
-                is_new = check_run_topic(self._kafka, self._seen.live, journal.topic)
-            except TopicUnavailableError as error:
-                is_fatal = journal.home is Home.TOPIC or why_not_durable(Path(journal.path))
-                yield Check(
-                    CheckName.JOURNAL,
-                    Status.FAILED if is_fatal else Status.WARNING,
-                    "",
-                    f"{error}"
-                    + ("" if is_fatal else f". A file in {journal.path} would be used, which only this host sees"),
-                    "Grant CREATE, DESCRIBE, READ, WRITE and DELETE on it, or name another topic (kafka_journal_topic)",
-                )
-                return
-            state = "can be created" if is_new else "exists"
-            yield passed(CheckName.JOURNAL, f"topic {journal.topic} {state}")
-            return
-        lost = why_not_durable(Path(journal.path))
-        if lost:
+        try:
+            is_new = self._journal.topics.check_creation()
+        except TopicUnavailableError as error:
             yield failed(
                 CheckName.JOURNAL,
-                f"the journal is to be a file in {journal.path}, but {lost}",
-                "Set kafka_journal_dir to a directory that outlives a run, or keep the journal in its topic",
+                f"{error}. No run writes without its lock and journal",
+                "Make the topic usable, or name another one (kafka_journal_topic)",
             )
-        else:
-            yield passed(CheckName.JOURNAL, f"the journal is a file in {journal.path}, which only this host sees")
+            return
+        state = "can be created" if is_new else "exists"
+        yield passed(CheckName.JOURNAL, f"topic {self._options.journal.topic} {state}")
+
+    @property
+    def _journal(self) -> JournalReader:
+        return JournalReader(self._kafka, self._seen.cluster, self._options.journal, self._seen.brokers)
 
     def _check_leftovers(self) -> Iterator[Check]:
         seen = self._seen
-        pending = JournalHome(self._kafka, seen.cluster, self._options.journal, seen.brokers).read()
+        pending = self._journal.read()
         if pending.changes:
             yield failed(
                 CheckName.LEFTOVERS,

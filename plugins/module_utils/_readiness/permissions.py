@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .._changes.run_state import RUN_TOPIC_RIGHTS
+from .._kafka.acls import grant_command, operation_options
+from .._kafka.settings import ConnectionSettings
 from .._model.reasons import join_first
 from .check import Check, CheckName, Status, passed
 
@@ -25,8 +28,7 @@ class Resource(StrEnum):
     JOURNAL = "the journal's topic"
     MEMORY = "the topic of remembered orders"
     SALVAGE_TRANSACTION = "the transactional id of records that are given back"
-    TRANSACTIONS = "every transactional id"
-    GROUPS = "every group"
+    GROUPS = "every consumer group"
     CONTROLLERS = "the cluster, at the controllers"
 
 
@@ -51,7 +53,7 @@ _CONFIGS = Need(
 _SEE_TOPICS = Need(Resource.TOPICS, ("DESCRIBE",), "to see partitions: topics without it are hidden")
 _JOURNAL = Need(
     Resource.JOURNAL,
-    ("CREATE", "DESCRIBE", "READ", "WRITE", "DELETE"),
+    RUN_TOPIC_RIGHTS,
     "to keep lock and journal in the cluster",
 )
 
@@ -102,12 +104,6 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
             Resource.GROUPS,
             ("DESCRIBE",),
             "to name groups whose committed offsets lie beyond the new log end",
-            is_required=False,
-        ),
-        Need(
-            Resource.TRANSACTIONS,
-            ("DESCRIBE",),
-            "to tell open transactions that end from those that hang",
             is_required=False,
         ),
     ),
@@ -177,7 +173,7 @@ class Missing:
 def find_missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
     """Yield all operations that are known to be missing.
 
-    ACLs on transactional ids and at controllers are not checked: this would need a write, or knowledge of all ids.
+    WRITE on transactional ids, and ACLs at controllers, are not checked: this would need a write.
     """
     for need in needs:
         for operation in need.operations:
@@ -205,7 +201,9 @@ def _granted_by_cluster(operation: str, access: Access) -> frozenset[str]:
     return frozenset({"CREATE"}) if operation == "CREATE" and "CREATE" in access.cluster else frozenset()
 
 
-def check_permissions(access: Access, journal_topic: str, memory_topic: str) -> Iterator[Check]:
+def check_permissions(
+    access: Access, journal_topic: str, memory_topic: str, settings: ConnectionSettings
+) -> Iterator[Check]:
     """Check the ACLs of each playbook."""
     for playbook, needs in NEEDS.items():
         found = [*find_missing(needs, access)]
@@ -215,26 +213,24 @@ def check_permissions(access: Access, journal_topic: str, memory_topic: str) -> 
             continue
         status = Status.FAILED if any(each.need.is_required for each in found) else Status.WARNING
         lines = [f"{each.operation} on {each.where} is missing ({each.need.purpose})" for each in found]
-        grants = dict.fromkeys(acl_options(each.need, journal_topic, memory_topic) for each in found)
-        commands = "; ".join(f"kafka-acls.sh --add --allow-principal User:OURS {each}" for each in grants)
+        needs_missing = {(each.need.operations, acl_resource(each.need, journal_topic, memory_topic)) for each in found}
+        commands = "; ".join(grant_command(settings, *each) for each in sorted(needs_missing))
         yield Check(CheckName.PERMISSIONS, status, subject, "; ".join(lines), f"Grant it: {commands}")
 
 
 def acl_options(need: Need, journal_topic: str, memory_topic: str) -> str:
     """Return the options of kafka-acls.sh that grant the operations."""
-    where = {
+    return f"{operation_options(need.operations)} {acl_resource(need, journal_topic, memory_topic)}"
+
+
+def acl_resource(need: Need, journal_topic: str, memory_topic: str) -> str:
+    """Return the options of kafka-acls.sh that name the resource."""
+    return {
         Resource.CLUSTER: "--cluster",
         Resource.CONTROLLERS: "--cluster",
         Resource.TOPICS: "--topic '*'",
         Resource.GROUPS: "--group '*'",
-        Resource.TRANSACTIONS: "--transactional-id '*'",
         Resource.JOURNAL: f"--topic {journal_topic}",
         Resource.MEMORY: f"--topic {memory_topic}",
         Resource.SALVAGE_TRANSACTION: "--transactional-id kafkaops.recovery._kafkaops_salvage",
     }[need.resource]
-    operations = " ".join(f"--operation {_to_camel_case(each)}" for each in need.operations)
-    return f"{operations} {where}"
-
-
-def _to_camel_case(operation: str) -> str:
-    return "".join(word.capitalize() for word in operation.split("_"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from .._changes.home import JournalHome
+from .._changes.cluster_journal import ClusterJournal
 from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
@@ -133,7 +133,7 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
         checks.append(lambda: notes.extend(refuse_unclean_by_controller(kafka, planned, brokers)))
     # Orders that an earlier run left are restored even where nothing is planned: that is a write as well.
     # The quorum comes last, because this waits until it was observed.
-    if plan.elections or JournalHome(kafka, cluster, terms.options.journal, brokers).read().changes:
+    if plan.elections or ClusterJournal(kafka, cluster, terms.options.journal, brokers).read().changes:
         checks.append(require_quorum)
     call_all(*checks)
     report = run_elections(kafka, plan, terms.options, terms.progress, terms.stop, brokers)

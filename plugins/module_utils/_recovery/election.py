@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from .._changes.home import JournalHome
+from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.journal_reader import JournalOptions
 from .._changes.order_rollback import preview_order_undo
@@ -137,8 +137,8 @@ def run_elections(  # noqa: PLR0917
     ended_before = {
         each.topic_partition: _update_left_alone(outcome_of_left_alone(each), metadata) for each in plan.left_alone
     }
-    home = JournalHome(kafka, cluster, options.journal, brokers)
-    pending = home.read()
+    cluster_journal = ClusterJournal(kafka, cluster, options.journal, brokers)
+    pending = cluster_journal.read()
     if not pending.changes:  # An order that an earlier run left may be on a partition that has a leader.
         ended_before |= _end_without_election(plan.elections, metadata)
     elections = [each for each in plan.elections if each.topic_partition not in ended_before]
@@ -150,7 +150,7 @@ def run_elections(  # noqa: PLR0917
         run = _Run(writer, None, progress, Limits.from_now(stop, options.timeout_ms, kafka.clock), options)
         return _make_report(ended_before | run.elect(elections, leftovers), leftovers, pending.notes, run.written)
 
-    with home.open(progress) as journal:
+    with cluster_journal.open(progress) as journal:
         writer = writer.with_journal(journal)
         rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
         kept = find_kept_orders(kafka, journal, elections)
@@ -160,7 +160,7 @@ def run_elections(  # noqa: PLR0917
         outcomes = ended_before | run.elect(elections, _select_orders(undone))
         # After the elections, so that they do not wait for late requests of an earlier run.
         undone += kept.settle(rollback, journal, run.begun)
-        outcomes |= LostJournal(home, journal, writer, living, progress, stop).restore(outcomes)
+        outcomes |= LostJournal(cluster_journal, journal, writer, living, progress, stop).restore(outcomes)
         for partition, change in kept.changes.items():
             outcomes[partition] = replace(outcomes[partition], replicas=change.original)
     return _make_report(outcomes, undone, journal.notes, run.written)

@@ -24,7 +24,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from .._changes.file_log import default_directory
+from .._documents.files import state_directory
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
 
@@ -101,8 +101,8 @@ def check_evidence_dir(place: str | None, *, by_spark: bool) -> None:
 
 
 def default_evidence_dir() -> str:
-    """Return the directory of evidence in this user's state directory, beside reports and journals."""
-    return os.path.join(default_directory(), "evidence")
+    """Return the directory of evidence in this user's state directory, beside the reports."""
+    return os.path.join(state_directory(), "evidence")
 
 
 def write_evidence(evidence: Evidence, root: str | Path) -> Path:

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .._changes.home import JournalHome
+from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.order_rollback import find_changes_on_offline_partitions
 from .._changes.orders import States, read_states
@@ -149,7 +149,7 @@ _RESTORED = "the journal was deleted while this run had the lock: it took the lo
 class LostJournal:
     """The orders that a run changed and could not restore, because it lost its lock."""
 
-    home: JournalHome
+    cluster_journal: ClusterJournal
     journal: Journal
     """The journal of this run, which may be lost."""
     writer: Writer
@@ -180,7 +180,7 @@ class LostJournal:
     def _restore_again(self, changes: Sequence[OrderChange]) -> Sequence[OrderLeftover]:
         if not changes:
             return ()
-        with self.home.open(self.progress) as journal:
+        with self.cluster_journal.open(self.progress) as journal:
             journal.begin(changes)
             rollback = Rollback.of(self.writer, self.living, journal, progress=self.progress, stop=self.stop)
             return [each for each in rollback.undo() if isinstance(each.change, OrderChange)]

@@ -18,8 +18,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from .._changes.journal_reader import RUN_TOPIC
 from .._changes.orders import read_states
+from .._changes.run_topic import RUN_TOPIC
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from .._changes.home import JournalHome
+from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.journal_reader import JournalOptions
 from .._kafka.cluster import Cluster
@@ -110,8 +110,8 @@ class Replayer:
     def give_back(self) -> Replay:
         """Give records back. The result names failed partitions. Raises KafkaOpsError if nothing was given back."""
         cluster = self._describe_cluster()
-        home = JournalHome(self._kafka, cluster, self._request.journal)
-        with home.open(self._progress) as journal:
+        lock = ClusterJournal(self._kafka, cluster, self._request.journal)
+        with lock.open(self._progress) as journal:
             found, notes = self._give_back_under_lock(cluster, journal)
         return Replay(self._manifest, found, [*journal.notes, *notes])
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from .._changes.own_topic import OwnTopics, send_to_any
 from .._kafka import error_codes
-from .._kafka.errors import CallError, RequestRefusedError
+from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG, NewTopic
@@ -43,7 +43,7 @@ _CONFIG = {
 }
 _APPEAR_S = 30.0
 _SETTLE_S = 60.0
-_LOOK_EVERY_S = 0.1
+_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 
 
 class ReplayProgressError(KafkaOpsError):
@@ -73,33 +73,20 @@ class ProgressTopic:
     def read(self) -> dict[LedgerKey, Ledger]:
         """Read all ledgers; empty if the topic does not exist.
 
-        Raises ReplayProgressError, NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+        Raises ReplayProgressError, JournalError or NoBrokerAnswersError.
         """
-        partition = TopicPartition(self.name, 0)
-        deadline = time.monotonic() + _SETTLE_S
-        while True:
-            state = self.kafka.read_partition_state(partition)
-            if state is None:
-                return {}
-            is_over = time.monotonic() >= deadline
-            if state.leader_id in self.addresses:
-                try:
-                    return self._read_from(self.addresses[state.leader_id], deadline)
-                except RequestRefusedError as error:
-                    # After the topic is created, or after an election, the broker may not know yet that it leads.
-                    if not error.is_transient or is_over:
-                        raise
-            elif is_over:
-                raise ReplayProgressError(
-                    f"{partition} has no leader, and it holds which records were given back: recover it first"
-                )
-            time.sleep(_LOOK_EVERY_S)
+        found = self._own.find()
+        return found.ask(self._read_from) if found is not None else {}
 
-    def _read_from(self, leader: Address, deadline: float) -> dict[LedgerKey, Ledger]:
+    @property
+    def _own(self) -> OwnTopics:
+        return OwnTopics(self.kafka, self.addresses, self.addresses, self.name, _RIGHTS, _SETTLE_S)
+
+    def _read_from(self, leader: Address) -> dict[LedgerKey, Ledger]:
         log = CommittedLog(partial(self.kafka.wire.call, leader), TopicPartition(self.name, 0), 0)
         found: dict[LedgerKey, Ledger] = {}
         try:
-            for _epoch, record in log.read(deadline):
+            for _epoch, record in log.read(time.monotonic() + _SETTLE_S):
                 if record.key is not None and record.value is not None:
                     found[self._decode_key(record.offset, record.key)] = self._decode_ledger(
                         record.offset, record.value
@@ -119,8 +106,7 @@ class ProgressTopic:
             topic = NewTopic(self.name, 1, min(_COPIES, self.brokers), _CONFIG)
             create_and_wait(self.kafka, self.addresses, topic)
             return
-        own = OwnTopics(self.kafka, self.addresses, self.addresses, self.name, "DESCRIBE_CONFIGS", _APPEAR_S)
-        own.repair(_CONFIG)
+        self._own.repair(_CONFIG)
 
     def records(self, ledgers: Mapping[LedgerKey, Ledger]) -> list[Outgoing]:
         """Return the records to write for these ledgers. Raises ReplayProgressError."""

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._changes.home import why_temporary
+from .._documents.files import why_temporary
 from .._kafka.cluster import describe_cluster
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from lab import Cluster, settings, wait_until
 from lab.leadership import MEMORY_TOPIC
 

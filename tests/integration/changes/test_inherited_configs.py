@@ -12,13 +12,13 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TOPIC, write_configs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import OWN_TOPIC_CONFIG
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from lab import Cluster, settings
-from lab.changes import a_change, journal_home
+from lab.changes import a_change, cluster_journal
 from lab.waiting import wait_until
 
 HOSTILE = {
@@ -50,20 +50,20 @@ def config_of(cluster: Cluster, kind: ResourceType, name: str) -> dict[str, str]
 
 def run_once(cluster: Cluster) -> None:
     """Write a change in one run, read it in the next one, and end it there."""
-    with journal_home(cluster.bootstrap()) as home:
-        with home.open() as journal:
+    with cluster_journal(cluster.bootstrap()) as lock:
+        with lock.open() as journal:
             journal.begin([a_change()])
-        assert home.read().changes == (a_change(),)
-        with home.open() as journal:
+        assert lock.read().changes == (a_change(),)
+        with lock.open() as journal:
             journal.end([a_change()], "test")
-        assert home.read().changes == ()
+        assert lock.read().changes == ()
 
 
 def test_a_run_needs_nothing_of_the_cluster_s_defaults_and_repairs_earlier_topics(hostile: Cluster) -> None:
     run_once(hostile)
     at = hostile.bootstrap()
-    with journal_home(at) as home:
-        with home.open() as journal:
+    with cluster_journal(at) as lock:
+        with lock.open() as journal:
             journal.begin([a_change()])
             # An earlier version set neither codec nor retention.
             codec = config_of(hostile, ResourceType.BROKER, "1")["compression.type"]
@@ -75,9 +75,9 @@ def test_a_run_needs_nothing_of_the_cluster_s_defaults_and_repairs_earlier_topic
             )
             time.sleep(0.5)
             journal.begin([a_change(1)])
-        assert {*home.read().changes} == {a_change(), a_change(1)}
-        with home.open() as journal:
+        assert {*lock.read().changes} == {a_change(), a_change(1)}
+        with lock.open() as journal:
             found = config_of(hostile, ResourceType.TOPIC, RUN_TOPIC)
             assert {name: found[name] for name in OWN_TOPIC_CONFIG} == {**OWN_TOPIC_CONFIG}
             journal.end([a_change(), a_change(1)], "test")
-        assert home.read().changes == ()
+        assert lock.read().changes == ()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from lab import Cluster, scenarios
 from lab.changes import elect, elect_in_process, pending_changes
 from lab.faults import After, Before, Fault

@@ -21,9 +21,8 @@ from pathlib import Path
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC, LockHeldError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
 from lab import Cluster, scenarios, settings, wire
 from lab.changes import elect, elect_in_process, pending_changes
@@ -107,8 +106,8 @@ def test_a_late_order_of_a_drain(cluster: Cluster, tmp_path: Path) -> None:
     cluster.client.create_topic(TOPIC, {0: (1, 2, 3)})
     home = tmp_path / "home"
     home.mkdir()
-    process = Operator(cluster, home).in_process("list(1)")
-    next_one = Operator(cluster, tmp_path)
+    process = Operator(cluster).in_process("list(1)")
+    next_one = Operator(cluster)
     with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
         assert orders(cluster, TOPIC) == {0: (1, 2, 3)}, "the order is not changed yet"
         before = _sent(cluster, ApiKey.Produce)
@@ -132,7 +131,7 @@ def test_a_runs_own_late_order_after_the_restore(cluster: Cluster, tmp_path: Pat
         held(cluster.proxy, ApiKey.AlterPartitionReassignments) as (_rule, let_go),
         ThreadPoolExecutor(1) as threads,
     ):
-        run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, offline.best, tmp_path)
+        run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, offline.best)
         _wait_for_leader(cluster, run, offline.best)
         wait_until(lambda: orders(cluster, TOPIC) == unchanged, 60, what="the order is restored")
         wait_until(lambda: _reorders(cluster) >= 3, what="the lost one, the second attempt, and the restore")
@@ -152,7 +151,7 @@ def test_a_runs_own_late_order_after_the_restore(cluster: Cluster, tmp_path: Pat
 def test_a_drains_own_late_order_after_the_restore(cluster: Cluster, tmp_path: Path) -> None:
     """The drain ends only when its first request cannot be executed any more, so the original order stays known."""
     cluster.client.create_topic(TOPIC, {0: (1, 2, 3)})
-    bastion = Operator(cluster, tmp_path)
+    bastion = Operator(cluster)
     with (
         held(cluster.proxy, ApiKey.AlterPartitionReassignments) as (_rule, let_go),
         ThreadPoolExecutor(1) as threads,
@@ -173,8 +172,8 @@ def test_a_late_order_of_a_dead_drain_while_an_election_has_the_lock(cluster: Cl
     cluster.client.create_topic("drained", {0: (2, 3)})
     home = tmp_path / "home"
     home.mkdir()
-    process = Operator(cluster, home).in_process("list(2)")
-    bastion = Operator(cluster, tmp_path)
+    process = Operator(cluster).in_process("list(2)")
+    bastion = Operator(cluster)
     with killed_while_its_order_is_held(cluster, process, home) as let_go, ThreadPoolExecutor(1) as threads:
         assert orders(cluster, "drained") == {0: (2, 3)}, "the order is not changed yet"
         run = threads.submit(elect, cluster.bootstrap(), TOPIC, 1, offline.best)

@@ -18,8 +18,7 @@ from threading import Barrier
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC, LockHeldError
 from lab import Cluster, scenarios
 from lab.changes import elect, elect_in_process, pending_changes
 from lab.faults import After
@@ -54,7 +53,7 @@ def test_elections_against_elections(cluster: Cluster, tmp_path: Path, rounds: i
     for number in range(rounds):
         one, two = (
             lambda home=home, number=number: elect(
-                cluster.bootstrap(), "killed", range(number, number + 1), offline.best, tmp_path / home
+                cluster.bootstrap(), "killed", range(number, number + 1), offline.best
             )
             for home in ("one", "two")
         )
@@ -72,7 +71,7 @@ def test_elections_against_elections(cluster: Cluster, tmp_path: Path, rounds: i
 def test_drains_against_drains(cluster: Cluster, tmp_path: Path, rounds: int) -> None:
     """Two hosts list different brokers, and then both restore everything."""
     cluster.client.create_topic("killed", _ORIGINAL)
-    one, two = (Operator(cluster, tmp_path / home) for home in ("one", "two"))
+    one, two = (Operator(cluster) for home in ("one", "two"))
     for _round in range(rounds):
         refused = _together(lambda: one.list(1), lambda: two.list(2))
         assert len(refused) < 2
@@ -94,7 +93,7 @@ def test_elections_of_two_users_against_a_drain_or_its_restore(cluster: Cluster,
     offline = scenarios.diverged(cluster, "killed", partitions=20)
     cluster.client.create_topic("drained", {0: (2, 3)})
     before = cluster.client.describe("killed", broker=offline.best)
-    bastion = Operator(cluster, tmp_path)
+    bastion = Operator(cluster)
     for number in range(20):
         mine = range(number, number + 1)
         runs = [

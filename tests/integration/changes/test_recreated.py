@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster_journal import ClusterJournal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import OrderRequest, set_orders
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
@@ -31,7 +31,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from lab import Cluster, faults, settings, wait_until
-from lab.changes import journal_home
+from lab.changes import cluster_journal
 
 _REORDER, _WRITE_CONFIG = 45, 44
 _THROTTLED = "follower.replication.throttled.replicas"
@@ -40,8 +40,8 @@ NAME = "killed"
 PARTITION = TopicPartition(NAME, 0)
 
 
-def id_of(home: JournalHome) -> str:
-    state = home.kafka.read_partition_state(PARTITION)
+def id_of(lock: ClusterJournal) -> str:
+    state = lock.kafka.read_partition_state(PARTITION)
     assert state is not None
     return state.topic_id
 
@@ -60,16 +60,16 @@ def replicas_of(cluster: Cluster) -> tuple[int, ...]:
     return tuple(cluster.client.describe(NAME)[0].replicas)
 
 
-def writer_of(home: JournalHome, journal: Journal) -> Writer:
-    living = home.cluster.living(home.brokers)
-    return Writer(home.kafka, [*living.values()], 3, 10.0).with_journal(journal)
+def writer_of(lock: ClusterJournal, journal: Journal) -> Writer:
+    living = lock.cluster.living(lock.brokers)
+    return Writer(lock.kafka, [*living.values()], 3, 10.0).with_journal(journal)
 
 
-def undo(home: JournalHome, journal: Journal) -> list[tuple[Undoing, str]]:
+def undo(lock: ClusterJournal, journal: Journal) -> list[tuple[Undoing, str]]:
     """Undo what the journal has, as every run does, and return the results."""
     rollback = Rollback.of(
-        writer_of(home, journal),
-        home.cluster.living(home.brokers),
+        writer_of(lock, journal),
+        lock.cluster.living(lock.brokers),
         journal,
         progress=NullProgress(),
         stop=threading.Event(),
@@ -79,25 +79,25 @@ def undo(home: JournalHome, journal: Journal) -> list[tuple[Undoing, str]]:
 
 def test_an_order_is_not_set_on_a_topic_that_was_re_created_after_it_was_journaled(cluster: Cluster) -> None:
     cluster.client.create_topic(NAME, {0: [1, 2, 3]})
-    with journal_home(cluster.bootstrap(), request_timeout_ms=10_000) as home, home.open() as journal:
-        change = OrderChange(NAME, 0, id_of(home), (1, 2, 3), (3, 1, 2))
+    with cluster_journal(cluster.bootstrap(), request_timeout_ms=10_000) as lock, lock.open() as journal:
+        change = OrderChange(NAME, 0, id_of(lock), (1, 2, 3), (3, 1, 2))
         journal.begin([change])
         re_creates(cluster, [2, 3, 1])()
         request = OrderRequest(change.topic_id, change.changed, change.possible_orders)
-        (reason,) = set_orders(writer_of(home, journal), {PARTITION: request}).values()
+        (reason,) = set_orders(writer_of(lock, journal), {PARTITION: request}).values()
         assert "the topic was re-created" in reason
         assert replicas_of(cluster) == (2, 3, 1)
-        assert [undoing for undoing, _reason in undo(home, journal)] == [Undoing.GONE]
+        assert [undoing for undoing, _reason in undo(lock, journal)] == [Undoing.GONE]
         assert replicas_of(cluster) == (2, 3, 1)
     assert not [each for each in cluster.proxy.write_requests() if each.is_reassignment]
 
 
 def test_an_order_that_reaches_a_new_topic_is_named_with_the_leader_that_was_first(cluster: Cluster) -> None:
     cluster.client.create_topic(NAME, {0: [1, 2, 3]})
-    with journal_home(cluster.bootstrap(), request_timeout_ms=10_000) as home, home.open() as journal:
-        request = OrderRequest(id_of(home), (3, 1, 2), [(1, 2, 3)])
+    with cluster_journal(cluster.bootstrap(), request_timeout_ms=10_000) as lock, lock.open() as journal:
+        request = OrderRequest(id_of(lock), (3, 1, 2), [(1, 2, 3)])
         with cluster.proxy.inject(faults.Before(re_creates(cluster, [2, 3, 1])), api_key=_REORDER, times=1):
-            (reason,) = set_orders(writer_of(home, journal), {PARTITION: request}).values()
+            (reason,) = set_orders(writer_of(lock, journal), {PARTITION: request}).values()
     assert replicas_of(cluster) == (3, 1, 2), "Kafka has no request that names the id"
     assert "when the replicas [3, 1, 2] of the deleted topic were requested" in reason
     assert "broker 2, which leads it, was probably the first" in reason
@@ -108,10 +108,10 @@ def test_a_reassignment_that_a_new_topic_gets_is_cancelled(cluster: Cluster) -> 
     cluster.client.create_topic(NAME, {0: [1, 2]})
     cluster.brokers[1].kill()
     wait_until(lambda: cluster.client.leader(NAME) == 2, 30, what="broker 2 leads")
-    with journal_home(cluster.bootstrap(), request_timeout_ms=10_000) as home, home.open() as journal:
-        request = OrderRequest(id_of(home), (2, 1), [(1, 2)])
+    with cluster_journal(cluster.bootstrap(), request_timeout_ms=10_000) as lock, lock.open() as journal:
+        request = OrderRequest(id_of(lock), (2, 1), [(1, 2)])
         with cluster.proxy.inject(faults.Before(re_creates(cluster, [3, 2])), api_key=_REORDER, times=1):
-            (reason,) = set_orders(writer_of(home, journal), {PARTITION: request}).values()
+            (reason,) = set_orders(writer_of(lock, journal), {PARTITION: request}).values()
     assert reason.endswith("which began a reassignment: it was cancelled")
     wait_until(lambda: {*replicas_of(cluster)} == {2, 3}, 10, what="the new topic has its own replicas")
 
@@ -119,24 +119,24 @@ def test_a_reassignment_that_a_new_topic_gets_is_cancelled(cluster: Cluster) -> 
 @pytest.mark.wide
 def test_a_replica_of_a_re_created_topic_is_not_dropped(cluster: Cluster) -> None:
     cluster.client.create_topic(NAME, {0: [3, 1, 2]})
-    with journal_home(cluster.bootstrap(), request_timeout_ms=10_000) as home, home.open() as journal:
-        change = ReplicaChange(NAME, 0, id_of(home), 3, (3, 1, 2), 1, 3)
-        living = home.cluster.living(home.brokers)
-        sets = ReplicaSets(writer_of(home, journal), living, journal, 30.0, threading.Event(), NullProgress())
+    with cluster_journal(cluster.bootstrap(), request_timeout_ms=10_000) as lock, lock.open() as journal:
+        change = ReplicaChange(NAME, 0, id_of(lock), 3, (3, 1, 2), 1, 3)
+        living = lock.cluster.living(lock.brokers)
+        sets = ReplicaSets(writer_of(lock, journal), living, journal, 30.0, threading.Event(), NullProgress())
         journal.begin([change])
         re_creates(cluster, [3, 1, 2])()
         with pytest.raises(StepError, match="re-created"):
             sets.assign(change, change.without_replica)
         assert replicas_of(cluster) == (3, 1, 2)
-        assert [undoing for undoing, _reason in undo(home, journal)] == [Undoing.GONE]
+        assert [undoing for undoing, _reason in undo(lock, journal)] == [Undoing.GONE]
         assert replicas_of(cluster) == (3, 1, 2)
 
 
 def test_a_setting_that_reaches_a_new_topic_is_removed(cluster: Cluster) -> None:
     cluster.client.create_topic(NAME, {0: [1, 2, 3]})
-    with journal_home(cluster.bootstrap(), request_timeout_ms=10_000) as home, home.open() as journal:
-        change = SettingChange("topic", NAME, _THROTTLED, None, "0:3", id_of(home))
-        writer = SettingWriter(writer_of(home, journal), home.cluster.living(home.brokers))
+    with cluster_journal(cluster.bootstrap(), request_timeout_ms=10_000) as lock, lock.open() as journal:
+        change = SettingChange("topic", NAME, _THROTTLED, None, "0:3", id_of(lock))
+        writer = SettingWriter(writer_of(lock, journal), lock.cluster.living(lock.brokers))
         with (
             cluster.proxy.inject(faults.Before(re_creates(cluster, [1, 2, 3])), api_key=_WRITE_CONFIG, times=1),
             pytest.raises(SettingError, match="which we had requested, was removed from it"),

@@ -10,22 +10,17 @@ import json
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import LockLostError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import (
-    RUN_TOPIC,
-    Home,
-    Pending,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import Pending
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC, LockHeldError
 from lab import Cluster, settings
-from lab.changes import Run, a_change, journal_home
+from lab.changes import Run, a_change, cluster_journal
 from lab.waiting import wait_until
 
 _CREATE_TOPICS, _DELETE_TOPICS, _PRODUCE, _API_VERSIONS = 19, 20, 0, 18
@@ -46,8 +41,8 @@ def records(cluster: Cluster) -> list[dict[str, Any]]:
 
 @pytest.mark.on_every_version
 def test_a_run_creates_the_topic_journals_in_it_and_deletes_it(cluster: Cluster) -> None:
-    with journal_home(cluster.bootstrap()) as home:
-        with home.open() as journal:
+    with cluster_journal(cluster.bootstrap()) as lock:
+        with lock.open() as journal:
             journal.begin([a_change()])
             journal.require_lock()
             wait_until(lambda: exists(cluster), 10, what="the first broker sees the run topic")
@@ -56,16 +51,16 @@ def test_a_run_creates_the_topic_journals_in_it_and_deletes_it(cluster: Cluster)
             assert [(each["topic"], each["original"], each["changed"]) for each in begun] == [
                 ("orders", [1, 2, 3], [3, 1, 2])
             ]
-            assert home.read().changes == (a_change(),)
+            assert lock.read().changes == (a_change(),)
             journal.end([a_change()], "test")
         assert journal.notes == []
-        assert home.read().changes == ()
+        assert lock.read().changes == ()
     assert_gone(cluster)
 
 
 def test_a_read_creates_nothing(cluster: Cluster) -> None:
-    with journal_home(cluster.bootstrap()) as home:
-        assert home.read().changes == ()
+    with cluster_journal(cluster.bootstrap()) as lock:
+        assert lock.read().changes == ()
     assert cluster.proxy.write_requests() == []
 
 
@@ -76,9 +71,9 @@ def test_one_of_several_concurrent_runs_gets_the_lock(cluster: Cluster, dead: tu
         cluster.brokers[broker_id].kill()
     for _race in range(10):
         with (
-            journal_home(cluster.bootstrap()) as one,
-            journal_home(cluster.bootstrap()) as two,
-            journal_home(cluster.bootstrap()) as three,
+            cluster_journal(cluster.bootstrap()) as one,
+            cluster_journal(cluster.bootstrap()) as two,
+            cluster_journal(cluster.bootstrap()) as three,
             ThreadPoolExecutor(3) as threads,
         ):
             opened = [each.open() for each in (one, two, three)]
@@ -93,10 +88,10 @@ def test_one_of_several_concurrent_runs_gets_the_lock(cluster: Cluster, dead: tu
 
 def test_a_lock_costs_eight_requests(cluster: Cluster) -> None:
     """Create, claim, read; begin, check; end, check, delete. On an idle machine they take less than 0.5 s."""
-    with journal_home(cluster.bootstrap()) as home:
+    with cluster_journal(cluster.bootstrap()) as lock:
         asked = len(cluster.proxy.requests())
         before = time.monotonic()
-        with home.open() as journal:
+        with lock.open() as journal:
             journal.begin([a_change()])
             journal.require_lock()
             journal.end(journal.pending, "test")
@@ -113,9 +108,9 @@ def test_the_next_run_gets_a_killed_runs_changes_at_once(cluster: Cluster) -> No
     assert run.do("begin") == "done"
     run.signal(signal.SIGKILL)
     run.end()
-    with journal_home(cluster.bootstrap()) as home:
+    with cluster_journal(cluster.bootstrap()) as lock:
         before = time.monotonic()
-        with home.open() as journal:
+        with lock.open() as journal:
             assert time.monotonic() - before < 5
             assert journal.pending == (a_change(),)
             journal.end(journal.pending, "test")
@@ -126,12 +121,12 @@ def test_the_next_run_gets_a_killed_runs_changes_at_once(cluster: Cluster) -> No
 
 @pytest.mark.wide
 def test_pending_changes_stay_for_the_next_run(cluster: Cluster) -> None:
-    with journal_home(cluster.bootstrap()) as home:
-        with home.open() as journal:
+    with cluster_journal(cluster.bootstrap()) as lock:
+        with lock.open() as journal:
             journal.begin([a_change(0), a_change(1)])
             journal.end([a_change(1)], "test")
         before = time.monotonic()
-        with home.open() as journal:
+        with lock.open() as journal:
             assert time.monotonic() - before < 2, "a released lock is taken at once"
             assert journal.pending == (a_change(0),)
             journal.end(journal.pending, "test")
@@ -143,7 +138,7 @@ def test_a_frozen_holder_is_replaced_and_writes_nothing_when_it_wakes_up(cluster
     assert run.do("begin") == "done"
     run.signal(signal.SIGSTOP)
     try:
-        with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+        with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
             assert journal.pending == (a_change(),)
             before = records(cluster)
             run.signal(signal.SIGCONT)
@@ -172,7 +167,7 @@ def test_a_frozen_holder_that_was_not_replaced_continues(cluster: Cluster) -> No
 def test_a_living_holder_refuses_others_by_name(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWX_JOB_ID", "4711")
     run = Run.start(cluster)
-    with journal_home(cluster.bootstrap()) as home, pytest.raises(LockHeldError) as refusal, home.open():
+    with cluster_journal(cluster.bootstrap()) as lock, pytest.raises(LockHeldError) as refusal, lock.open():
         pass
     for expected in ("user ", "host ", f"process {run.process.pid}", "AWX job 4711", "since 20"):
         assert expected in str(refusal.value)
@@ -180,8 +175,8 @@ def test_a_living_holder_refuses_others_by_name(cluster: Cluster, monkeypatch: p
 
 
 def test_a_deleted_topic_is_noticed_before_the_next_write(cluster: Cluster) -> None:
-    with journal_home(cluster.bootstrap()) as home:
-        with home.open() as journal:
+    with cluster_journal(cluster.bootstrap()) as lock:
+        with lock.open() as journal:
             journal.begin([a_change()])
             admin = AdminClient({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0})
             admin.delete_topics([RUN_TOPIC])[RUN_TOPIC].result()
@@ -200,14 +195,14 @@ def test_a_deleted_topic_is_noticed_before_the_next_write(cluster: Cluster) -> N
 
 @pytest.mark.wide
 def test_the_journal_survives_the_death_of_its_leader(cluster: Cluster) -> None:
-    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+    with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
         journal.begin([a_change()])
         leader = cluster.client.leader(RUN_TOPIC)
         assert leader is not None
         cluster.brokers[leader].kill()
         journal.begin([a_change(1)])
         journal.require_lock()
-        assert home.read().changes == (a_change(0), a_change(1))
+        assert lock.read().changes == (a_change(0), a_change(1))
         journal.end(journal.pending, "test")
     assert_gone(cluster)
 
@@ -216,7 +211,7 @@ def _lose_the_journals_broker(cluster: Cluster) -> None:
     """Leave a pending change in a run topic on broker 1 only, then kill broker 1 and start the others."""
     for broker_id in (2, 3):
         cluster.brokers[broker_id].kill()
-    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+    with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
         journal.begin([a_change()])
     cluster.brokers[1].kill()
     for broker_id in (2, 3):
@@ -227,12 +222,12 @@ def _lose_the_journals_broker(cluster: Cluster) -> None:
 def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> None:
     """Only broker 1 had the topic. After its unclean stop, the controller does not elect it if ELR is enabled."""
     _lose_the_journals_broker(cluster)
-    with journal_home(cluster.bootstrap()) as home:
-        with pytest.raises(JournalError, match="journal of an earlier run is lost: topic _kafkaops_run"), home.open():
+    with cluster_journal(cluster.bootstrap()) as lock:
+        with pytest.raises(JournalError, match="journal of an earlier run is lost: topic _kafkaops_run"), lock.open():
             pass
-        assert "has no leader" in home.read().notes[0]
+        assert "has no leader" in lock.read().notes[0]
     cluster.brokers[1].start()
-    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+    with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
         assert journal.pending == (a_change(),)
         journal.end(journal.pending, "test")
     assert_gone(cluster)
@@ -240,8 +235,8 @@ def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> No
 
 def test_a_lost_journal_is_discarded_only_if_the_operator_allows_it(cluster: Cluster) -> None:
     _lose_the_journals_broker(cluster)
-    with journal_home(cluster.bootstrap(), discard_lost=True) as home:
-        with home.open() as journal:
+    with cluster_journal(cluster.bootstrap(), discard_lost=True) as lock:
+        with lock.open() as journal:
             assert journal.pending == ()
         assert "was lost, and was deleted" in journal.notes[0]
 
@@ -249,7 +244,7 @@ def test_a_lost_journal_is_discarded_only_if_the_operator_allows_it(cluster: Clu
 @pytest.mark.wide
 def test_a_survivor_that_may_miss_the_last_entry_is_elected_only_if_the_operator_allows_it(cluster: Cluster) -> None:
     """Broker 3 leaves the ISR, a change is recorded, and the two others die: only they have its undo record."""
-    with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+    with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
         journal.begin([a_change(0)])
         cluster.brokers[3].kill()
         wait_until(lambda: 3 not in cluster.client.describe(RUN_TOPIC)[0].isr, 30, what="broker 3 is not in sync")
@@ -259,13 +254,13 @@ def test_a_survivor_that_may_miss_the_last_entry_is_elected_only_if_the_operator
     cluster.brokers[3].start()
     wait_until(lambda: cluster.client.leader(RUN_TOPIC) is None, 30, what="broker 3 sees that nobody leads")
     with (
-        journal_home(cluster.bootstrap()) as home,
+        cluster_journal(cluster.bootstrap()) as lock,
         pytest.raises(JournalError, match="Broker 3 answers, and was not in sync"),
-        home.open(),
+        lock.open(),
     ):
         pass
     assert cluster.client.leader(RUN_TOPIC) is None
-    with journal_home(cluster.bootstrap(), discard_lost=True) as home, home.open() as journal:
+    with cluster_journal(cluster.bootstrap(), discard_lost=True) as lock, lock.open() as journal:
         assert journal.pending == (a_change(0),), "the last change is given up"
         assert "it may miss the last changes of that run" in journal.notes[0]
         journal.end(journal.pending, "test")
@@ -273,43 +268,26 @@ def test_a_survivor_that_may_miss_the_last_entry_is_elected_only_if_the_operator
 
 
 @pytest.mark.wide
-def test_a_file_of_an_earlier_run_is_moved_into_the_topic(cluster: Cluster, tmp_path: Path) -> None:
-    with journal_home(cluster.bootstrap(), home=Home.FILE, directory=tmp_path) as home, home.open() as journal:
-        journal.begin([a_change()])
-    with journal_home(cluster.bootstrap(), directory=tmp_path) as home:
-        assert home.read().changes == (a_change(),)
-        with home.open() as journal:
-            assert journal.pending == (a_change(),)
-    assert not [*tmp_path.glob("*.journal")]
-    with (
-        journal_home(cluster.bootstrap(), home=Home.FILE, directory=tmp_path) as home,
-        pytest.raises(JournalError, match="1 pending changes"),
-        home.open(),
-    ):
-        pass
-
-
-@pytest.mark.wide
 def test_if_deletion_is_disabled_the_topic_stays_and_blocks_no_run(kafka_version: str) -> None:
     disabled = {"delete.topic.enable": "false"}
     with Cluster(kafka_version, 1, properties=disabled, controller_properties=disabled, proxied=True) as cluster:
         for _run in range(2):
-            with journal_home(cluster.bootstrap()) as home:
+            with cluster_journal(cluster.bootstrap()) as lock:
                 before = time.monotonic()
-                with home.open() as journal:
+                with lock.open() as journal:
                     assert time.monotonic() - before < 5, "the lock is taken at once"
                     journal.begin([a_change()])
                     journal.end(journal.pending, "test")
                 assert "is not needed any more and could not be deleted" in journal.notes[0]
-                assert home.read().changes == ()
+                assert lock.read().changes == ()
         dead = Run.start(cluster)
         assert dead.do("begin") == "done"
         dead.signal(signal.SIGKILL)
         dead.end()
-        with journal_home(cluster.bootstrap()) as home, home.open() as journal:
+        with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
             assert journal.pending == (a_change(),)
             journal.end(journal.pending, "test")
             journal.require_lock()
         assert exists(cluster)
-        with journal_home(cluster.bootstrap()) as home:
-            assert home.read() == Pending(())
+        with cluster_journal(cluster.bootstrap()) as lock:
+            assert lock.read() == Pending()

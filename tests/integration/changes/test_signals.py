@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from lab import Cluster, scenarios
 from lab.changes import pending_changes
 from lab.leadership import Operator, leaders, orders
@@ -83,5 +83,5 @@ def test_a_drain_ends_in_order(cluster: Cluster, tmp_path: Path, who: Part, numb
     assert orders(cluster, "killed") == {0: (2, 3, 1), 1: (2, 3, 1)}
     assert pending_changes(cluster) == ()
     assert ("Print the summary" in output) is (who is Part.MODULE), output
-    Operator(cluster, tmp_path).restore()
+    Operator(cluster).restore()
     assert orders(cluster, "killed") == original

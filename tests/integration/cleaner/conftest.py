@@ -26,5 +26,5 @@ def lab(clusters: ClusterPool, kafka_version: str) -> Iterator[CleanerCluster]:
 @pytest.fixture
 def operator(lab: CleanerCluster, tmp_path: Path) -> Iterator[CleanerOperator]:
     """Return an operator with a journal of its own. Every cleaner runs afterwards."""
-    yield CleanerOperator(lab, tmp_path / "journal")
+    yield CleanerOperator(lab)
     lab.cluster.proxy.clear()

@@ -126,7 +126,6 @@ def _recover_by_playbook(lab: CleanerCluster, operator: CleanerOperator, tmp_pat
         "log_cleaner_recovery_metrics_timeout_ms": 30_000,
         "log_cleaner_recovery_repair_uncleanable": True,
         "log_cleaner_recovery_report_file": str(report_file),
-        "kafka_journal_dir": str(operator.journal_dir),
         "log_cleaner_recovery_suspect_bytes": 500_000,
     }
     run = run_playbook("kafkaops.recovery.recover_log_cleaners", variables)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from lab.changes import pending_changes
 from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
 from lab.faults import After, Before, Fault
@@ -61,8 +61,7 @@ def test_the_next_run_restores_every_replica_and_setting(
     lab.damaged(topic, (1, 2, 3), 3)
     homes = [tmp_path / "home", tmp_path / "another-home"]
     first, second = (
-        CleanerOperator(lab, home / "journal", Account(user_id, home))
-        for home, user_id in zip(homes, (2001, 2002), strict=True)
+        CleanerOperator(lab, Account(user_id, home)) for home, user_id in zip(homes, (2001, 2002), strict=True)
     )
     for home in homes:
         home.mkdir()

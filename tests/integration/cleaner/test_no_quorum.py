@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from integration.quorum.watched import Quorum
 from lab import settings
 from lab.cleaner import drops, own_settings
@@ -43,7 +43,6 @@ def test_a_killed_repair_is_undone_only_after_the_quorum_returns(kafka_version: 
             "request_timeout_ms": 3000,
             "verify_timeout_ms": 5000,
             "repair_timeout_ms": 10_000,
-            "journal_dir": str(tmp_path / "journal"),
             "brokers": [3],
             "partitions": [{"topic": _TOPIC, "partition": 0}],
             "metrics_source": "none",

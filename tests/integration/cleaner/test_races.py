@@ -29,7 +29,7 @@ _ORDER = (3, 1, 2)
 
 def _operator(lab: CleanerCluster, home: Path, user_id: int) -> CleanerOperator:
     home.mkdir()
-    return CleanerOperator(lab, home / "journal", Account(user_id, home))
+    return CleanerOperator(lab, Account(user_id, home))
 
 
 def _assert_refused_or_needless(reported: dict[str, Any], other: str) -> None:
@@ -65,7 +65,7 @@ def test_repairs_against_repairs(lab: CleanerCluster, tmp_path: Path) -> None:
 def test_repairs_against_drains(lab: CleanerCluster, tmp_path: Path) -> None:
     """A drain and a repair of the same broker. The second run works on the result of the first, or is refused."""
     repairer = _operator(lab, tmp_path / "home", 2001)
-    bastion = Operator(lab.cluster, tmp_path)
+    bastion = Operator(lab.cluster)
     for number in range(_ROUNDS):
         topic = f"drained-{number}"
         lab.damaged(topic, _ORDER, 3)

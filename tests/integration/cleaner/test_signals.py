@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from kafka.protocol.api_key import ApiKey
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from lab.changes import pending_changes
 from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
 from lab.playbook import Part

@@ -95,7 +95,7 @@ def test_a_named_replica_needs_a_mark_in_its_own_log_directory(kafka_version: st
     """The broker has two log directories, and the mark is in the other one."""
     order = (3, 1, 2)
     with CleanerCluster(kafka_version, log_dirs=2) as lab:
-        operator = CleanerOperator(lab, tmp_path / "journal")
+        operator = CleanerOperator(lab)
         lab.damaged("marked", order, 3)
         named = _in_another_directory(lab, "marked", order, 3)
         lab.cluster.proxy.clear()

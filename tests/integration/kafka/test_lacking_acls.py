@@ -80,7 +80,7 @@ class Person:
     def cluster(self) -> Cluster:
         return self.alice.cluster
 
-    def run(self, module: str, *, journal: bool = True, **options: Any) -> dict[str, Any]:
+    def run(self, module: str, **options: Any) -> dict[str, Any]:
         connection = {
             "bootstrap_servers": [self.cluster.bootstrap("SASL_PLAINTEXT")],
             "security_protocol": "SASL_PLAINTEXT",
@@ -89,14 +89,13 @@ class Person:
             "sasl_password": "alice-secret",
             "request_timeout_ms": 5000,
         }
-        kept = {"journal": "topic", "journal_dir": str(self.directory / "journal")} if journal else {}
-        return run_module(module, {**connection, **kept, **options})
+        return run_module(module, {**connection, **options})
 
     def have(self, playbook: str) -> None:
         self.alice.have(set(grants(playbook)))
 
     def drain(self, state: str) -> dict[str, Any]:
-        results = self.run("preferred_leader_blacklist", brokers=[1], state=state, memory="topic")
+        results = self.run("preferred_leader_blacklist", brokers=[1], state=state)
         if results.get("changed"):
             self.is_drained = state == "present"
         return results
@@ -127,7 +126,7 @@ def person(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def test_check_quorum(person: Person, grant: Grant) -> None:
     person.have("check_quorum")
     with person.alice.lacking(grant):
-        found = person.run("quorum_info", journal=False, window_ms=0)
+        found = person.run("quorum_info", window_ms=0)
     assert found["failed"]
     assert_named(found, grant)
 
@@ -135,7 +134,7 @@ def test_check_quorum(person: Person, grant: Grant) -> None:
 def test_check_quorum_goes_on_without_the_configs(person: Person) -> None:
     person.have("check_quorum")
     with person.alice.lacking(("DESCRIBE_CONFIGS", Resource.CLUSTER)):
-        found = person.run("quorum_info", journal=False, window_ms=0)
+        found = person.run("quorum_info", window_ms=0)
     assert len(found["voters"]) == 3
 
 
@@ -203,7 +202,7 @@ def plan(person: Person) -> Path:
 
 def candidates(person: Person, **options: object) -> dict[str, Any]:
     asked = {"recovery_strategy": "aggressive", "lost_brokers": [1], "max_rows": 10}
-    return person.run("leader_candidate_info", journal=False, **asked, **options)
+    return person.run("leader_candidate_info", **asked, **options)
 
 
 def elect(person: Person, plan: Path) -> dict[str, Any]:
@@ -262,7 +261,7 @@ def test_a_recovery_goes_on(person: Person, plan: Path) -> None:
 def salvage(person: Person, directory: Path) -> dict[str, Any]:
     log_dirs = [str(each) for each in person.cluster.brokers[1].data_dirs]
     options = {"log_dirs": log_dirs, "salvage_dir": str(directory), "topics": [TOPIC], "max_rows": 10}
-    return person.run("replica_log_salvage", journal=False, **options)
+    return person.run("replica_log_salvage", **options)
 
 
 @pytest.mark.parametrize("grant", required("salvage_logs"))

@@ -108,7 +108,6 @@ class Alice:
             "kafka_sasl_username": "alice",
             "kafka_sasl_password": "alice-secret",
             "kafka_request_timeout_ms": 5000,
-            "kafka_journal": "topic",
         }
 
 
@@ -121,10 +120,8 @@ def alice(kafka_version: str) -> Iterator[Alice]:
 
 def permissions(alice: Alice, directory: Path) -> dict[str, Check]:
     """Return readiness' result for each playbook."""
-    given = {name.removeprefix("kafka_"): value for name, value in alice.variables.items() if name != "kafka_journal"}
-    options = ReadinessOptions(
-        journal=JournalOptions(directory=str(directory)), memory_topic=MEMORY, uses_local_spark=False
-    )
+    given = {name.removeprefix("kafka_"): value for name, value in alice.variables.items()}
+    options = ReadinessOptions(journal=JournalOptions(), memory_topic=MEMORY, uses_local_spark=False)
     with Wire(settings_from(given)) as wire:
         found = check_readiness(Kafka(wire), options)
     return {each.subject: each for each in found.checks if each.name is CheckName.PERMISSIONS}

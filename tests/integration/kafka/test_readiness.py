@@ -57,7 +57,7 @@ def look(cluster: Cluster, directory: Path) -> Readiness:
     """Check the cluster from this process."""
     controllers = tuple(Address(each.host, each.ports["CONTROLLER"]) for each in cluster.controllers.values())
     options = ReadinessOptions(
-        journal=JournalOptions(directory=str(directory / "journal")),
+        journal=JournalOptions(),
         memory_topic="_kafkaops_leadership",
         controllers=controllers,
         evidence_dir=str(directory),

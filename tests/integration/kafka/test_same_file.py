@@ -61,7 +61,6 @@ def three_playbooks_accept(file: Path, bootstrap: str, journal: Path) -> str:
         "kafka_bootstrap_servers": bootstrap,
         "kafka_command_config": str(file),
         "kafka_request_timeout_ms": 9000,
-        "kafka_journal_dir": str(journal),
     }
     ready = run_playbook(_READINESS, variables)
     assert ready.returncode == 0, ready.output

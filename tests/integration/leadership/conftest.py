@@ -34,7 +34,7 @@ def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
 
 @pytest.fixture
 def operator(cluster: Cluster, tmp_path: Path) -> Iterator[Operator]:
-    someone = Operator(cluster, tmp_path / "journal")
+    someone = Operator(cluster)
     yield someone
     cluster.proxy.clear()
     someone.restore()

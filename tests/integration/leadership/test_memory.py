@@ -21,8 +21,6 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import memory_path
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import Home
 from lab import Cluster
 from lab.changes import pending_changes
 from lab.faults import After, Before, Fault, Rewrite
@@ -47,7 +45,7 @@ def topic(cluster: Cluster, request: pytest.FixtureRequest) -> str:
 def test_a_second_host_is_refused_with_the_holders_process(
     cluster: Cluster, operator: Operator, topic: str, tmp_path: Path
 ) -> None:
-    other = Operator(cluster, tmp_path / "other bastion")
+    other = Operator(cluster)
     refusals = []
 
     def interfere() -> None:
@@ -70,7 +68,7 @@ def test_a_second_host_is_refused_with_the_holders_process(
 def test_a_list_that_another_host_changed_before_the_lock_is_read_again(
     cluster: Cluster, operator: Operator, topic: str, tmp_path: Path
 ) -> None:
-    other = Operator(cluster, tmp_path / "other bastion")
+    other = Operator(cluster)
     first = replace(operator, request_timeout_ms=60_000)
     # The first run has looked at the memory and the partitions, and does not have the lock yet.
     with cluster.proxy.inject(Before(lambda: other.list(2)), api_key=_CREATE_TOPICS, times=1):
@@ -81,7 +79,7 @@ def test_a_list_that_another_host_changed_before_the_lock_is_read_again(
 
 
 @pytest.mark.wide
-def test_a_topic_that_cannot_be_written_and_then_can(cluster: Cluster, operator: Operator, topic: str) -> None:
+def test_a_topic_that_cannot_be_written_refuses_the_run(cluster: Cluster, operator: Operator, topic: str) -> None:
     operator.list(1)
 
     def refuse(response: Any) -> None:
@@ -89,39 +87,14 @@ def test_a_topic_that_cannot_be_written_and_then_can(cluster: Cluster, operator:
             if each.name == MEMORY_TOPIC:
                 each.partition_responses[0].error_code = _NOT_AUTHORISED
 
-    file = memory_path(str(operator.journal_dir), cluster.cluster_id)
-    with cluster.proxy.inject(Rewrite(refuse), api_key=_PRODUCE):
-        result = operator.list(2)
-    assert result.home == str(file)
-    assert "on this host only" in result.warnings[0]
-    assert orders(cluster, topic) == {0: (3, 1, 2), 1: (3, 2, 1)}
-    assert result.after.brokers == (1, 2)
-    assert file.exists()
-
-    back = operator.unlist(2)
-    assert back.home == f"topic {MEMORY_TOPIC}"
+    with (
+        cluster.proxy.inject(Rewrite(refuse), api_key=_PRODUCE),
+        pytest.raises(JournalError, match="--operation Write --topic _kafkaops_leadership"),
+    ):
+        operator.list(2)
     assert orders(cluster, topic) == _WITHOUT_1
-    assert not file.exists()
     operator.restore()
     assert orders(cluster, topic) == _ORIGINAL
-
-
-@pytest.mark.wide
-def test_the_memory_in_a_file(cluster: Cluster, operator: Operator, topic: str) -> None:
-    operator.run(Change.PRESENT, 1, memory=Home.FILE)
-    assert orders(cluster, topic) == _WITHOUT_1
-    file = memory_path(str(operator.journal_dir), cluster.cluster_id)
-    assert file.stat().st_mode & 0o777 == 0o600
-    operator.run(Change.EXACT, memory=Home.FILE)
-    assert orders(cluster, topic) == _ORIGINAL
-    assert not file.exists()
-
-
-@pytest.mark.wide
-def test_a_second_memory_is_refused(operator: Operator) -> None:
-    operator.list(1)
-    with pytest.raises(JournalError, match="go on with it"):
-        operator.run(Change.PRESENT, 2, memory=Home.FILE)
 
 
 @pytest.mark.wide
@@ -137,14 +110,12 @@ def test_a_second_memory_is_refused(operator: Operator) -> None:
 def test_a_topic_that_would_not_keep_the_orders_is_refused(
     cluster: Cluster, operator: Operator, *, name: str, partitions: int, policy: str, fault: str, check_mode: bool
 ) -> None:
-    """The file is not used instead, because the operator must decide about the existing topic."""
     name = f"{name}-{check_mode}"
     cluster.client.create_topic(name, dict.fromkeys(range(partitions), (1, 2, 3)), {"cleanup.policy": policy})
     cluster.proxy.clear_once_idle()
     with pytest.raises(JournalError, match=fault):
         operator.run(Change.PRESENT, 1, memory_topic=name, check_mode=check_mode)
     assert cluster.proxy.write_requests() == []
-    assert not memory_path(str(operator.journal_dir), cluster.cluster_id).exists()
 
 
 @dataclass(frozen=True)
@@ -177,18 +148,16 @@ _SHORT = {"holding-the-lock"}
     [pytest.param(each, id=each.name, marks=() if each.name in _SHORT else pytest.mark.wide) for each in _STEPS],
 )
 def test_killed_at_any_step_the_next_run_converges(cluster: Cluster, operator: Operator, step: Step) -> None:
-    """SIGKILL during a drain and during a restore, each followed by a complete run from another home directory."""
+    """SIGKILL during a drain and during a restore, each followed by a complete run."""
     topic = f"killed-{step.name}"
     cluster.client.create_topic(topic, _ORIGINAL)
-    elsewhere = replace(operator, journal_dir=operator.journal_dir.with_name("elsewhere"))
-    _kill_at(step, elsewhere, "list(1)")
+    _kill_at(step, operator, "list(1)")
     operator.list(1)
     assert orders(cluster, topic) == _WITHOUT_1
-    _kill_at(step, elsewhere, "unlist(1)")
+    _kill_at(step, operator, "unlist(1)")
     operator.unlist(1)
     assert orders(cluster, topic) == _ORIGINAL
     assert not operator.unlist(1).outcomes
-    assert not elsewhere.journal_dir.exists()
     assert pending_changes(cluster) == ()
 
 

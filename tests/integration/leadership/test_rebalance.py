@@ -30,7 +30,7 @@ def rebalancing(kafka_version: str) -> Iterator[Cluster]:
 
 @pytest.mark.wide
 def test_the_automatic_rebalance_honours_the_list(rebalancing: Cluster, tmp_path: Path) -> None:
-    cluster, operator = rebalancing, Operator(rebalancing, tmp_path)
+    cluster, operator = rebalancing, Operator(rebalancing)
     cluster.client.create_topic("balanced", {0: (1, 2), 1: (2, 1)})
     operator.list(1)
     wait_until(lambda: leaders(cluster, "balanced") == {0: 2, 1: 2}, what="the rebalance moves leaders away from 1")

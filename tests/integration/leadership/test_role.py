@@ -40,7 +40,6 @@ class Shift:
             "kafka_request_timeout_ms": 5000,
             "leadership_drain_elect_preferred": True,
             "leadership_drain_report_file": str(path),
-            "kafka_journal_dir": str(self.operator.journal_dir),
             **variables,
         }
         run = run_playbook(playbook, given, *arguments)

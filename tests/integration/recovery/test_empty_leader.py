@@ -18,7 +18,7 @@ _LOST = 50
 
 
 def _options(cluster: Cluster, directory: Path, **more: Any) -> dict[str, Any]:
-    return {"bootstrap_servers": [cluster.bootstrap()], "journal_dir": str(directory / "journal"), **more}
+    return {"bootstrap_servers": [cluster.bootstrap()], **more}
 
 
 def test_an_empty_log_is_not_elected_while_another_replica_may_hold_records(cluster: Cluster, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_loser_s_records_are_saved_before_the_election_and_given_back(cluster:
     offline = longer_log_of_older_epoch(cluster, _TOPIC, 2, records=_RECORDS)
     forget_high_watermarks(cluster, offline.replicas[1])
     where: dict[str, Any] = {"bootstrap_servers": [cluster.bootstrap()]}
-    options = {**where, "journal_dir": str(tmp_path)}
+    options = {**where}
     wanted = [{"topic": _TOPIC, "partitions": [0, 1]}]
     plan = tmp_path / "plan.json"
     how = {"recovery_strategy": "aggressive", "partitions": wanted, "plan_file": str(plan)}
@@ -112,7 +112,6 @@ def test_a_loser_that_was_silent_in_the_plan_is_saved_too(cluster: Cluster, tmp_
         "designated_election",
         {
             "bootstrap_servers": [cluster.bootstrap()],
-            "journal_dir": str(tmp_path),
             "plan_file": str(plan),
             "salvage": "required",
             "salvage_dir": str(saved),
@@ -136,7 +135,6 @@ def test_losers_of_a_bare_designation_are_saved(cluster: Cluster, tmp_path: Path
         "designated_election",
         {
             "bootstrap_servers": [cluster.bootstrap()],
-            "journal_dir": str(tmp_path),
             "partitions": [{"topic": "bare", "partition": 0, "designated_leader": offline.best}],
             "salvage": "required",
             "salvage_dir": str(saved),

@@ -148,7 +148,6 @@ def test_a_replica_that_cannot_be_compared_is_never_passed_over_in_silence(
     assert "no leader epoch (a format before 0.11)" in outcome.reason
     options: dict[str, Any] = {
         "bootstrap_servers": [cluster.bootstrap()],
-        "journal_dir": str(tmp_path / "journal"),
         "recovery_strategy": "aggressive",
         "designations": [{"topic": "old", "partition": 0, "designated_leader": shorter}],
         "salvage_dir": str(tmp_path / "saved"),
@@ -177,7 +176,6 @@ def test_records_that_cannot_be_compared_are_saved_before_they_are_deleted(clust
         "unclean_recovery",
         {
             "bootstrap_servers": [cluster.bootstrap()],
-            "journal_dir": str(tmp_path / "journal"),
             "recovery_strategy": "aggressive",
             "designations": [{"topic": "unknown", "partition": 0, "designated_leader": shorter}],
             "salvage": "required",

@@ -68,7 +68,6 @@ def _restart_that_is_killed(cluster: Cluster, tmp_path: Path) -> dict[str, objec
     options = {
         "bootstrap_servers": [cluster.bootstrap()],
         "request_timeout_ms": 3000,
-        "journal_dir": str(tmp_path / "journal"),
         "brokers": [3],
         "metrics_source": "none",
     }

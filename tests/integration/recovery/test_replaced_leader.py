@@ -43,7 +43,7 @@ def test_the_good_copies_are_saved_before_they_are_started(
         (row,) = found["left_alone"]
         assert (row["status"], row["leader_before"]) == ("unknown", _REPLACED)
         assert "its disk seems to have been replaced. Brokers 2, 3 may hold the records" in row["reason"]
-        recovered = run_module("unclean_recovery", {**wanted, "journal_dir": str(tmp_path / "journal")})
+        recovered = run_module("unclean_recovery", wanted)
         assert "its disk seems to have been replaced" in recovered["msg"]
 
         checks = run_module("readiness_info", connection)["checks"]

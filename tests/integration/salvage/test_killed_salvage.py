@@ -65,7 +65,7 @@ def test_a_salvage_before_an_election(clusters: ClusterPool, kafka_version: str,
     """Nothing is elected before the files are complete, even if the run is killed many times."""
     with clusters.lease(STANDARD, kafka_version) as cluster:
         offline = longer_log_of_older_epoch(cluster, "tails", 1, records=(_COMMON, _OLDER, _NEWER))
-        where: dict[str, Any] = {"bootstrap_servers": [cluster.bootstrap()], "journal_dir": str(tmp_path / "journal")}
+        where: dict[str, Any] = {"bootstrap_servers": [cluster.bootstrap()]}
         place = tmp_path / "place"
         place.mkdir()
         saved = place / "saved"

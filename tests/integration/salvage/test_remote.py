@@ -75,7 +75,7 @@ def test_records_of_a_disk_are_saved_and_given_back(store: Store, oracle: Oracle
     assert (info["salvage_id"], info["summary"]["records"]) == (saved["salvage_id"], len(lost))
     # The stores share the cluster, so that one gives back to the topic and one beside it.
     target, suffix = ("original", "") if isinstance(store, Hdfs) else ("side", ".salvaged")
-    replaying = {**where, "target": target, "progress_topic": f"from-{target}", "journal_dir": str(tmp_path)}
+    replaying = {**where, "target": target, "progress_topic": f"from-{target}"}
     given = run_module("salvage_replay", replaying)
     assert "msg" not in given, given["msg"]
     assert of_partition(given, _ZSTD)["given"] == len(lost)
@@ -110,7 +110,7 @@ def test_records_of_live_losers_are_saved_or_nothing_is_elected(
             {**where, "recovery_strategy": "aggressive", "partitions": wanted, "plan_file": plan},
         )
         assert "msg" not in planned, planned["msg"]
-        electing = {**where, "journal_dir": str(tmp_path), "plan_file": plan, "salvage": "required"}
+        electing = {**where, "plan_file": plan, "salvage": "required"}
         store.kill()
         refused = run_module("designated_election", {**electing, "salvage_dir": place})
         assert f"{place} could not be" in refused["msg"]
@@ -128,7 +128,7 @@ def test_records_of_live_losers_are_saved_or_nothing_is_elected(
         assert [row["value"].decode() for row in rows] == labels * 2
         given = run_module(
             "salvage_replay",
-            {**where, "journal_dir": str(tmp_path), "salvage_dir": place, "target": "original"},
+            {**where, "salvage_dir": place, "target": "original"},
         )
         assert "msg" not in given, given["msg"]
         for partition in offline.partitions:

@@ -52,7 +52,7 @@ def give_back(cluster: Cluster, directory: Path, *, check_mode: bool = False, **
 
 def _options(cluster: Cluster, directory: Path, **more: object) -> dict[str, object]:
     options = {"bootstrap_servers": [cluster.bootstrap()], "request_timeout_ms": 10_000, "salvage_dir": str(directory)}
-    return {**options, "journal_dir": str(directory.parent), **more}
+    return {**options, **more}
 
 
 def topics_of(cluster: Cluster) -> set[str]:

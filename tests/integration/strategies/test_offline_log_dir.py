@@ -32,7 +32,7 @@ def test_a_log_directory_fails_in_a_broker_that_runs(kafka_version: str, tmp_pat
         (advice,) = found["start_order"]
         assert (advice["broker_id"], advice["is_running"]) == (_LEADER, True)
 
-        recovery = {**wanted, "journal_dir": str(tmp_path / "journal")}
+        recovery = wanted
         waits = run_module("unclean_recovery", recovery, check_mode=True)
         assert {each["status"] for each in waits["partitions"]} == {"refused"}, "the directory may be repaired"
         ignored = run_module("unclean_recovery", {**recovery, "lost_brokers": [_WITNESS]}, check_mode=True)

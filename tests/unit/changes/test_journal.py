@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
     end_entries,
     subject_of,
 )
-from unit.fakes.journals import CLUSTER_ID, open_journal, read_pending
+from unit.fakes.journals import open_journal, read_pending
+from unit.fakes.topics import FakeTopics
 
 UNSET = SettingChange("broker", "3", "log.cleaner.backoff.ms", None, "15001")
 SET = SettingChange("topic", "t", "follower.replication.throttled.replicas", "0:1", "0:3")
@@ -34,6 +34,11 @@ REPLICA = ReplicaChange("t", 0, "id", 3, (3, 1, 2), 1, 3)
 ORDER = OrderChange("t", 10, "id", (1, 2), (2, 1))
 VOTER = VoterChange("add", 4, "AAAAAAAAAAAAAAAAAAAAAA")
 DRAIN = LastingOrders()
+
+
+@pytest.fixture
+def topics() -> FakeTopics:
+    return FakeTopics()
 
 
 def _begun(change: Change, **spoilt: object) -> Entry:
@@ -44,66 +49,59 @@ def _begun(change: Change, **spoilt: object) -> Entry:
     return entry
 
 
-def test_pending_changes_are_read_back_with_replicas_first(tmp_path: Path) -> None:
-    directory = str(tmp_path)
-    assert read_pending(directory) == ()
+def test_pending_changes_are_read_back_with_replicas_first(topics: FakeTopics) -> None:
+    assert read_pending(topics) == ()
     earlier = replace(ORDER, partition=2)
-    with open_journal(directory) as journal:
+    with open_journal(topics) as journal:
         journal.begin([UNSET, SET])
         journal.begin([DRAIN])
         journal.begin([VOTER])
         journal.begin([ORDER, earlier])
         journal.begin([REPLICA])
-    assert read_pending(directory) == (REPLICA, earlier, ORDER, UNSET, SET, VOTER, DRAIN)
-    with open_journal(directory) as journal:
+    assert read_pending(topics) == (REPLICA, earlier, ORDER, UNSET, SET, VOTER, DRAIN)
+    with open_journal(topics) as journal:
         journal.end([UNSET], "restored")
         assert journal.orders == (earlier, ORDER)
-    assert UNSET not in read_pending(directory)
+    assert UNSET not in read_pending(topics)
 
 
-def test_a_journal_without_pending_changes_is_empty(tmp_path: Path) -> None:
-    """So it does not grow forever, and no old line can block a run."""
-    with open_journal(str(tmp_path)) as journal:
+def test_a_journal_without_pending_changes_is_deleted(topics: FakeTopics) -> None:
+    """So it does not grow forever, and no old record can block a run."""
+    with open_journal(topics) as journal:
         journal.begin([ORDER])
-        journal.begin([SET])
         journal.end([ORDER], "restored")
-        path = tmp_path / f"{CLUSTER_ID}.journal"
-        assert path.stat().st_size > 0
-        journal.end([SET], "restored")
-        assert path.stat().st_size == 0
-        journal.begin([ORDER])
-    assert read_pending(str(tmp_path)) == (ORDER,)
+    assert topics.topics == {}
 
 
 @pytest.mark.parametrize("change", [ORDER, REPLICA, SET, DRAIN])
-def test_a_change_that_a_late_request_may_repeat_stays_pending(tmp_path: Path, change: Change) -> None:
-    with open_journal(str(tmp_path)) as journal:
+def test_a_change_that_a_late_request_may_repeat_stays_pending(topics: FakeTopics, change: Change) -> None:
+    with open_journal(topics) as journal:
         journal.begin([change, UNSET])
         journal.note_late_requests([subject_of(change)], 61.0)
         journal.end([change, UNSET], "restored")
-        assert read_pending(str(tmp_path)) == (change,), "if this run dies, the next one has it"
+        assert read_pending(topics) == (change,), "if this run dies, the next one has it"
         assert journal.awaiting_late_requests == {change.key: (change, 61.0)}
         journal.forget_late_requests([change])
         assert journal.awaiting_late_requests == {}
         journal.end([change], "restored")
-    assert read_pending(str(tmp_path)) == ()
+    assert read_pending(topics) == ()
 
 
-def test_a_change_of_a_deleted_topic_ends_at_once(tmp_path: Path) -> None:
-    with open_journal(str(tmp_path)) as journal:
+def test_a_change_of_a_deleted_topic_ends_at_once(topics: FakeTopics) -> None:
+    with open_journal(topics) as journal:
         journal.begin([ORDER])
         journal.note_late_requests([subject_of(ORDER)], 61.0)
         journal.end([ORDER], "gone")
         assert journal.pending == ()
 
 
-def test_an_order_change_records_the_dropped_brokers(tmp_path: Path) -> None:
+def test_an_order_change_records_the_dropped_brokers(topics: FakeTopics) -> None:
     drop = OrderChange("t", 0, "id", (1, 2, 3), (3, 2, 1), (1,))
     assert (drop.without_dropped, drop.restored_order) == ((2, 3), (2, 3, 1))
-    with open_journal(str(tmp_path)) as journal:
+    with open_journal(topics) as journal:
         journal.begin([replace(drop, dropped=())])
         journal.begin([drop])
-    assert read_pending(str(tmp_path)) == (drop,)
+    assert read_pending(topics) == (drop,)
     for dropped in [(2,), (1, 2), (4,)]:
         with pytest.raises(ValueError, match="a change that no run makes"):
             apply_entry({}, _begun(replace(drop, dropped=dropped)))
@@ -114,26 +112,25 @@ def test_the_orders_of_a_replica_change() -> None:
     assert REPLICA.without_replica == (1, 2)
 
 
-def test_the_first_original_value_is_kept_until_it_is_restored(tmp_path: Path) -> None:
+def test_the_first_original_value_is_kept_until_it_is_restored(topics: FakeTopics) -> None:
     """A second run finds the value of the first one, which could not restore the original."""
-    directory = str(tmp_path)
-    with open_journal(directory) as journal:
+    with open_journal(topics) as journal:
         journal.begin([UNSET])
-    with open_journal(directory) as journal:
+    with open_journal(topics) as journal:
         (again,) = journal.begin([replace(UNSET, original="15001", changed="15002")])
         assert again == replace(UNSET, changed="15002")
-    assert read_pending(directory) == (again,)
+    assert read_pending(topics) == (again,)
 
 
-def test_another_partys_value_counts_as_the_original(tmp_path: Path) -> None:
+def test_another_partys_value_counts_as_the_original(topics: FakeTopics) -> None:
     theirs = replace(UNSET, original="900", changed="901")
-    with open_journal(str(tmp_path)) as journal:
+    with open_journal(topics) as journal:
         journal.begin([UNSET])
         assert journal.begin([theirs]) == (theirs,)
 
 
-def test_a_second_replica_change_of_a_partition_is_refused(tmp_path: Path) -> None:
-    with open_journal(str(tmp_path)) as journal:
+def test_a_second_replica_change_of_a_partition_is_refused(topics: FakeTopics) -> None:
+    with open_journal(topics) as journal:
         journal.begin([REPLICA])
         with pytest.raises(JournalError, match="t-0 is not undone yet"):
             journal.begin([replace(REPLICA, broker_id=2, original=(1, 2), source=1, leader=1)])
@@ -166,7 +163,7 @@ def test_a_record_that_no_run_writes_is_refused(entry: Entry) -> None:
         apply_entry({}, entry)
 
 
-def test_many_changes_take_few_records(tmp_path: Path) -> None:
+def test_many_changes_take_few_records(topics: FakeTopics) -> None:
     changes = [replace(ORDER, partition=each) for each in range(1001)]
     entries = begin_entries(changes)
     assert [len(each["begin"]) for each in entries] == [500, 500, 1]

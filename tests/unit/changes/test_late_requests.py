@@ -46,7 +46,7 @@ FORWARDED_FOR_S = 61
 
 
 def undo(wreck: Wreck) -> dict[str, AnyLeftover]:
-    with open_journal(wreck.cluster.journal_dir) as journal:
+    with open_journal(wreck.cluster) as journal:
         rollback = Rollback.of(wreck.writer(), {}, journal, progress=NullProgress(), stop=wreck.stop)
         return {each.change.key: each for each in rollback.undo()}
 
@@ -118,7 +118,7 @@ def test_an_order_that_another_party_sets_during_the_wait_stays(wreck: Wreck) ->
 def test_a_late_order_that_drops_an_unregistered_broker_is_undone(wreck: Wreck, is_registered_again: bool) -> None:
     """Broker 1 leaves the replica set, unless it registers before the others are in sync."""
     change = OrderChange(FIRST.topic, FIRST.partition, TOPIC_ID, ORIGINAL, CHANGED, dropped=(1,))
-    with open_journal(wreck.cluster.journal_dir) as journal:
+    with open_journal(wreck.cluster) as journal:
         journal.begin([change])
     wreck.cluster.registered -= {1}
     wreck.cluster.change(FIRST, leader_id=BEST, isr=(BEST,))
@@ -158,7 +158,7 @@ def test_a_run_elects_the_same_partitions_at_once_and_then_waits_for_late_reques
 def test_elections_of_other_partitions_come_before_the_wait(wreck: Wreck, clock: FakeClock) -> None:
     plan = wreck.plan()
     plan = replace(plan, elections=plan.elections[1:])
-    with open_journal(wreck.cluster.journal_dir) as journal:
+    with open_journal(wreck.cluster) as journal:
         journal.begin([an_order_change(FIRST)])
     wreck.cluster.will_reorder([FIRST], CHANGED, 30)
     wreck.cluster.will_elect([FIRST], 40)
@@ -386,7 +386,7 @@ def undo_own_late_requests(kafka: FakeReplicas | FakeSettings, journal: Journal)
 
 def test_the_run_after_a_dead_drain_waits_for_its_orders(wreck: Wreck, clock: FakeClock) -> None:
     """The orders are not undone, because the memory has them. Elections come first."""
-    with open_journal(wreck.cluster.journal_dir) as journal:
+    with open_journal(wreck.cluster) as journal:
         journal.begin([LastingOrders()])
     elected: list[float] = []
     wreck.cluster.fates["elect"] = [Fate(after=lambda: elected.append(clock.now))]
@@ -395,4 +395,4 @@ def test_the_run_after_a_dead_drain_waits_for_its_orders(wreck: Wreck, clock: Fa
     assert max(elected) < 10
     assert [(each.change, each.undoing) for each in report.others] == [(LastingOrders(), Undoing.GONE)]
     assert clock.now >= FORWARDED_FOR_S
-    assert read_pending(wreck.cluster.journal_dir) == ()
+    assert read_pending(wreck.cluster) == ()

@@ -109,7 +109,7 @@ EVENTS = [
 
 
 def undo(wreck: Wreck) -> tuple[OrderLeftover, ...]:
-    with open_journal(wreck.cluster.journal_dir) as journal:
+    with open_journal(wreck.cluster) as journal:
         rollback = Rollback.of(wreck.writer(), {}, journal, progress=NullProgress(), stop=wreck.stop)
         return rollback.undo()
 
@@ -306,7 +306,7 @@ def test_leftovers_of_partitions_outside_the_plan_are_restored_too(wreck: Wreck)
     other = TopicPartition("accounts", 0)
     state = wreck.cluster.states.pop(THIRD)
     wreck.cluster.states[other] = state._replace(topic="accounts", partition=0, leader_id=BEST, replicas=CHANGED)
-    with open_journal(wreck.cluster.journal_dir) as journal:
+    with open_journal(wreck.cluster) as journal:
         journal.begin([an_order_change(other)])
     report = wreck.run(Plan(CLUSTER_ID, "", (), ()))
     assert wreck.cluster.states[other].replicas == ORIGINAL

@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome, JournalLostError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC, JournalOptions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import TopicOfflineError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster_journal import ClusterJournal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_recovery import (
+    JournalLostError,
+    recover_run_topic,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
@@ -64,18 +68,19 @@ class FakeOfflineTopic(FakeTopics):
     def _state_of(self, broker_id: int) -> BrokerState:
         return BrokerState.ONLINE if broker_id in self.logs else BrokerState.FENCED
 
-    def home(self, *, discard_lost: bool = False) -> JournalHome:
-        """Return the journal of a run that sees these brokers online."""
+    def recover(self, *, discard_lost: bool = False) -> str:
+        """Recover the topic as a run does that sees these brokers online."""
         address = Address("fake.invalid", 9092)
         cluster = Cluster("c", tuple(Registration(each, address, None, each not in self.logs) for each in (1, 2, 3)))
         brokers = tuple(
             Broker(each, "fake.invalid", 9092, None, each not in self.logs, self._state_of(each)) for each in (1, 2, 3)
         )
-        return JournalHome(self, cluster, JournalOptions(discard_lost=discard_lost), brokers)
+        journal = ClusterJournal(self, cluster, JournalOptions(), brokers)
+        return recover_run_topic(self, journal.topics, self.state, cluster, brokers, discard_lost=discard_lost)
 
 
 def recover(topic: FakeOfflineTopic, *, discard_lost: bool = False) -> str:
-    return topic.home(discard_lost=discard_lost)._recover(TopicOfflineError(topic.state))
+    return topic.recover(discard_lost=discard_lost)
 
 
 @pytest.mark.parametrize(

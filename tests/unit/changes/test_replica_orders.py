@@ -28,7 +28,7 @@ CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_SERVER_ERROR = 31, -1
 
 def set_all(wreck: Wreck, *, attempts: int = 3) -> dict[TopicPartition, str]:
     """Record and set the changed order of all partitions."""
-    with open_journal(wreck.cluster.journal_dir) as journal:
+    with open_journal(wreck.cluster) as journal:
         journal.begin([an_order_change(each) for each in wreck.cluster.states])
     states = wreck.cluster.states
     request = OrderRequest(TOPIC_ID, CHANGED, (ORIGINAL, CHANGED))

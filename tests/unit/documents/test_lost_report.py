@@ -57,7 +57,7 @@ def test_outcomes_of_orders_and_leaders_are_reported() -> None:
         after=LIST,
         writes_config=False,
         is_native=False,
-        home="topic",
+        remembered_in="topic",
         warnings=(),
         outcomes={},
         report_error="disk full",

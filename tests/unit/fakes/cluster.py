@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RunTopics
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import UNCLEAN, ElectionAnswer
@@ -47,11 +46,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from unit.fakes.answers import FakeAnswers
 from unit.fakes.fates import WELL, Fate, Write
 from unit.fakes.journals import CLUSTER_ID, read_pending
-from unit.fakes.topics import FakeTopics
+from unit.fakes.topics import SETTINGS, FakeTopics
 
 ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
 INVALID_REPLICA_ASSIGNMENT = 39
-SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),), request_timeout_ms=1000)
+MEMORY_TOPIC = "_kafkaops_leadership"
 
 
 @dataclass
@@ -62,7 +61,6 @@ class FakeCluster(FakeAnswers):
     logs: dict[tuple[int, TopicPartition], ReplicaLog]
     unfenced: set[int]
     registered: set[int]
-    journal_dir: str
     fates: dict[str, list[Fate]] = field(default_factory=dict)
     """The fates of the next requests "reorder" and "elect", in turn; later requests succeed."""
     closed: dict[Address, Cause] = field(default_factory=dict)
@@ -122,10 +120,8 @@ class FakeCluster(FakeAnswers):
         self._before_write, self._stale_left = dict(self.states), reads
 
     def pending(self) -> tuple[Change, ...]:
-        """Return the pending changes of the journal, in a topic or a file."""
-        addresses = self.describe_cluster().addresses
-        state = RunTopics(self, addresses, addresses, RUN_TOPIC).read()
-        return (*(state.pending.values() if state is not None else ()), *read_pending(self.journal_dir))
+        """Return the pending changes of the journal."""
+        return read_pending(self.run_topic)
 
     def will_elect(self, partitions: list[TopicPartition], after_s: float) -> None:
         """Execute another party's UNCLEAN election of these partitions after this number of seconds."""
@@ -192,7 +188,7 @@ class FakeCluster(FakeAnswers):
             self._late.remove(late)
             late[1]()
         topics = None if names is None else {*names}
-        if topics == {RUN_TOPIC}:
+        if topics and topics <= {RUN_TOPIC, MEMORY_TOPIC}:
             return self.run_topic.describe_partitions(topics)
         self.described.append(topics)
         if self.reads_until_silent is not None:

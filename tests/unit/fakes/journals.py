@@ -2,44 +2,61 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Journals in files, opened and read without a cluster."""
+"""The journal of a cluster in memory, opened as a run opens it, and read without its lock."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.file_log import (
-    JOURNAL,
-    FileLog,
-    file_lock,
-    path_for,
-    read_entries,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, pending_changes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import Home, JournalOptions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, in_undo_order
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import new_holder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC, RunTopics
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import BaseKafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from unit.fakes.clock import FakeClock
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
-
-
-def in_file(directory: str) -> JournalOptions:
-    """Return the options of a run whose journal is a file."""
-    return JournalOptions(home=Home.FILE, directory=directory)
+_ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (3, 2, 1)}
 
 
 @contextmanager
-def open_journal(
-    directory: str, cluster_id: str = CLUSTER_ID, *, sync: Callable[[int], None] = os.fsync
-) -> Iterator[Journal]:
-    """Return the journal in a file, under its lock."""
-    with file_lock(directory, cluster_id):
-        file = FileLog(path_for(directory, cluster_id, JOURNAL), sync=sync)
-        yield Journal(file, pending_changes(file.entries, file.name))
+def open_journal(kafka: BaseKafka) -> Iterator[Journal]:
+    """Take the lock, and return the journal. What is pending at the end stays, as after a run that was killed."""
+    log = RunTopics(kafka, _ADDRESSES, _ADDRESSES, RUN_TOPIC).acquire(new_holder(), NullProgress())
+    journal = Journal(log, log.state.pending.values())
+    try:
+        yield journal
+    finally:
+        log.close(is_settled=not journal.pending)
 
 
-def read_pending(directory: str, cluster_id: str = CLUSTER_ID) -> tuple[Change, ...]:
-    """Return the pending changes of the journal in a file."""
-    entries, _length = read_entries(path_for(directory, cluster_id, JOURNAL))
-    return pending_changes(entries, "the journal")
+def read_pending(kafka: BaseKafka) -> tuple[Change, ...]:
+    """Return the pending changes of the journal, in the order in which they are undone."""
+    state = RunTopics(kafka, _ADDRESSES, _ADDRESSES, RUN_TOPIC).read()
+    return in_undo_order(state.pending.values()) if state is not None else ()
+
+
+def renew_while_others_wait(journal: Journal, clock: FakeClock) -> None:
+    """Let the holder of a lock check it whenever another run waits, as it does before each write."""
+    sleep = clock.sleep
+
+    def sleep_and_renew(seconds: float) -> None:
+        sleep(seconds)
+        journal.require_lock()
+
+    clock.sleep = sleep_and_renew  # type: ignore[method-assign]
+
+
+def let_heartbeats_through(clock: FakeClock) -> None:
+    """Make each wait take a moment, in which another run's thread writes its heartbeat."""
+    sleep = clock.sleep
+
+    def sleep_a_moment(seconds: float) -> None:
+        sleep(seconds)
+        time.sleep(0.05)
+
+    clock.sleep = sleep_a_moment  # type: ignore[method-assign]

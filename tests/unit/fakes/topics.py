@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import er
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import Record, TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
@@ -26,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
 
+SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),), request_timeout_ms=1000)
 CLUSTER_AUTHORIZATION_FAILED, DELETION_DISABLED, POLICY_VIOLATION, TOPIC_AUTHORIZATION_FAILED = 31, 73, 44, 29
 
 
@@ -55,6 +56,10 @@ class FakeTopics(Kafka):
         self.sent: list[str] = []
         self._number = 0
         self._lock = threading.RLock()
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        return SETTINGS
 
     def create_topic(self, _address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]) -> str:
         with self._lock:

@@ -34,7 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
     Status,
 )
 from unit.fakes.cluster import FakeCluster, a_log
-from unit.fakes.journals import CLUSTER_ID, in_file, open_journal, read_pending
+from unit.fakes.journals import CLUSTER_ID, open_journal, read_pending
 
 TOPIC_ID = "EjRWeJq83vASNFZ4mrze8A"
 ORIGINAL, CHANGED = (1, 2, 3), (3, 2, 1)
@@ -45,7 +45,7 @@ def partitions(count: int) -> list[TopicPartition]:
     return [TopicPartition("orders", number) for number in range(count)]
 
 
-def wrecked(count: int, journal_dir: str) -> FakeCluster:
+def wrecked(count: int) -> FakeCluster:
     states, logs = {}, {}
     for each in partitions(count):
         states[each] = PartitionState(
@@ -53,7 +53,7 @@ def wrecked(count: int, journal_dir: str) -> FakeCluster:
         )
         logs[BEHIND, each] = a_log(BEHIND, each, 5, 200)
         logs[BEST, each] = a_log(BEST, each, 6, 100)
-    return FakeCluster(states, logs, {BEHIND, BEST}, {DEAD, BEHIND, BEST}, journal_dir)
+    return FakeCluster(states, logs, {BEHIND, BEST}, {DEAD, BEHIND, BEST})
 
 
 def an_order_change(partition: TopicPartition) -> OrderChange:
@@ -89,11 +89,10 @@ class Wreck:
         attempts: int = 3,
         check_mode: bool = False,
         timeout_ms: int = 600_000,
-        journal: JournalOptions | None = None,
         save_tails: SaveTails | None = None,
     ) -> ElectionReport:
         options = ElectionOptions(
-            journal=journal or in_file(self.cluster.journal_dir),
+            journal=JournalOptions(),
             attempts=attempts,
             verify_timeout_ms=1000,
             check_mode=check_mode,
@@ -104,7 +103,7 @@ class Wreck:
         return run_elections(self.cluster, plan or self.plan(), options, self.progress, self.stop)
 
     def unfinished(self) -> tuple[OrderChange, ...]:
-        pending = read_pending(self.cluster.journal_dir)
+        pending = read_pending(self.cluster.run_topic)
         return tuple(each for each in pending if isinstance(each, OrderChange))
 
     def leave_changed_orders(self) -> None:
@@ -115,13 +114,13 @@ class Wreck:
 
     def leave_recorded_orders(self) -> None:
         """Record every partition's order without a change, as a run that is then killed."""
-        with open_journal(self.cluster.journal_dir) as journal:
+        with open_journal(self.cluster) as journal:
             journal.begin([an_order_change(each) for each in self.cluster.states])
 
     def journal(self, partition: str, *, topic_id: str, original: Sequence[int], changed: Sequence[int]) -> None:
         """Leave this change in the journal, as a killed run does."""
         topic, _dash, number = partition.rpartition("-")
-        with open_journal(self.cluster.journal_dir, CLUSTER_ID) as journal:
+        with open_journal(self.cluster) as journal:
             journal.begin([OrderChange(topic, int(number), topic_id, tuple(original), tuple(changed))])
 
     def assert_orders_are_restored(self) -> None:

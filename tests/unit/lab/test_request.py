@@ -13,7 +13,7 @@ from kafka.protocol.admin import AlterPartitionReassignmentsRequest, CreateTopic
 from kafka.protocol.api_key import ApiKey
 from kafka.protocol.metadata import MetadataRequest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes import journal_reader
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes import run_topic
 from lab.request import READ_KEYS, RUN_TOPIC, Request
 
 
@@ -66,11 +66,11 @@ def test_writes_are_not_among_the_reads(key: str) -> None:
     assert ApiKey[key] not in READ_KEYS
 
 
-@pytest.mark.parametrize(("topic", "is_reassignment"), [("orders", True), (journal_reader.RUN_TOPIC, False)])
+@pytest.mark.parametrize(("topic", "is_reassignment"), [("orders", True), (run_topic.RUN_TOPIC, False)])
 def test_followers_of_the_run_topic_are_no_reassignment(topic: str, is_reassignment: bool) -> None:
     message = AlterPartitionReassignmentsRequest
     wanted = message.ReassignableTopic
     partition = wanted.ReassignablePartition(partition_index=0, replicas=[1, 2])
     body = message[0](timeout_ms=1, topics=[wanted(name=topic, partitions=[partition])])
     assert sent(body).is_reassignment is is_reassignment
-    assert journal_reader.RUN_TOPIC == RUN_TOPIC
+    assert run_topic.RUN_TOPIC == RUN_TOPIC

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from unit.fakes.clock import FakeClock
@@ -21,8 +19,8 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def bastion(tmp_path: Path, clock: FakeClock) -> Bastion:
+def bastion(clock: FakeClock) -> Bastion:
     """Provide a host that works on the fake cluster."""
-    cluster = WellCluster({}, {}, {1, 2, 3, 4}, {1, 2, 3, 4}, str(tmp_path / "journal"))
+    cluster = WellCluster({}, {}, {1, 2, 3, 4}, {1, 2, 3, 4})
     cluster.clock = clock
     return Bastion(cluster)

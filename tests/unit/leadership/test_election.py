@@ -179,7 +179,7 @@ def test_check_mode_assumes_the_orders_after_a_restore(
         for each, original in originals.items()
     }
     with bastion.memory() as held:
-        held.store.write({**list_changes(Memory(Blacklist(listed))), **order_changes(orders, orders)})
+        held.write({**list_changes(Memory(Blacklist(listed))), **order_changes(orders, orders)})
     for each, original in originals.items():
         cluster.change(each, leader_id=2, replicas=with_last(original, listed), isr=original)
     foreseen = bastion.move_leaders(back_to=[1], check_mode=True).moves

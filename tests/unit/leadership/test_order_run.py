@@ -45,7 +45,7 @@ def drained(bastion: Bastion) -> Bastion:
     """One partition has broker 1 last in its order, and its original order is remembered."""
     bastion.cluster.add(0, OURS, leader=2)
     with bastion.memory() as held:
-        held.store.write(order_changes({FIRST: REMEMBERED}, [FIRST]))
+        held.write(order_changes({FIRST: REMEMBERED}, [FIRST]))
     return bastion
 
 
@@ -58,7 +58,7 @@ def _restore(bastion: Bastion, *, unanswered: bool = False) -> OrderOutcome:
         (state,) = bastion.cluster.describe_partitions(None).partitions
         decisions = {FIRST: decide(state, held.memory.orders[FIRST], ())}
         view = View(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
-        run = OrderRun(bastion.writer().with_journal(journal), journal, held.store, NullProgress(), bastion.stop)
+        run = OrderRun(bastion.writer().with_journal(journal), journal, held, NullProgress(), bastion.stop)
         return run.carry_out(view)[FIRST]
 
 
@@ -69,7 +69,7 @@ def _drain(bastion: Bastion, unwritten: Changes | None = None) -> dict[TopicPart
         decisions = {each.topic_partition: decide(each, None, (1,)) for each in bastion.cluster.states.values()}
         view = View(held.memory, Config(None, False, ()), Blacklist(), Blacklist((1,)), decisions, ())
         return OrderRun(
-            bastion.writer().with_journal(journal), journal, held.store, NullProgress(), bastion.stop, unwritten or {}
+            bastion.writer().with_journal(journal), journal, held, NullProgress(), bastion.stop, unwritten or {}
         ).carry_out(view)
 
 

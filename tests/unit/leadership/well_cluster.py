@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fake cluster whose partitions have leaders, and a file that remembers its orders.
+"""A fake cluster whose partitions have leaders, and a topic that remembers its orders.
 
 It lags, loses responses and refuses requests on demand. Tests with real brokers are in tests/integration.
 """
@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
@@ -25,22 +26,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.elec
     MoveReport,
     move_leaders,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
-    Memory,
-    memory_path,
-    read_memory_file,
-)
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_homes import (
-    Home,
-    Homes,
-    MemoryTopic,
-    OpenMemory,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import Memory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import MemoryTopic, OpenMemory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from unit.fakes.cluster import FakeCluster
-from unit.fakes.journals import CLUSTER_ID, in_file, open_journal
+from unit.fakes.cluster import MEMORY_TOPIC, FakeCluster
+from unit.fakes.journals import open_journal
 from unit.leadership.worlds import TOPIC_ID
 
 PREFERRED_LEADER_NOT_AVAILABLE = 80
@@ -59,7 +51,10 @@ class WellCluster(FakeCluster):
         return partition
 
     def memory(self) -> Memory:
-        return read_memory_file(memory_path(self.journal_dir, CLUSTER_ID))
+        return self.memory_topic().read()
+
+    def memory_topic(self) -> MemoryTopic:
+        return MemoryTopic(self, self.describe_cluster().living(), MEMORY_TOPIC)
 
     def reorder(
         self, address: Address, orders: Mapping[TopicPartition, Sequence[int]]
@@ -105,23 +100,19 @@ class Bastion:
 
     @contextmanager
     def memory(self) -> Iterator[OpenMemory]:
-        """Return the memory in the local file, under the lock of the cluster."""
+        """Return the memory, under the lock of the cluster."""
         with self.opened() as (_journal, memory):
             yield memory
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Journal, OpenMemory]]:
-        """Return the journal and the memory in local files, under the lock of the cluster."""
-        options = in_file(self.cluster.journal_dir)
-        topic = MemoryTopic(self.cluster, self.cluster.describe_cluster().living(), "")
-        homes = Homes(topic, memory_path(self.cluster.journal_dir, CLUSTER_ID), Home.FILE, options)
-        with ExitStack() as stack:
-            journal = stack.enter_context(self.journal())
-            yield journal, stack.enter_context(homes.open(journal))
+        """Return the journal and the memory, under the lock of the cluster."""
+        with self.journal() as journal:
+            yield journal, self.cluster.memory_topic().open(journal)
 
     def journal(self) -> AbstractContextManager[Journal]:
-        """Return the journal in the local file, under the lock of the cluster."""
-        return open_journal(self.cluster.journal_dir)
+        """Return the journal, under the lock of the cluster."""
+        return open_journal(self.cluster)
 
     def move_leaders(
         self, *, away_from: Collection[int] = (), back_to: Collection[int] = (), check_mode: bool = False
@@ -131,9 +122,8 @@ class Bastion:
             to_brokers=frozenset(back_to),
             patterns=(),
             max_moves=1000,
-            memory=Home.FILE,
-            memory_topic="",
-            journal=in_file(self.cluster.journal_dir),
+            memory_topic=MEMORY_TOPIC,
+            journal=JournalOptions(),
             attempts=3,
             verify_timeout_ms=1000,
             check_mode=check_mode,

@@ -54,7 +54,7 @@ def test_a_run_of_all_partitions_is_repeated() -> None:
         ),
         ({"unclean_recovery_lost_brokers": [1]}, ['{"unclean_recovery_lost_brokers": [1]}']),
         ({"unclean_recovery_max_lost_records": 0}, ["unclean_recovery_max_lost_records=0"]),
-        ({"kafka_journal": "file", "kafka_journal_dir": "/j"}, ["kafka_journal=file", "kafka_journal_dir=/j"]),
+        ({"kafka_journal_topic": "_run"}, ["kafka_journal_topic=_run"]),
     ],
 )
 def test_the_next_command_decides_as_this_run_did(given: dict[str, Any], words: list[str]) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import cast
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.home import JournalHome
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, JournalError, OrderChange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster_journal import ClusterJournal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
     CLUSTER_AUTHORIZATION_FAILED,
     request_refused_error,
@@ -27,7 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import v
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import Membership, VoterChange
 from unit.fakes.clock import FakeClock
-from unit.fakes.journals import CLUSTER_ID, in_file, open_journal, read_pending
+from unit.fakes.journals import CLUSTER_ID, open_journal, read_pending
 from unit.fakes.topics import FakeTopics
 from unit.quorum.quorums import disk, down, follower, healthy, observed, state
 
@@ -80,14 +80,25 @@ def test_a_refused_request_is_not_waited_for() -> None:
     assert clock.now == began
 
 
-def _under_lock(quorum: FakeQuorumPort, directory: Path) -> list[str]:
-    home = JournalHome(FakeTopics(), Cluster(CLUSTER_ID, ()), in_file(str(directory)))
+def _cluster_journal(topics: FakeTopics) -> ClusterJournal:
+    cluster = Cluster(
+        CLUSTER_ID, tuple(Registration(each, Address("fake.invalid", 9092), None, False) for each in (1, 2, 3))
+    )
+    return ClusterJournal(topics, cluster, JournalOptions())
+
+
+def _under_lock(quorum: FakeQuorumPort, topics: FakeTopics) -> list[str]:
     change, voters, reported = quorum_voters.change_under_lock(
-        quorum, home, Membership.ABSENT, Voter(103, None), verify_timeout_ms=1000
+        quorum, _cluster_journal(topics), Membership.ABSENT, Voter(103, None), verify_timeout_ms=1000
     )
     assert change.is_needed
     assert [each.voter_id for each in voters] == [101, 102]
     return reported
+
+
+@pytest.fixture
+def topics() -> FakeTopics:
+    return FakeTopics()
 
 
 @pytest.fixture
@@ -96,26 +107,25 @@ def quorum() -> FakeQuorumPort:
 
 
 def test_a_change_holds_the_lock_and_is_in_the_journal_while_it_is_requested(
-    quorum: FakeQuorumPort, tmp_path: Path
+    quorum: FakeQuorumPort, topics: FakeTopics
 ) -> None:
     pending: list[Change] = []
 
     def meanwhile() -> None:
-        pending.extend(read_pending(str(tmp_path)))
-        with pytest.raises(JournalError, match="another run on this cluster"), open_journal(str(tmp_path)):
-            pass
+        pending.extend(read_pending(topics))
+        assert "is held by a run" in _cluster_journal(topics).read().notes[0]
 
     quorum.meanwhile = meanwhile
-    assert _under_lock(quorum, tmp_path) == []
+    assert _under_lock(quorum, topics) == []
     assert [each.key for each in pending] == [f"voter/103/{disk(103)}"]
-    assert read_pending(str(tmp_path)) == ()
+    assert read_pending(topics) == ()
 
 
 def test_pending_changes_of_an_earlier_run_stay_in_the_journal_and_are_reported(
-    quorum: FakeQuorumPort, tmp_path: Path
+    quorum: FakeQuorumPort, topics: FakeTopics
 ) -> None:
     order = OrderChange("orders", 0, "EjRWeJq83vASNFZ4mrze8A", (1, 2, 3), (3, 1, 2))
-    with open_journal(str(tmp_path)) as journal:
+    with open_journal(topics) as journal:
         journal.begin([order])
-    assert "an earlier run left 1 changes" in _under_lock(quorum, tmp_path)[0]
-    assert read_pending(str(tmp_path)) == (order,)
+    assert "an earlier run left 1 changes" in _under_lock(quorum, topics)[0]
+    assert read_pending(topics) == (order,)

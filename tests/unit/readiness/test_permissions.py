@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permissions import (
     NEEDS,
@@ -23,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permi
     check_permissions,
 )
 
+SETTINGS = settings_from({"bootstrap_servers": "kafka1:9092"})
 PROJECT = Path(__file__).parents[3]
 JOURNAL, MEMORY = "_kafkaops_run", "_kafkaops_leadership"
 EVERYTHING = frozenset(
@@ -34,7 +36,7 @@ CASES = [
     for playbook, needs in NEEDS.items()
     for need in needs
     for operation in need.operations
-    if need.resource not in (Resource.SALVAGE_TRANSACTION, Resource.TRANSACTIONS, Resource.CONTROLLERS)
+    if need.resource not in (Resource.SALVAGE_TRANSACTION, Resource.CONTROLLERS)
 ]
 
 
@@ -55,13 +57,16 @@ def without(access: Access, resource: Resource, operation: str) -> Access:
 
 
 def test_with_all_acls_nothing_is_missing() -> None:
-    assert {each.status for each in check_permissions(FULL, JOURNAL, MEMORY)} == {Status.OK}
+    assert {each.status for each in check_permissions(FULL, JOURNAL, MEMORY, SETTINGS)} == {Status.OK}
 
 
 @pytest.mark.parametrize(("playbook", "need", "operation"), CASES)
 def test_a_missing_acl_is_reported_with_its_command(playbook: str, need: Need, operation: str) -> None:
     assert need in NEEDS[playbook]
-    found = {each.subject: each for each in check_permissions(without(FULL, need.resource, operation), JOURNAL, MEMORY)}
+    found = {
+        each.subject: each
+        for each in check_permissions(without(FULL, need.resource, operation), JOURNAL, MEMORY, SETTINGS)
+    }
     check = found[f"playbook {playbook}"]
     assert check.status is not Status.OK
     assert f"{operation} on " in check.found
@@ -71,20 +76,20 @@ def test_a_missing_acl_is_reported_with_its_command(playbook: str, need: Need, o
 def test_an_optional_acl_is_a_warning() -> None:
     found = {
         each.subject: each.status
-        for each in check_permissions(replace(FULL, hidden_groups=["billing"]), JOURNAL, MEMORY)
+        for each in check_permissions(replace(FULL, hidden_groups=["billing"]), JOURNAL, MEMORY, SETTINGS)
     }
     assert found["playbook recover_offline_partitions"] is Status.WARNING
     assert found["playbook salvage_logs"] is Status.OK
 
 
 def test_a_hidden_topic_is_reported() -> None:
-    checks = [*check_permissions(replace(FULL, hidden_topics=["secret"]), JOURNAL, MEMORY)]
+    checks = [*check_permissions(replace(FULL, hidden_topics=["secret"]), JOURNAL, MEMORY, SETTINGS)]
     assert all("secret" in each.found for each in checks if each.subject == "playbook salvage_logs")
 
 
 def test_create_on_the_cluster_allows_creating_the_journal() -> None:
     access = replace(FULL, journal=EVERYTHING - {"CREATE"})
-    assert {each.status for each in check_permissions(access, JOURNAL, MEMORY)} == {Status.OK}
+    assert {each.status for each in check_permissions(access, JOURNAL, MEMORY, SETTINGS)} == {Status.OK}
 
 
 def test_the_documented_commands_are_those_of_the_code() -> None:

@@ -96,7 +96,6 @@ def _cluster(scenario: Mapping[str, Any], journal: str) -> FakeCluster:
         logs,
         unfenced={broker_id for broker_id, what in brokers.items() if what in ("live", "shutting down")},
         registered={broker_id for broker_id, what in brokers.items() if what != "unregistered"},
-        journal_dir=journal,
         shutting_down={broker_id for broker_id, what in brokers.items() if what == "shutting down"},
         fenced_but_alive={broker_id for broker_id, what in brokers.items() if what == "fenced but alive"},
     )

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -21,7 +20,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import ElectionType, LeftAlone, Status
-from unit.fakes.journals import CLUSTER_ID, open_journal
+from unit.fakes.clock import FakeClock
+from unit.fakes.journals import CLUSTER_ID, open_journal, renew_while_others_wait
 from unit.fakes.wreck import BEHIND, BEST, CHANGED, DEAD, ORIGINAL, TOPIC_ID, MakeWreck, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
@@ -92,7 +92,7 @@ def test_check_mode_reports_the_elections_and_writes_nothing(wreck: Wreck) -> No
     }
     assert report.is_changed
     assert wreck.cluster.writes == []
-    assert not os.path.exists(wreck.cluster.journal_dir)
+    assert wreck.cluster.run_topic.sent == []
 
 
 def test_check_mode_reports_the_same_refusals(wreck: Wreck) -> None:
@@ -195,12 +195,14 @@ def test_a_plan_for_another_cluster_is_refused(wreck: Wreck) -> None:
     with pytest.raises(WrongClusterError, match=f"for cluster another, and this is cluster {CLUSTER_ID}"):
         wreck.run(replace(wreck.plan(), cluster_id="another"))
     assert wreck.cluster.writes == []
-    assert not os.path.exists(wreck.cluster.journal_dir)
+    assert wreck.cluster.run_topic.sent == []
 
 
-def test_another_run_in_progress_is_refused_before_anything_is_written(wreck: Wreck) -> None:
-    with open_journal(wreck.cluster.journal_dir), pytest.raises(JournalError, match="in progress on this host"):
-        wreck.run()
+def test_another_run_in_progress_is_refused_before_anything_is_written(wreck: Wreck, clock: FakeClock) -> None:
+    with open_journal(wreck.cluster) as journal:
+        renew_while_others_wait(journal, clock)
+        with pytest.raises(JournalError, match="another run writes to this cluster"):
+            wreck.run()
     assert wreck.cluster.writes == []
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError, NullProgress
@@ -29,7 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError
-from unit.fakes.journals import CLUSTER_ID, in_file
+from unit.fakes.journals import CLUSTER_ID
 from unit.fakes.wreck import BEHIND, BEST, Wreck, partitions
 
 REPORT = ElectionReport((Outcome("orders", 0, Status.RECOVERED, "the newest epoch"),), ())
@@ -39,9 +40,7 @@ NOTHING_PLANNED = Plan(CLUSTER_ID, "", (), ())
 
 def terms(wreck: Wreck, *, acknowledged: bool = False) -> Terms:
     return Terms(
-        ElectionOptions(
-            journal=in_file(wreck.cluster.journal_dir), attempts=3, verify_timeout_ms=1000, check_mode=False
-        ),
+        ElectionOptions(journal=JournalOptions(), attempts=3, verify_timeout_ms=1000, check_mode=False),
         NullProgress(),
         threading.Event(),
         include_internal=False,

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.fakes.clock import FakeClock
 from unit.fakes.fates import FAILED_OVER, LOST_REQUEST, WELL, Fate
@@ -89,31 +87,31 @@ def test_progress_counts_what_has_ended(wreck: Wreck) -> None:
 
 
 @pytest.fixture
-def in_topic(wreck: Wreck, tmp_path: Path) -> JournalOptions:
-    """Use a journal in the run topic, with no other writes than elections."""
+def ordered(wreck: Wreck) -> Wreck:
+    """Set the orders, so that a run writes nothing but elections."""
     for each in wreck.cluster.states:
         wreck.cluster.change(each, replicas=CHANGED)
-    return JournalOptions(directory=str(tmp_path / "journal"))
+    return wreck
 
 
-def test_a_run_that_lost_the_lock_retries_nothing(wreck: Wreck, clock: FakeClock, in_topic: JournalOptions) -> None:
+def test_a_run_that_lost_the_lock_retries_nothing(ordered: Wreck, clock: FakeClock) -> None:
     """Somebody deletes the run topic before the first election."""
-    wreck.progress = Steps("putting designated leaders first", wreck.cluster.run_topic.topics.clear)
-    assert statuses(wreck.run(journal=in_topic)) == [Status.FAILED] * 3
-    assert wreck.cluster.writes == []
+    ordered.progress = Steps("putting designated leaders first", ordered.cluster.run_topic.topics.clear)
+    assert statuses(ordered.run()) == [Status.FAILED] * 3
+    assert ordered.cluster.writes == []
     assert sum(clock.slept) < 2, "only until the topic counts as deleted"
 
 
-def test_a_run_that_lost_the_lock_claims_no_election(wreck: Wreck, in_topic: JournalOptions) -> None:
+def test_a_run_that_lost_the_lock_claims_no_election(ordered: Wreck) -> None:
     """The party that deleted the topic elects the same leaders."""
 
     def lose_the_lock_to_somebody() -> None:
-        wreck.cluster.run_topic.topics.clear()
-        for each in wreck.cluster.states:
-            wreck.cluster.change(each, leader_id=BEST, leader_epoch=8)
+        ordered.cluster.run_topic.topics.clear()
+        for each in ordered.cluster.states:
+            ordered.cluster.change(each, leader_id=BEST, leader_epoch=8)
 
-    wreck.progress = Steps("electing", lose_the_lock_to_somebody)
-    report = wreck.run(journal=in_topic)
+    ordered.progress = Steps("electing", lose_the_lock_to_somebody)
+    report = ordered.run()
     assert {each.leader_after for each in report.outcomes} == {BEST}
-    assert wreck.cluster.writes == []
+    assert ordered.cluster.writes == []
     assert not report.is_changed

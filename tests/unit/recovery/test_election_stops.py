@@ -6,11 +6,8 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,8 +18,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_cod
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
-from unit.disk import full_disk
 from unit.fakes.fates import FAILED_OVER, FORBIDDEN, LOST_ANSWER, LOST_REQUEST, NOT_CONTROLLER, TIMED_OUT, WELL, Fate
+from unit.fakes.topics import FakeTopics
 from unit.fakes.wreck import (
     BEST,
     ORIGINAL,
@@ -87,26 +84,25 @@ def test_a_stop_between_batches_leaves_the_rest_alone(wreck: Wreck) -> None:
     wreck.assert_orders_are_restored()
 
 
-class FillingDisk:
-    """The disk of a journal, which other files fill during a run."""
+KAFKA_STORAGE_ERROR = 56
 
-    def __init__(self, directory: str) -> None:
-        self._directory = Path(directory)
-        self._limit = ExitStack()
+
+class FullDisk:
+    """The disk of the journal's leader, which other topics fill during a run."""
+
+    def __init__(self, topics: FakeTopics) -> None:
+        self._topics = topics
 
     def fill(self) -> None:
-        [journal] = self._directory.glob("*.journal")
-        self._limit.enter_context(full_disk(journal.stat().st_size))
+        self._topics.errors["Produce"] = KAFKA_STORAGE_ERROR
 
     def free(self) -> None:
-        self._limit.close()
+        self._topics.errors.clear()
 
 
 @pytest.fixture
-def disk(wreck: Wreck) -> Iterator[FillingDisk]:
-    filling = FillingDisk(wreck.cluster.journal_dir)
-    yield filling
-    filling.free()
+def disk(wreck: Wreck) -> FullDisk:
+    return FullDisk(wreck.cluster.run_topic)
 
 
 @dataclass
@@ -120,21 +116,21 @@ class FakeProgress(NullProgress):
             self.after_first()
 
 
-def test_a_full_disk_between_batches_keeps_earlier_results(wreck: Wreck, disk: FillingDisk) -> None:
+def test_a_full_disk_between_batches_keeps_earlier_results(wreck: Wreck, disk: FullDisk) -> None:
     wreck.batch_size = 1
     plan = wreck.plan()
     wreck.progress = FakeProgress(disk.fill)
     report = wreck.run(plan)
     disk.free()
     assert statuses(report) == [Status.RECOVERED, Status.FAILED, Status.FAILED]
-    assert all("cannot be written: File too large" in each.reason for each in report.outcomes[1:])
+    assert all("KAFKA_STORAGE_ERROR" in each.reason for each in report.outcomes[1:])
     assert {each for write in wreck.cluster.writes for each in write.partitions} == {FIRST}
     wreck.progress = NullProgress()
     assert statuses(wreck.run(plan)) == [Status.ALREADY_ONLINE, Status.RECOVERED, Status.RECOVERED]
     wreck.assert_orders_are_restored()
 
 
-def test_a_full_disk_before_the_restore_keeps_the_results(wreck: Wreck, disk: FillingDisk) -> None:
+def test_a_full_disk_before_the_restore_keeps_the_results(wreck: Wreck, disk: FullDisk) -> None:
     wreck.batch_size = 1
     wreck.cluster.fates["elect"] = [Fate(after=disk.fill)]
     report = wreck.run()
@@ -147,7 +143,7 @@ def test_a_full_disk_before_the_restore_keeps_the_results(wreck: Wreck, disk: Fi
     wreck.assert_orders_are_restored()
 
 
-def test_a_full_disk_does_not_affect_partitions_without_a_new_order(wreck: Wreck, disk: FillingDisk) -> None:
+def test_a_full_disk_does_not_affect_partitions_without_a_new_order(wreck: Wreck, disk: FullDisk) -> None:
     plan = wreck.plan()
     wreck.cluster.change(SECOND, leader_epoch=9)
     wreck.cluster.fates["elect"] = [Fate(after=disk.fill)]
@@ -181,7 +177,6 @@ def test_after_any_faults_the_report_is_true_and_a_rerun_converges(
     make_wreck: MakeWreck, reorders: list[Fate], elections: list[Fate], stale_reads: int, attempts: int
 ) -> None:
     wreck = make_wreck(3)
-    shutil.rmtree(wreck.cluster.journal_dir, ignore_errors=True)
     plan = wreck.plan()
     wreck.cluster.fates = {"reorder": reorders, "elect": elections}
     wreck.cluster.stale_reads = stale_reads

@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import Key, Value
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
@@ -43,13 +44,22 @@ class FakeWithLogDirs(FakeCluster):
     def _as_described(self, state: PartitionState) -> PartitionState:
         return state
 
+    def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
+        found: dict[Key, Value | BrokerCallError] = {}
+        for each in keys:
+            try:
+                found[each] = work(each)
+            except BrokerCallError as error:
+                found[each] = error
+        return found
+
 
 def offline(number: int, *replicas: int) -> PartitionState:
     return PartitionState("orders", number, "A" * 22, NO_LEADER, 7, (1, 2, 3), (), (1,), (1,), replicas)
 
 
 def a_cluster(states: Sequence[PartitionState], answer: LogDirs | Cause, *, unfenced: set[int]) -> FakeWithLogDirs:
-    cluster = FakeWithLogDirs({each.topic_partition: each for each in states}, {}, unfenced, {1, 2, 3}, "")
+    cluster = FakeWithLogDirs({each.topic_partition: each for each in states}, {}, unfenced, {1, 2, 3})
     cluster.asked = []
 
     def describe(address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:

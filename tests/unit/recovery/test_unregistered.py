@@ -65,7 +65,7 @@ def a_drop(partition: TopicPartition) -> OrderChange:
 
 
 def killed_before_the_election(wreck: Wreck, *partitions: TopicPartition) -> None:
-    with open_journal(wreck.cluster.journal_dir) as journal:
+    with open_journal(wreck.cluster) as journal:
         journal.begin([a_drop(each) for each in partitions])
     for each in partitions:
         wreck.cluster.change(each, replicas=LISTED)
@@ -190,7 +190,7 @@ def test_undoing_restores_only_the_order_of_the_other_replicas(gone: Wreck) -> N
 
 
 def test_a_killed_run_that_had_dropped_nothing_leaves_nothing_to_undo(gone: Wreck) -> None:
-    with open_journal(gone.cluster.journal_dir) as journal:
+    with open_journal(gone.cluster) as journal:
         journal.begin([a_drop(FIRST)])
     (undone,) = gone.run(NOTHING).leftovers
     assert (undone.undoing, undone.reason) == (Undoing.ALREADY_BACK, "its order is the original one")
@@ -201,7 +201,7 @@ def test_a_killed_run_that_had_dropped_nothing_leaves_nothing_to_undo(gone: Wrec
 
 def test_a_refused_order_is_not_restored(gone: Wreck) -> None:
     """A run was killed before its first request. The controller also refuses the original order."""
-    with open_journal(gone.cluster.journal_dir) as journal:
+    with open_journal(gone.cluster) as journal:
         journal.begin([replace(a_drop(FIRST), dropped=())])
     (undone,) = gone.run(NOTHING).leftovers
     assert undone.undoing is Undoing.ALREADY_BACK

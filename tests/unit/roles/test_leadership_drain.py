@@ -16,7 +16,6 @@ OWN = {
     "leadership_drain_elect_preferred",
     "leadership_drain_max_moves",
     "leadership_drain_topics",
-    "leadership_drain_memory",
     "leadership_drain_memory_topic",
     "leadership_drain_report_file",
     "leadership_drain_report_html",

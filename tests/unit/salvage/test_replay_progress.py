@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 from kafka.protocol.consumer import FetchResponse
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import (
     PROGRESS_TOPIC,
     ProgressTopic,
 )
+from unit.fakes.clock import FakeClock
+from unit.fakes.topics import SETTINGS
 
 LEADER = Address("broker-1.invalid", 9092)
 STATE = PartitionState(PROGRESS_TOPIC, 0, "A" * 22, 1, 0, (1, 2), (1, 2), None, None, ())
@@ -33,12 +35,17 @@ class FakeLeader(Kafka):
 
     def __init__(self, codes: Sequence[int]) -> None:
         self.wire: Any = self
+        self.clock = FakeClock()
         self.codes = [*codes]
 
     def describe_partitions(
         self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
     ) -> Description:
         return Description((STATE,), ())
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        return SETTINGS
 
     def call(self, address: Address, _request: Any) -> Any:
         assert address == LEADER
@@ -57,6 +64,6 @@ def test_a_leader_that_does_not_lead_yet_is_asked_again() -> None:
 
 def test_a_permanent_error_is_raised_at_once() -> None:
     kafka = FakeLeader([TOPIC_AUTHORIZATION_FAILED, 0])
-    with pytest.raises(RequestRefusedError, match="TOPIC_AUTHORIZATION_FAILED"):
+    with pytest.raises(JournalError, match=r"TOPIC_AUTHORIZATION_FAILED.* --operation Read .*_kafkaops_salvage"):
         ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC).read()
     assert kafka.codes == [0]

@@ -1,0 +1,133 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Recover the run topic if it has no leader: it has the changes to undo.
+
+As in every recovery, the surviving replica with the highest last written leader epoch is elected, and among those the
+one with the longest log. But a survivor that was not in sync may miss the last entries. It is elected only if the
+operator gives them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+
+from .._kafka.cluster import Cluster
+from .._kafka.elections import UNCLEAN
+from .._kafka.errors import CallError
+from .._kafka.port import Kafka
+from .._kafka.settings import Address
+from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
+from .._model.run import looks
+from .own_topic import send_to_any
+from .record import JournalError
+from .run_topic import RunTopics
+
+_PROBE_S = 10.0
+_LEADER_S = 15.0
+_GIVE_UP = (
+    "Or, to give up what that run has not undone, set journal_discard_lost (in a role: kafka_journal_discard_lost)"
+)
+
+
+class JournalLostError(JournalError):
+    """The run topic has no replica left that certainly has all entries."""
+
+
+def recover_run_topic(
+    kafka: Kafka,
+    topics: RunTopics,
+    state: PartitionState,
+    cluster: Cluster,
+    brokers: Collection[Broker],
+    *,
+    discard_lost: bool,
+) -> str:
+    """Elect the best surviving replica of the run topic, or delete the topic if the operator gives it up.
+
+    ``state`` is that of the topic without a leader. Return a note on it. Raises JournalLostError or JournalError.
+    """
+    brokers = brokers or kafka.probe_brokers(cluster)
+    best = _find_best_replica(kafka, state, brokers)
+    in_sync = _had_all_entries(state)
+    if best is not None and (best.broker_id in in_sync or discard_lost):
+        return _elect_replica(kafka, state, best, [*cluster.living(brokers).values()])
+    if discard_lost:
+        if topics.log_of(state.topic_id, state.leader_id).delete():
+            return f"the journal of an earlier run (topic id {state.topic_id}) was lost, and was deleted"
+    elif _has_leader(kafka, state.topic_partition):
+        return f"the journal of an earlier run, topic {state.topic}, had no leader for a moment: a broker returned"
+    topic = f"topic {state.topic} (id {state.topic_id}) has no leader"
+    if best is None:
+        raise JournalLostError(
+            f"the journal of an earlier run is lost: {topic}, and none of its replicas on brokers "
+            f"{[*state.replicas]} answers. Start one of these brokers. {_GIVE_UP}"
+        )
+    raise JournalLostError(
+        f"the last entries of the journal of an earlier run may be lost: {topic}. Broker {best.broker_id} answers, "
+        f"and was not in sync. Brokers {sorted(in_sync)} had all entries: start one of them with its disk. "
+        f"{_GIVE_UP}"
+    )
+
+
+def _had_all_entries(state: PartitionState) -> frozenset[int]:
+    """Return the brokers that had every acknowledged entry when the topic lost its leader.
+
+    After an unclean stop of the last one, the controller keeps it as the last known leader (KIP-966). Each entry is on
+    its disk, because the topic has flush.messages=1.
+    """
+    return frozenset({*state.isr, *(state.elr or ()), *(state.last_known_elr or ())})
+
+
+def _elect_replica(kafka: Kafka, state: PartitionState, best: ReplicaLog, addresses: Sequence[Address]) -> str:
+    """Elect a replica of the run topic, and return a note on it. Raises JournalError."""
+    partition = state.topic_partition
+    order = [best.broker_id, *(each for each in state.replicas if each != best.broker_id)]
+    problem = ""
+
+    def request(address: Address) -> None:
+        # If a broker of the order is not registered any more, only the reorder is refused.
+        kafka.reorder(address, {partition: order})
+        kafka.elect(address, UNCLEAN, [partition])
+
+    try:
+        send_to_any(addresses, request, kafka.clock, _LEADER_S)
+    except CallError as error:
+        problem = str(error)
+    if not _has_leader(kafka, partition):
+        raise JournalError(
+            f"the journal, topic {state.topic}, has no leader, and broker {best.broker_id} could not be elected for "
+            f"it: {problem or 'no leader was seen'}"
+        )
+    doubt = (
+        ""
+        if best.broker_id in _had_all_entries(state)
+        else "; it was not in sync, so it may miss the last changes of that run"
+    )
+    return (
+        f"the journal of an earlier run, topic {state.topic}, had no leader: broker {best.broker_id} was elected{doubt}"
+    )
+
+
+def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[Broker]) -> ReplicaLog | None:
+    deadline = kafka.clock.monotonic() + _PROBE_S
+    logs = [
+        log
+        for broker in brokers
+        if broker.broker_id in state.replicas and broker.state is BrokerState.ONLINE
+        for log in kafka.probe_replicas(broker, [state.topic_partition], deadline)
+        if log.cause is None
+    ]
+    return max(logs, key=lambda log: (log.last_written_epoch or -1, log.log_end_offset or 0), default=None)
+
+
+def _has_leader(kafka: Kafka, partition: TopicPartition) -> bool:
+    """Wait until the partition has a leader, and return whether it has one."""
+    for _look in looks(kafka.clock, _LEADER_S):
+        with suppress(CallError):
+            seen = kafka.read_partition_states([partition]).states.get(partition)
+            if seen is not None and not seen.is_offline:
+                return True
+    return False
