@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 
@@ -20,8 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables i
     checked,
     unknown,
 )
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.variable_names import argument_specs
 
-_ROLES = Path(__file__).parents[2] / "roles"
 _SHARED = "kafka_"
 _ELSEWHERE = ("hosts", "summary")
 """Variables with a role's prefix that its playbook has, or that it publishes."""
@@ -91,11 +90,3 @@ def _group(name: str) -> str:
     if "controllers" in name:
         return "controllers"
     return "journal" if name.startswith("kafka_journal") else "kafka"
-
-
-def argument_specs(role: str, entry_point: str = "main") -> dict[str, Any]:
-    """Return the options of a role's argument specs."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = (_ROLES / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
-    options: dict[str, Any] = yaml.load(text, loader)["argument_specs"][entry_point]["options"]
-    return options

@@ -26,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.program i
 
 from .progress import Pace, followed
 from .rendering import is_terminal
+from .variable_names import name_variables, variables_of
 
 try:
     from ansible.executor.module_common import _BuiltModule
@@ -35,6 +36,8 @@ except ImportError:  # ansible-core 2.18 packs each module
 
 display = Display()
 
+_COLLECTION = "kafkaops.recovery"
+_WITHOUT_VARIABLES = frozenset({"kafka_connection"})
 _PROFILE = "legacy"
 """The format of arguments and results between Ansible and a module that is not packed."""
 _IN_A_TERMINAL = Pace(between_lines_s=2.0)
@@ -71,7 +74,11 @@ class ModuleAction(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
-        return result | self.results(dict(self._task.args), task_vars)
+        result |= self.results(dict(self._task.args), task_vars)
+        role = self._task._role
+        if role is None or role._role_collection != _COLLECTION or role._role_name in _WITHOUT_VARIABLES:
+            return result
+        return name_variables(result, variables_of(role._role_name))
 
     def results(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """Run the module with these arguments, and return its results."""

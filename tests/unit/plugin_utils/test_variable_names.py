@@ -1,0 +1,53 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Messages name what the user typed: variables of the role, not options of the module."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.variable_names import name_variables, variables_of
+from unit.roles.role import ROLES, options
+
+EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {"kafka_connection"})
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("ssl_cafile /x cannot be read", "kafka_ssl_cafile /x cannot be read"),
+        ("lost_brokers names broker 1", "unclean_recovery_lost_brokers names broker 1"),
+        ("recovery_wait_ms must be 0 or greater", "unclean_recovery_wait_ms must be 0 or greater"),
+        (
+            "set journal_dir (in a role: kafka_journal_dir) to a directory",
+            "set kafka_journal_dir to a directory",
+        ),
+        ("or set ignore_quorum (of a role: its variable that ends so).", "or set unclean_recovery_ignore_quorum."),
+        (
+            "accept that by unclean_recovery_allow_empty_leader (allow_empty_leader)",
+            "accept that by unclean_recovery_allow_empty_leader",
+        ),
+        # What is no option of the role, or part of something else, stays.
+        ("unclean_recovery_lost_brokers names 1", "unclean_recovery_lost_brokers names 1"),
+        (
+            "/srv/plan_file/x and plan_file.json and my-plan_file",
+            "/srv/plan_file/x and plan_file.json and my-plan_file",
+        ),
+        ("the strategy balanced waits", "the strategy balanced waits"),
+        ("min_isr and max_moves", "min_isr and max_moves"),
+    ],
+)
+def test_texts(text: str, named: str) -> None:
+    result = {"failed": True, "msg": text, "partitions": [{"topic": "lost_brokers", "reason": text, "loss": None}]}
+    assert name_variables(result, variables_of("unclean_recovery")) == {
+        "failed": True,
+        "msg": named,
+        "partitions": [{"topic": "lost_brokers", "reason": named, "loss": None}],
+    }
+
+
+@pytest.mark.parametrize("role", EVERY_ROLE)
+def test_every_name_is_a_variable_that_the_role_takes(role: str) -> None:
+    assert {*variables_of(role).values()} <= {*options(role)}
