@@ -61,8 +61,10 @@ class Journal:
         self._lock = threading.Lock()
         self.notes: list[str] = []
         """Messages about the journal itself, for example that it was recovered."""
-        self._late_until: dict[str, float] = {}
-        self._ended_early: set[str] = set()
+        self._doubt: dict[str, float] = {}
+        """By subject: the monotonic time until which a request about it may be executed."""
+        self._undone: set[str] = set()
+        """Keys of changes in doubt that were undone. Others stay as they are: the order of an election may have to."""
 
     @property
     def name(self) -> str:
@@ -109,54 +111,54 @@ class Journal:
             recorded = tuple(self._with_first_original(each) for each in changes)
             self._log.append(begin_entries(recorded))
             self._pending |= {each.key: each for each in recorded}
-            self._ended_early -= {each.key for each in recorded}
+            self._undone -= {each.key for each in recorded}
         return recorded
 
-    def note_late_requests(self, subjects: Iterable[str], until: float) -> None:
+    def doubt(self, subjects: Iterable[str], until: float) -> None:
         """Note that requests about these subjects (``subject_of``) may be executed until a monotonic time."""
         with self._lock:
             for each in subjects:
-                self._late_until[each] = max(until, self._late_until.get(each, until))
+                self._doubt[each] = max(until, self._doubt.get(each, until))
 
-    def late_requests_until(self, subjects: Iterable[str]) -> float:
+    def in_doubt_until(self, subjects: Iterable[str]) -> float:
         """Return the monotonic time until which a request about these subjects may be executed; 0.0 if none may."""
         with self._lock:
-            return max((self._late_until.get(each, 0.0) for each in subjects), default=0.0)
+            return max((self._doubt.get(each, 0.0) for each in subjects), default=0.0)
 
-    def forget_late_requests(self, changes: Iterable[Change]) -> None:
+    def trust(self, changes: Iterable[Change]) -> None:
         """Note that no request about these changes can be executed any more."""
         with self._lock:
             for each in changes:
-                self._late_until.pop(subject_of(each), None)
-                self._ended_early.discard(each.key)
+                self._doubt.pop(subject_of(each), None)
+                self._undone.discard(each.key)
 
     @property
-    def awaiting_late_requests(self) -> Mapping[str, tuple[Change, float]]:
-        """By key: changes that were ended while a late request may repeat them, with the time of its expiry."""
+    def in_doubt(self) -> Mapping[str, tuple[Change, float]]:
+        """By key: changes that were undone while a request may repeat them, with the time of its expiry."""
         with self._lock:
             return {
-                each: (self._pending[each], self._late_until.get(subject_of(self._pending[each]), 0.0))
-                for each in sorted(self._ended_early)
+                each: (self._pending[each], self._doubt.get(subject_of(self._pending[each]), 0.0))
+                for each in sorted(self._undone)
             }
 
     def end(self, changes: Iterable[Change], why: str) -> None:
         """Record that changes are undone, or that this collection does not undo them.
 
-        A change that a late request may repeat stays pending, and is in ``awaiting_late_requests``.
+        A change in doubt stays pending, and is in ``in_doubt``, unless its topic is gone.
 
         Raises JournalError.
         """
         with self._lock:
             known = [each for each in changes if each.key in self._pending]
             if why != Undoing.GONE:
-                self._ended_early.update(each.key for each in known if subject_of(each) in self._late_until)
-                known = [each for each in known if each.key not in self._ended_early]
+                self._undone.update(each.key for each in known if subject_of(each) in self._doubt)
+                known = [each for each in known if each.key not in self._undone]
             if not known:
                 return
             self._log.append(end_entries(known, why))
             for each in known:
                 del self._pending[each.key]
-                self._ended_early.discard(each.key)
+                self._undone.discard(each.key)
             if not self._pending:
                 self._log.clear()
 

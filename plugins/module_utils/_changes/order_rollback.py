@@ -174,7 +174,7 @@ def _cancel_removal(writer: Writer, change: OrderChange, state: PartitionState) 
     try:
         return writer.send(0, lambda to: writer.kafka.cancel(to, change.topic_partition)) is None
     except CallError as error:
-        writer.note_late(error, [partition_subject(change.topic_partition)])
+        writer.note_doubt_after(error, [partition_subject(change.topic_partition)])
         return False
 
 

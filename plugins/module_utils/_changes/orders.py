@@ -110,7 +110,7 @@ def set_orders(
     is re-created after that, the request is undone as far as possible.
 
     The journal keeps the changes of requests with an unknown outcome until these cannot be executed any more
-    (``late_requests``).
+    (``doubt``).
     """
     failures: dict[TopicPartition, str] = {}
     dropping = {each for each, request in orders.items() if request.may_change_number}
@@ -214,6 +214,6 @@ def cancel_on_new_topic(writer: Writer, state: PartitionState, requested: Sequen
     try:
         problem = problem or writer.send(0, lambda to: writer.kafka.cancel(to, state.topic_partition)) or ""
     except CallError as error:
-        writer.note_late(error, [partition_subject(state.topic_partition)])
+        writer.note_doubt_after(error, [partition_subject(state.topic_partition)])
         problem = str(error)
     return f"{began}, and it could not be cancelled: {problem}" if problem else f"{began}: it was cancelled"

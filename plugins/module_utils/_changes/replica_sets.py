@@ -211,7 +211,7 @@ class ReplicaSets:
             cancel = self.writer.kafka.cancel
             problem = self.writer.send(0, lambda to: cancel(to, change.topic_partition)) if running else None
         except CallError as error:
-            self.writer.note_late(error, [partition_subject(change.topic_partition)])
+            self.writer.note_doubt_after(error, [partition_subject(change.topic_partition)])
             problem = str(error)
         if problem:
             self.progress.step(f"{change.topic_partition}: its reassignment cannot be cancelled: {problem}")

@@ -6,7 +6,7 @@
 
 A change is undone only if a run of this collection can have set the present state. Another party has set any other
 state, and it stays. A change whose original state is already restored may still be made by a late request
-(``late_requests``).
+(``doubt``).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import TopicPartition
 from .._model.run import Progress
+from .doubt import Doubts
 from .journal import Journal
-from .late_requests import LateRequests
 from .order_rollback import end_in_journal, find_changes_on_offline_partitions, preview_order_undo, restore_orders
 from .record import (
     RESTORING,
@@ -44,7 +44,7 @@ _VOTER_REQUESTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rollback(LateRequests):
+class Rollback(Doubts):
     """Undo all pending changes of a journal, and watch those that late requests may make."""
 
     @classmethod
@@ -74,12 +74,12 @@ class Rollback(LateRequests):
 
         Raises JournalError, or CallError before a write.
         """
-        return (*self.undo_now(), *self.undo_late_changes())
+        return (*self.undo_now(), *self.settle_doubt())
 
     def undo_now(self, kept: Collection[TopicPartition] = ()) -> tuple[AnyLeftover, ...]:
         """Undo the changes that can be undone now, and return the final results.
 
-        A change that a late request may make stays in the journal, and ``undo_late_changes`` returns its result. The
+        A change that a late request may make stays in the journal, and ``settle_doubt`` returns its result. The
         orders of ``kept`` partitions stay: this run elects these partitions first, and then restores their orders.
 
         Replicas come before settings, because a throttle must last until the replicas are copied.
@@ -91,7 +91,7 @@ class Rollback(LateRequests):
             if isinstance(change, ReplicaChange):
                 results += self._undo_replica(change)
             elif isinstance(change, LastingOrders):
-                self.watch(change)
+                self.doubt(change)
         results += self._undo_orders([each for each in self.journal.orders if each.topic_partition not in kept])
         for change in self.journal.pending:
             if isinstance(change, SettingChange):
@@ -103,24 +103,24 @@ class Rollback(LateRequests):
     def _undo_orders(self, changes: Sequence[OrderChange]) -> Iterator[AnyLeftover]:
         offline = find_changes_on_offline_partitions(self.orders.kafka, changes)
         for change in offline:
-            self.watch(change, was_restored=False)
+            self.doubt(change, was_restored=False)
         changes = [each for each in changes if each not in offline]
         found = restore_orders(self.orders, changes) if changes else ()
         results = []
         for change, leftover in zip(changes, found, strict=True):
             # A change that dropped brokers, and whose order is restored without them, was executed: no need to wait.
             if leftover.undoing is Undoing.ALREADY_BACK and not leftover.change.dropped:
-                self.watch(change)
+                self.doubt(change)
             else:
                 results.append(leftover)
         end_in_journal(self.journal, results)
         yield from results
 
     def _undo_setting(self, change: SettingChange) -> Iterator[AnyLeftover]:
-        is_in_use = bool(why_in_use(change, [each.change for each in self.watched.values()]))
+        is_in_use = bool(why_in_use(change, [each.change for each in self.doubts.values()]))
         undoing, _reason = preview_setting_undo(self.settings, change)
         if is_in_use or undoing is Undoing.ALREADY_BACK:
-            self.watch(change, was_restored=not is_in_use)
+            self.doubt(change, was_restored=not is_in_use)
         else:
             yield Leftover(change, *restore_setting_unless_in_use(self.settings, self.journal, change))
 
@@ -128,7 +128,7 @@ class Rollback(LateRequests):
         was_dropped = self.replicas.is_dropped(change)
         undoing, reason = self.replicas.restore_replica(change)
         if undoing in RESTORING and not was_dropped:
-            self.watch(change)
+            self.doubt(change)
         else:
             yield self.replicas.end_in_journal(change, undoing, reason)
 

@@ -37,7 +37,7 @@ _FORWARDED_FOR_S = 60.0
 
 Answer = TypeVar("Answer")
 Subject = TypeVar("Subject")
-NoteLateRequests = Callable[[Iterable[str], float], None]
+NoteDoubt = Callable[[Iterable[str], float], None]
 """Receives the subjects of a request (``record.subject_of``), and the monotonic time until which it may be executed."""
 
 
@@ -56,17 +56,17 @@ class Writer:
     verify_timeout_s: float
     require_lock: Callable[[], None] | None = None
     """Called before each write request. Raises JournalError if this run must not write."""
-    note_late_requests: NoteLateRequests | None = None
+    note_doubt: NoteDoubt | None = None
     """Called for each request whose response was lost."""
 
     def with_journal(self, journal: Journal) -> Writer:
         """Return a writer that writes only while this run holds the lock, and notes late requests in the journal."""
-        return replace(self, require_lock=journal.require_lock, note_late_requests=journal.note_late_requests)
+        return replace(self, require_lock=journal.require_lock, note_doubt=journal.doubt)
 
-    def note_late(self, error: CallError, subjects: Iterable[str]) -> None:
+    def note_doubt_after(self, error: CallError, subjects: Iterable[str]) -> None:
         """Note that a failed request may still be executed, unless it was refused or not sent."""
-        if error.may_be_executed and self.note_late_requests is not None:
-            self.note_late_requests(subjects, self.kafka.clock.monotonic() + forwarded_for_s(self.kafka))
+        if error.may_be_executed and self.note_doubt is not None:
+            self.note_doubt(subjects, self.kafka.clock.monotonic() + forwarded_for_s(self.kafka))
 
     def why_forbidden(self) -> str:
         """Return why this run must not send a write request now; empty if it may."""
@@ -167,7 +167,7 @@ def until_seen(
         try:
             answers = writer.send(attempt, lambda to: send(to, waiting))  # noqa: B023 - called at once
         except CallError as error:
-            writer.note_late(error, map(name, waiting))
+            writer.note_doubt_after(error, map(name, waiting))
             if not error.may_be_executed:
                 reasons = dict.fromkeys(waiting, str(error))
                 if error.is_final:

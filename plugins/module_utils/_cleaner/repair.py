@@ -87,9 +87,9 @@ class Repairer:
             outcomes += self._repair_brokers([each for each in repairs if each.change not in failures], maker)
         finally:
             # A late request may drop a replica again. Then it is copied again, which needs the throttle.
-            rollback.undo_late_changes()
+            rollback.settle_doubt()
             stuck = throttle.remove()
-            rollback.undo_late_changes()
+            rollback.settle_doubt()
         return [_with_stuck_throttle(each, stuck) for each in outcomes]
 
     def _repair_brokers(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:

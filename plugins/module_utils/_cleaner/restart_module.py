@@ -153,7 +153,7 @@ class _Change:
             stop=run.stop,
         ).restart(cleaners)
         if self.locked is not None:
-            self.locked.rollback.undo_late_changes()
+            self.locked.rollback.settle_doubt()
         return cleaners, outcomes
 
 

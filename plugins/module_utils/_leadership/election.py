@@ -123,7 +123,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             moves |= {
                 each: _with_unrestored_order(moves[each], why) for each, why in temporary_orders.not_restored.items()
             }
-            rollback.undo_late_changes()
+            rollback.settle_doubt()
         notes = (*journal.notes, *(each.described for each in leftovers))
     return MoveReport(
         cluster.cluster_id, dict(sorted(moves.items())), notes, has_restored(leftovers), frozenset(requested)

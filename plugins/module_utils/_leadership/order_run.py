@@ -70,7 +70,7 @@ class OrderRun:
                 self.progress.step("setting replica orders", done, len(work))
                 outcomes |= self._leave_alone(view, batch) if self.stop.is_set() else self._set_batch(view, batch)
                 done += len(batch)
-            if not self._late_requests_until(self._requested):
+            if not self._in_doubt_until(self._requested):
                 self._forget_restored()
         if self._wait_for_late_orders():
             self._forget_restored()
@@ -105,8 +105,8 @@ class OrderRun:
         self._write(order_changes(self._remembered, changes))
         self._to_remember_at_end.clear()
 
-    def _late_requests_until(self, asked: Collection[TopicPartition]) -> float:
-        return self.journal.late_requests_until(partition_subject(each) for each in asked)
+    def _in_doubt_until(self, asked: Collection[TopicPartition]) -> float:
+        return self.journal.in_doubt_until(partition_subject(each) for each in asked)
 
     def _wait_for_late_orders(self) -> bool:
         """Wait until no request with a lost response can be executed any more, then request those orders again.
@@ -114,17 +114,17 @@ class OrderRun:
         Return whether this succeeded. If not, the original orders must stay remembered: after they are forgotten, no
         run would restore an order that is set late.
         """
-        until = self._late_requests_until(self._requested)
+        until = self._in_doubt_until(self._requested)
         if not until:
             return True
-        unanswered = {each: how for each, how in self._requested.items() if self._late_requests_until([each])}
+        unanswered = {each: how for each, how in self._requested.items() if self._in_doubt_until([each])}
         clock = self.writer.kafka.clock
         while clock.monotonic() < until:
             if self.stop.is_set():
                 return False
             self.progress.step("waiting for orders whose responses were lost", 0, len(unanswered))
             clock.sleep(_WAIT_S)
-        return not self._request_again(unanswered) and self._late_requests_until(unanswered) <= until
+        return not self._request_again(unanswered) and self._in_doubt_until(unanswered) <= until
 
     def _request_again(self, asked: Mapping[TopicPartition, Decision]) -> dict[TopicPartition, str]:
         """Request orders again, also if they seem to be set, and return why the others are not set.

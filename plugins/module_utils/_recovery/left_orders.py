@@ -65,11 +65,11 @@ class KeptOrders:
         """
         for partition, change in self.changes.items():
             if partition not in begun or partition in self.restored:
-                rollback.watch(change, was_restored=partition in begun)
+                rollback.doubt(change, was_restored=partition in begun)
         try:
-            late = rollback.undo_late_changes()
+            late = rollback.settle_doubt()
         except KafkaOpsError as error:
-            unsettled = [each.change for each in rollback.watched.values()]
+            unsettled = [each.change for each in rollback.doubts.values()]
             late = tuple(Leftover(each, Undoing.FAILED, str(error)) for each in unsettled)
         pending = {each.topic_partition for each in journal.orders}
         elected = sorted((self.changes.keys() & begun) - self.restored - pending)

@@ -77,12 +77,12 @@ def test_a_journal_without_pending_changes_is_deleted(topics: FakeTopics) -> Non
 def test_a_change_that_a_late_request_may_repeat_stays_pending(topics: FakeTopics, change: Change) -> None:
     with open_journal(topics) as journal:
         journal.begin([change, UNSET])
-        journal.note_late_requests([subject_of(change)], 61.0)
+        journal.doubt([subject_of(change)], 61.0)
         journal.end([change, UNSET], "restored")
         assert read_pending(topics) == (change,), "if this run dies, the next one has it"
-        assert journal.awaiting_late_requests == {change.key: (change, 61.0)}
-        journal.forget_late_requests([change])
-        assert journal.awaiting_late_requests == {}
+        assert journal.in_doubt == {change.key: (change, 61.0)}
+        journal.trust([change])
+        assert journal.in_doubt == {}
         journal.end([change], "restored")
     assert read_pending(topics) == ()
 
@@ -90,7 +90,7 @@ def test_a_change_that_a_late_request_may_repeat_stays_pending(topics: FakeTopic
 def test_a_change_of_a_deleted_topic_ends_at_once(topics: FakeTopics) -> None:
     with open_journal(topics) as journal:
         journal.begin([ORDER])
-        journal.note_late_requests([subject_of(ORDER)], 61.0)
+        journal.doubt([subject_of(ORDER)], 61.0)
         journal.end([ORDER], "gone")
         assert journal.pending == ()
 

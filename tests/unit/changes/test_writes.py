@@ -79,7 +79,7 @@ def test_a_write_does_what_its_scenario_says(write: str, scenario: dict[str, Any
         # Its order is set already. What the scenario scripts is the election.
         kafka.state = kafka.state._replace(leader_id=2)
         kafka.responses.insert(0, "executed")
-    writer = Writer(kafka, [*ADDRESSES.values()], 3, 30.0, note_late_requests=noted)
+    writer = Writer(kafka, [*ADDRESSES.values()], 3, 30.0, note_doubt=noted)
     try:
         reason = WRITES[write](writer, journal) or ""
     except KafkaOpsError as error:

@@ -54,7 +54,7 @@ def _restore(bastion: Bastion, *, unanswered: bool = False) -> OrderOutcome:
     with bastion.opened() as (journal, held):
         journal.begin([LastingOrders()])
         if unanswered:
-            journal.note_late_requests([partition_subject(FIRST)], 61)
+            journal.doubt([partition_subject(FIRST)], 61)
         (state,) = bastion.cluster.describe_partitions(None).partitions
         decisions = {FIRST: decide(state, held.memory.orders[FIRST], ())}
         view = View(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())

@@ -205,9 +205,12 @@ def test_the_wait_for_a_lost_election_ends_when_it_can_no_longer_be_executed(wre
     wreck.assert_orders_are_restored()
 
 
+@pytest.mark.parametrize("reorder", [WELL, LOST_ANSWER], ids=["answered", "in doubt"])
 @pytest.mark.parametrize("cause", ["stop", "time limit"])
-def test_a_run_without_time_leaves_the_order_to_the_next_run(wreck: Wreck, cause: str) -> None:
+def test_a_run_without_time_leaves_the_order_to_the_next_run(wreck: Wreck, cause: str, reorder: Fate) -> None:
+    """Even an order in doubt stays: restored, it would give a late election to another broker."""
     is_stopped, plan = cause == "stop", wreck.plan()
+    wreck.cluster.fates["reorder"] = [reorder]
     wreck.cluster.fates["elect"] = [
         WELL,
         Fate(lost_request=True, before=wreck.stop.set if is_stopped else nothing),

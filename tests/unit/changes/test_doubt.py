@@ -381,7 +381,7 @@ def undo_own_late_requests(kafka: FakeReplicas | FakeSettings, journal: Journal)
     """Undo late requests of this run itself."""
     writer = Writer(kafka, [*ADDRESSES.values()], attempts=2, verify_timeout_s=5)
     stop = threading.Event()
-    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).undo_late_changes()
+    return Rollback.of(writer, ADDRESSES, journal, progress=NullProgress(), stop=stop, timeout_s=60).settle_doubt()
 
 
 def test_the_run_after_a_dead_drain_waits_for_its_orders(wreck: Wreck, clock: FakeClock) -> None:

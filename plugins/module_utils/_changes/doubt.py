@@ -2,14 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Wait for late requests, and undo what they change.
+"""Settle what is in doubt: wait until no late request can be executed, and undo what late requests change.
 
 A KRaft broker keeps a request that it forwards to the controller for 60 s. So the controller may execute a request
-after its sender died, or after its sender gave up waiting for the response (``Journal.note_late_requests``).
-
-The cluster may show the original state of a change, and a late request may still make that change. So a run watches the
-change until no request can be executed any more, and undoes it if it is made. Until then it stays in the journal: if
-this run dies, the next run watches it.
+after its sender died, or after its sender gave up waiting for the response (``Journal.doubt``). Until then, a change is
+*in doubt*: the cluster may show its original state, and a late request may still make it. A change in doubt does not
+end in the journal. So if this run dies, the next run inherits the doubt with the lock.
 """
 
 from __future__ import annotations
@@ -53,14 +51,14 @@ _NOT_EXECUTED = frozenset({Undoing.ALREADY_BACK, Undoing.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class Doubt:
     """A change in the journal that a late request may still make."""
 
     change: Change
     until: float
     """The monotonic time after which no such request can be executed."""
     was_restored: bool = True
-    """The original state was seen. If not, the watch ends when the change is undone."""
+    """The original state was seen. If not, the doubt ends when the change is undone."""
     is_ours: bool = False
     """This run made the change, and has undone it."""
     late_undo: AnyLeftover | None = None
@@ -68,7 +66,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class LateRequests:
+class Doubts:
     """Watch the changes that late requests may make, and undo them."""
 
     journal: Journal
@@ -77,17 +75,17 @@ class LateRequests:
     replicas: ReplicaSets
     since: float
     """The monotonic time at which this run took the lock. Earlier runs sent all their requests before it."""
-    watched: dict[str, Watched] = field(default_factory=dict)
+    doubts: dict[str, Doubt] = field(default_factory=dict)
     """By key: changes that are undone, and that a late request may still make."""
 
-    def watch(self, change: Change, *, was_restored: bool = True) -> None:
-        """Have ``undo_late_changes`` watch a change that an earlier run may have requested."""
+    def doubt(self, change: Change, *, was_restored: bool = True) -> None:
+        """Have ``settle_doubt`` watch a change that an earlier run may have requested."""
         until = self.since + forwarded_for_s(self.orders.kafka)
-        self.watched[change.key] = Watched(change, until, was_restored)
+        self.doubts[change.key] = Doubt(change, until, was_restored)
         if was_restored:
-            self.journal.note_late_requests([subject_of(change)], until)
+            self.journal.doubt([subject_of(change)], until)
 
-    def undo_late_changes(self) -> tuple[AnyLeftover, ...]:
+    def settle_doubt(self) -> tuple[AnyLeftover, ...]:
         """Wait until no late request can be executed, undo what late requests change, and return the results.
 
         Only results of changes of earlier runs are returned. If a change of this run was executed late, or if its undo
@@ -100,49 +98,49 @@ class LateRequests:
         """
         results: list[AnyLeftover] = []
         clock = self.orders.kafka.clock
-        self._watch_own_changes()
-        while self.watched and not self.replicas.stop.is_set():
+        self._doubt_own_changes()
+        while self.doubts and not self.replicas.stop.is_set():
             self.replicas.progress.step("waiting for requests that may still be executed")
             now = clock.monotonic()
-            expired = [each.change for each in self.watched.values() if each.until <= now]
+            expired = [each.change for each in self.doubts.values() if each.until <= now]
             for each in self._undo_executed():
                 results += self._record_undo(each)
-            expired = [each for each in expired if each.key in self.watched]
+            expired = [each for each in expired if each.key in self.doubts]
             for each in self._restore_once_more(expired):
-                may_follow = each.change.key in self.journal.awaiting_late_requests
-                results += self._end_unfinished(each.change) if may_follow else self._end_watch(each)
-            self._watch_own_changes(but=expired)
-            if self.watched:
+                may_follow = each.change.key in self.journal.in_doubt
+                results += self._end_unfinished(each.change) if may_follow else self._end_doubt(each)
+            self._doubt_own_changes(but=expired)
+            if self.doubts:
                 clock.sleep(_PAUSE_S)
-        for left in [*self.watched.values()]:
+        for left in [*self.doubts.values()]:
             results += self._end_unfinished(left.change)
         return tuple(results)
 
-    def _watch_own_changes(self, but: Sequence[Change] = ()) -> None:
+    def _doubt_own_changes(self, but: Sequence[Change] = ()) -> None:
         """Watch the changes that late requests of this run may make.
 
         ``but`` are changes that were just restored once more. If that response was lost too, the next run watches them.
         """
-        for key, (change, until) in self.journal.awaiting_late_requests.items():
-            known = self.watched.get(key)
+        for key, (change, until) in self.journal.in_doubt.items():
+            known = self.doubts.get(key)
             if known is not None:
-                self.watched[key] = replace(known, until=max(known.until, until))
+                self.doubts[key] = replace(known, until=max(known.until, until))
             elif change not in but:
-                self.watched[key] = Watched(change, until, is_ours=True)
+                self.doubts[key] = Doubt(change, until, is_ours=True)
 
     def _record_undo(self, result: AnyLeftover) -> Iterator[AnyLeftover]:
         """Keep watching a change that was undone after a late request, since another request may follow."""
-        known = self.watched[result.change.key]
+        known = self.doubts[result.change.key]
         if known.was_restored and result.undoing is Undoing.RESTORED:
-            self.watched[result.change.key] = replace(known, late_undo=result)
+            self.doubts[result.change.key] = replace(known, late_undo=result)
         else:
-            yield from self._end_watch(result)
+            yield from self._end_doubt(result)
 
-    def _end_watch(self, result: AnyLeftover) -> Iterator[AnyLeftover]:
+    def _end_doubt(self, result: AnyLeftover) -> Iterator[AnyLeftover]:
         """Stop watching a change. Yield its result if an earlier run made it, or else note it in the journal."""
-        known = self.watched.pop(result.change.key)
+        known = self.doubts.pop(result.change.key)
         if result.undoing in LEFT_AS_IS:
-            self.journal.forget_late_requests([result.change])
+            self.journal.trust([result.change])
             self.journal.end([result.change], result.undoing.value)
         if known.late_undo is not None and result.undoing is Undoing.ALREADY_BACK:
             result = known.late_undo
@@ -156,12 +154,12 @@ class LateRequests:
 
     def _end_unfinished(self, change: Change) -> Iterator[AnyLeftover]:
         """Stop watching a change that a late request may still make after this run has ended."""
-        request = _LOST_RESPONSE if self.watched[change.key].is_ours else "a request of an earlier run"
-        yield from self._end_watch(Leftover(change, Undoing.FAILED, f"{request} {_MAY_BE_EXECUTED}"))
+        request = _LOST_RESPONSE if self.doubts[change.key].is_ours else "a request of an earlier run"
+        yield from self._end_doubt(Leftover(change, Undoing.FAILED, f"{request} {_MAY_BE_EXECUTED}"))
 
     def _undo_executed(self) -> Iterator[AnyLeftover]:
         """Undo the watched changes that late requests have made. The next look tries again what cannot be read now."""
-        changes = [each.change for each in self.watched.values()]
+        changes = [each.change for each in self.doubts.values()]
         for change in changes:
             if isinstance(change, ReplicaChange) and self.replicas.is_dropped(change):
                 yield self._restore_replica(change)
@@ -190,7 +188,7 @@ class LateRequests:
 
     def _restore_once_more(self, changes: Sequence[Change]) -> Iterator[AnyLeftover]:
         """Restore the original state once more after the last late request, and end the changes in the journal."""
-        self.journal.forget_late_requests(changes)
+        self.journal.trust(changes)
         for change in changes:
             if isinstance(change, ReplicaChange):
                 yield self._restore_replica(change)
