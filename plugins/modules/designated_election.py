@@ -255,7 +255,14 @@ aftermath:
     kind:
       description: The kind of finding.
       type: str
-      choices: [committed_beyond_end, open_transaction, will_truncate, dropped, not_known]
+      choices:
+        - committed_beyond_end
+        - committed_before_start
+        - open_transaction
+        - state_lost
+        - will_truncate
+        - dropped
+        - not_known
     topic: {type: str, description: "Name of the topic, null if it is not about one partition."}
     partition: {type: int, description: "Number of the partition, null if it is not about one partition."}
     explanation: {type: str, description: "What was found, with the numbers."}

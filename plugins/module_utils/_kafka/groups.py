@@ -4,7 +4,7 @@
 
 """Read the committed offsets of consumer groups, and the open transactions of producers.
 
-ListGroups has API key 16, OffsetFetch 9 (with KIP-709), DescribeProducers 61 (KIP-664).
+ListGroups has API key 16, OffsetFetch 9 (with KIP-709), DescribeProducers 61 and ListTransactions 66 (KIP-664).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.admin import DescribeProducersRequest, ListGroupsRequest
+    from kafka.protocol.admin import DescribeProducersRequest, ListGroupsRequest, ListTransactionsRequest
     from kafka.protocol.consumer import OffsetFetchRequest
 
 
@@ -36,6 +36,8 @@ _POLL_INTERVAL_S = 0.2
 _FIRST_VERSION_WITH_SEVERAL_GROUPS = 8
 _LAST_VERSION_WITH_TOPIC_NAMES = 9
 _NONE_OPEN = -1
+SHARE_GROUP = "share"
+"""The type of a share group in ListGroups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,27 @@ class OpenTransaction:
     """Time of its newest record, by the producer's clock. -1 if the broker does not return it."""
 
 
+@dataclass(frozen=True, slots=True)
+class CoordinatedTransactions:
+    """The transactions that one broker coordinates."""
+
+    transactions: dict[int, tuple[str, str]]
+    """Transactional id and state (TransactionState) by producer id. Only those that our principal may DESCRIBE."""
+    error: str = ""
+    """Why there may be others. Empty if there are none."""
+
+
 def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> list[str]:
-    """Return the groups that this broker coordinates and that our principal may see.
+    """Return the groups with committed offsets that this broker coordinates and that our principal may see.
+
+    Raises BrokerCallError or RequestRefusedError.
+    """
+    listed = list_groups(wire, address, clock=clock)
+    return sorted(each.group_id for each in listed if getattr(each, "group_type", "").lower() != SHARE_GROUP)
+
+
+def list_groups(wire: Wire, address: Address, *, clock: Clock = time) -> Sequence[Any]:
+    """Return the groups of all types, as ListGroups lists them. Since Kafka 3.8 they have a type.
 
     A coordinator that has just been elected is still loading its groups: it is asked again, for one request_timeout_ms.
 
@@ -72,7 +93,8 @@ def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> 
             break
         clock.sleep(_POLL_INTERVAL_S)
     error_codes.raise_if_refused("ListGroups", response)
-    return sorted(each.group_id for each in response.groups)
+    groups: Sequence[Any] = response.groups
+    return groups
 
 
 def committed_offsets(
@@ -141,6 +163,19 @@ def open_transactions(
         )
         found |= _convert_transactions(wire.call(address, request))
     return found
+
+
+def coordinated_transactions(wire: Wire, address: Address) -> CoordinatedTransactions:
+    """Return the transactions that this broker coordinates (ListTransactions, API key 66).
+
+    Raises BrokerCallError.
+    """
+    response = wire.call(address, ListTransactionsRequest(state_filters=[], producer_id_filters=[]))
+    code = response.error_code
+    return CoordinatedTransactions(
+        {each.producer_id: (each.transactional_id, each.transaction_state) for each in response.transaction_states},
+        error_codes.explain_error("ListTransactions", code) if code else "",
+    )
 
 
 def _convert_transactions(response: Any) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:

@@ -27,6 +27,7 @@ from . import (
     log_beginnings,
     log_dirs,
     reassignments,
+    share_groups,
 )
 from .base_port import BaseKafka
 from .replica_logs import probe_replicas
@@ -109,6 +110,13 @@ class Kafka(BaseKafka):
         ask = partial(held_replicas.held_offsets, partitions=partitions, which=held_replicas.HeldOffset.LOG_END)
         return self.wire.with_connection(address, ask)
 
+    def log_start_offsets(
+        self, address: Address, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
+        """Return the log start offset of each of this broker's replicas (ListOffsets)."""
+        ask = partial(held_replicas.held_offsets, partitions=partitions, which=held_replicas.HeldOffset.LOG_START)
+        return self.wire.with_connection(address, ask)
+
     def read_log_beginnings(
         self, address: Address, broker_id: int, partitions: Sequence[TopicPartition]
     ) -> list[LogBeginning]:
@@ -162,9 +170,21 @@ class Kafka(BaseKafka):
         """Return the open transactions of each of this broker's replicas (DescribeProducers)."""
         return groups.open_transactions(self.wire, address, partitions)
 
+    def coordinated_transactions(self, address: Address) -> groups.CoordinatedTransactions:
+        """Return the transactions that this broker coordinates (ListTransactions)."""
+        return groups.coordinated_transactions(self.wire, address)
+
     def coordinated_groups(self, address: Address) -> list[str]:
-        """Return the consumer groups that this broker coordinates (ListGroups)."""
+        """Return the consumer and streams groups that this broker coordinates (ListGroups)."""
         return groups.coordinated_groups(self.wire, address, clock=self.clock)
+
+    def coordinated_share_groups(self, address: Address) -> list[str]:
+        """Return the share groups that this broker coordinates (ListGroups)."""
+        return share_groups.coordinated_share_groups(self.wire, address, clock=self.clock)
+
+    def share_start_offsets(self, coordinator: Address, names: Sequence[str]) -> dict[str, groups.CommittedOffsets]:
+        """Return the start offsets of each share group (DescribeShareGroupOffsets)."""
+        return share_groups.share_start_offsets(self.wire, coordinator, names)
 
     def committed_offsets(
         self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition]

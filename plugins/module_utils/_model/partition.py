@@ -20,6 +20,8 @@ from .fields import BrokerId, LeaderEpoch, Meta, Offset, Port
 NO_LEADER = -1
 """Kafka's leader id of a partition without a leader."""
 OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
+SHARE_STATE_TOPIC = "__share_group_state"
 METADATA_TOPIC = "__cluster_metadata"
 PARTITIONS_PER_REQUEST = 1000
 """KIP-966's limit. The controller writes at most 10,000 records for one request, and this stays well below."""

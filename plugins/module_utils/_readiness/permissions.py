@@ -28,7 +28,8 @@ class Resource(StrEnum):
     JOURNAL = "the journal's topic"
     MEMORY = "the topic of remembered orders"
     SALVAGE_TRANSACTION = "the transactional id of records that are given back"
-    GROUPS = "every consumer group"
+    TRANSACTIONS = "every transactional id"
+    GROUPS = "every group"
     CONTROLLERS = "the cluster, at the controllers"
 
 
@@ -106,6 +107,12 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
             "to name groups whose committed offsets lie beyond the new log end",
             is_required=False,
         ),
+        Need(
+            Resource.TRANSACTIONS,
+            ("DESCRIBE",),
+            "to tell open transactions that end from those that hang",
+            is_required=False,
+        ),
     ),
     "drain_leadership": _leadership_needs(
         Need(
@@ -173,7 +180,7 @@ class Missing:
 def find_missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
     """Yield all operations that are known to be missing.
 
-    WRITE on transactional ids, and ACLs at controllers, are not checked: this would need a write.
+    ACLs on transactional ids and at controllers are not checked: this would need a write, or knowledge of all ids.
     """
     for need in needs:
         for operation in need.operations:
@@ -230,6 +237,7 @@ def acl_resource(need: Need, journal_topic: str, memory_topic: str) -> str:
         Resource.CONTROLLERS: "--cluster",
         Resource.TOPICS: "--topic '*'",
         Resource.GROUPS: "--group '*'",
+        Resource.TRANSACTIONS: "--transactional-id '*'",
         Resource.JOURNAL: f"--topic {journal_topic}",
         Resource.MEMORY: f"--topic {memory_topic}",
         Resource.SALVAGE_TRANSACTION: "--transactional-id kafkaops.recovery._kafkaops_salvage",

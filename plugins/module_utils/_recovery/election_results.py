@@ -14,7 +14,7 @@ from .._changes.record import OrderLeftover, Undoing
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import garbage_collection_paused
 from .._module.run import describe_row, diff_of, list_lines, partition_results, to_json_types
-from .aftermath import limit_findings
+from .aftermath_findings import limit_findings
 from .election import ElectionReport
 from .groups import group_outcomes, total_loss
 from .outcome import AftermathFinding, Outcome

@@ -175,8 +175,12 @@ class AftermathKind(StrEnum):
 
     COMMITTED_BEYOND_END = "committed_beyond_end"
     """A group committed an offset beyond the new log end: it read records that are lost."""
+    COMMITTED_BEFORE_START = "committed_before_start"
+    """A group stands before the log start, in any topic, after a tail of __consumer_offsets may have been lost."""
     OPEN_TRANSACTION = "open_transaction"
-    """The new leader's log holds records of a transaction, but no marker that ends it."""
+    """A leader's log holds records of a transaction, but no marker that ends it."""
+    STATE_LOST = "state_lost"
+    """Groups whose newest commits or acknowledgements may be lost: they get records again."""
     WILL_TRUNCATE = "will_truncate"
     """A replica deletes records when it follows the new leader."""
     DROPPED = "dropped"

@@ -14,12 +14,19 @@ from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.port import Kafka
 from .._model.fields import INT64_MAX
-from .._model.partition import METADATA_TOPIC, OFFSETS_TOPIC, PartitionState, TopicPartition
+from .._model.partition import (
+    METADATA_TOPIC,
+    OFFSETS_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTIONS_TOPIC,
+    PartitionState,
+    TopicPartition,
+)
 from .replayed import Target, name_target_topic
 from .saved import SavedRecords
 from .saved_run import OVERHEAD_BYTES
 
-_NEVER = frozenset({OFFSETS_TOPIC, "__transaction_state", "__share_group_state", METADATA_TOPIC})
+_NEVER = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC, METADATA_TOPIC})
 _LONGEST_NAME = 249
 _POLICY, _MOST_BYTES, _MIN_ISR = "cleanup.policy", "max.message.bytes", "min.insync.replicas"
 _BEFORE, _AFTER, _DIFFERENCE = (f"message.timestamp.{name}.max.ms" for name in ("before", "after", "difference"))

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import Key, Value
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import (
     ConfigEntry,
     ControllerConfigs,
     TopicConfig,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 
@@ -32,6 +34,16 @@ class FakeAnswers(Kafka):
     """The value that each broker returns for any config; "false" unless set."""
     configs_read: list[str] = field(default_factory=list)
     """Topics whose configs were read."""
+
+    def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
+        """Do the work one by one."""
+        found: dict[Key, Value | BrokerCallError] = {}
+        for each in keys:
+            try:
+                found[each] = work(each)
+            except BrokerCallError as error:
+                found[each] = error
+        return found
 
     def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
         self.configs_read += names

@@ -36,7 +36,7 @@ CASES = [
     for playbook, needs in NEEDS.items()
     for need in needs
     for operation in need.operations
-    if need.resource not in (Resource.SALVAGE_TRANSACTION, Resource.CONTROLLERS)
+    if need.resource not in (Resource.SALVAGE_TRANSACTION, Resource.TRANSACTIONS, Resource.CONTROLLERS)
 ]
 
 

@@ -11,12 +11,21 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import CommittedOffsets, OpenTransaction
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import (
+    CommittedOffsets,
+    CoordinatedTransactions,
+    OpenTransaction,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import aftermath
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import limit_findings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    PartitionState,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import aftermath, aftermath_groups
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath_findings import limit_findings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import LossAgainst
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
@@ -25,6 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
     Outcome,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from unit.fakes.clock import FakeClock
 from unit.fakes.cluster import FakeCluster
 from unit.fakes.wreck import BEST, DEAD, partitions, wrecked
 
@@ -50,6 +60,8 @@ def cluster() -> FakeCluster:
         log_end_offsets=lambda _address, asked: {each: [OffsetAnswer(0, END, 8)] for each in asked},
         coordinated_groups=lambda address: ["billing"] if address.host == f"broker-{BEST}.invalid" else [],
         committed_offsets=lambda _address, groups, _partitions: {each: CommittedOffsets({}) for each in groups},
+        coordinated_share_groups=lambda _address: [],
+        coordinated_transactions=lambda _address: CoordinatedTransactions({}, "it does not say"),
         broker_config=lambda *_arguments: None,
     )
     return cluster
@@ -141,7 +153,8 @@ def test_a_transaction_whose_time_is_unknown_has_no_age(cluster: FakeCluster) ->
     cluster.answer(
         open_transactions=lambda _address, asked: dict.fromkeys(asked, ()) | {FIRST: (OpenTransaction(7, 3, -1),)}
     )
-    (found,) = look(cluster)
+    found, unheard = look(cluster)
+    assert unheard.explanation.startswith("which transactions coordinators still know: not known: it does not say")
     assert "from offset 3 on, of unknown age; read_committed" in found.explanation
     assert found.explanation.endswith("its producer may still end it, or it hangs: look again later")
 
@@ -157,12 +170,12 @@ def test_findings_that_affect_applications_come_before_truncations(cluster: Fake
     assert [each.kind for each in found] == [
         AftermathKind.COMMITTED_BEYOND_END,
         AftermathKind.OPEN_TRANSACTION,
-        AftermathKind.NOT_KNOWN,
+        *[AftermathKind.NOT_KNOWN] * 2,
         *[AftermathKind.WILL_TRUNCATE] * 5,
     ]
-    assert limit_findings(found, 8) == found
-    assert limit_findings(found, 3) == (
-        *found[:3],
+    assert limit_findings(found, 9) == found
+    assert limit_findings(found, 4) == (
+        *found[:4],
         AftermathFinding(kind=AftermathKind.WILL_TRUNCATE, explanation="and 5 more: the report file has all of them"),
     )
 
@@ -177,3 +190,140 @@ def test_a_dropped_replica_keeps_its_copy_and_deletes_nothing(cluster: FakeClust
     found = [*aftermath.find_truncations(replace(OUTCOMES[0], dropped=silent))]
     assert [each.kind for each in found] == [AftermathKind.DROPPED] * len(silent)
     assert found[0].explanation.startswith(f"replica {silent[0]} was dropped")
+
+
+ABORT = "kafka-transactions.sh --bootstrap-server fake.invalid:9092 abort --topic orders --partition 0 --start-offset 3"
+
+
+@pytest.mark.parametrize(
+    ("coordinated", "verdict"),
+    [
+        ({7: ("till", "Ongoing")}, "its coordinator lists it as Ongoing (transactional id till): its producer or its"),
+        ({7: ("till", "PrepareCommit")}, "its coordinator lists it as PrepareCommit (transactional id till)"),
+        (
+            {7: ("till", "Empty")},
+            f"its coordinator lists transactional id till as Empty, so nothing ends it: abort it: {ABORT}",
+        ),
+        (
+            {8: ("till", "Ongoing")},
+            f"so nothing ends it (if our principal may DESCRIBE all transactional ids): abort it: {ABORT}",
+        ),
+    ],
+)
+def test_a_transaction_that_no_coordinator_ends_is_to_be_aborted(
+    cluster: FakeCluster, coordinated: dict[int, tuple[str, str]], verdict: str
+) -> None:
+    cluster.answer(
+        open_transactions=lambda _address, asked: dict.fromkeys(asked, ()) | {FIRST: (OpenTransaction(7, 3, -1),)},
+        coordinated_transactions=lambda _address: CoordinatedTransactions(coordinated),
+    )
+    (found,) = look(cluster)
+    assert verdict in found.explanation
+
+
+OTHER = TopicPartition("elsewhere", 4)
+
+
+def rolled_back(topic: str, *, at_most: int | None = None) -> list[Outcome]:
+    loss = replace(SILENT_LOSS, at_most=at_most)
+    return [Outcome(topic, 0, Status.RECOVERED, "", leader_after=BEST, losses=(loss,))]
+
+
+def with_an_online_partition(cluster: FakeCluster, offsets_partitions: int = 0) -> FakeCluster:
+    state = PartitionState(*OTHER, "A" * 22, BEST, 3, (BEST,), (BEST,), (), (), ())
+    offsets = [state._replace(topic="__consumer_offsets", partition=each) for each in range(offsets_partitions)]
+    everything = Description((state,), ())
+
+    def describe(topics: list[str] | None = None) -> Description:
+        return everything if topics is None else Description(tuple(offsets), ())
+
+    cluster.answer(
+        describe_partitions=describe,
+        log_start_offsets=lambda _address, asked: {each: [OffsetAnswer(0, 2, 8)] for each in asked},
+        coordinated_transactions=lambda _address: CoordinatedTransactions({}),
+    )
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "is_asked"),
+    [
+        (rolled_back("__transaction_state"), True),
+        (rolled_back("__transaction_state", at_most=5), True),
+        (rolled_back("__transaction_state", at_most=0), False),
+        (rolled_back("orders"), False),
+    ],
+)
+def test_all_partitions_are_asked_for_transactions_after_their_state_lost_a_tail(
+    cluster: FakeCluster, outcomes: list[Outcome], is_asked: bool
+) -> None:
+    asked: list[TopicPartition] = []
+
+    def describe(
+        _address: Address, partitions: list[TopicPartition]
+    ) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
+        asked.extend(partitions)
+        return {each: (OpenTransaction(7, 3, -1),) if each == OTHER else () for each in partitions}
+
+    with_an_online_partition(cluster).answer(open_transactions=describe)
+    found = [each for each in look(cluster, outcomes) if each.kind is AftermathKind.OPEN_TRANSACTION]
+    assert (OTHER in asked) == is_asked
+    assert [(each.topic, each.partition) for each in found] == ([OTHER] if is_asked else [])
+
+
+def test_partitions_beyond_the_time_limit_are_unknown(cluster: FakeCluster) -> None:
+    clock = FakeClock()
+    cluster.clock = clock
+
+    def describe(
+        _address: Address, partitions: list[TopicPartition]
+    ) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
+        clock.sleep(31)
+        return dict.fromkeys(partitions, ())
+
+    cluster.answer(open_transactions=describe)
+    many = [replace(OUTCOMES[0], partition=each) for each in range(1500)]
+    named = [each.explanation for each in look(cluster, many)]
+    assert named[0].startswith("the transactions of 500 partitions")
+    assert "500 were not asked for within 30 s, and broker 3 leads them" in named[0]
+
+
+def test_groups_whose_commits_may_be_lost_are_named_and_all_their_offsets_compared(cluster: FakeCluster) -> None:
+    """The groups "billing" and "sales" are in different partitions."""
+    with_an_online_partition(cluster, 50).answer(
+        coordinated_groups=lambda address: ["billing", "sales"] if address.host == f"broker-{BEST}.invalid" else [],
+        committed_offsets=lambda _address, groups, partitions: {
+            each: CommittedOffsets({OTHER: {"billing": 1, "sales": END + 2}[each]} if OTHER in partitions else {})
+            for each in groups
+        },
+    )
+    partition = aftermath_groups.partition_of("billing", 50)
+    outcomes = [replace(each, partition=partition) for each in rolled_back("__consumer_offsets")]
+    beyond, before, lost = look(cluster, outcomes)
+    assert (beyond.kind, beyond.topic) == (AftermathKind.COMMITTED_BEYOND_END, OTHER.topic)
+    assert "group sales committed offset 12, 2 beyond the log end 10" in beyond.explanation
+    assert before.kind is AftermathKind.COMMITTED_BEFORE_START
+    assert "group billing committed offset 1, before the log start 2" in before.explanation
+    assert lost.kind is AftermathKind.STATE_LOST
+    assert "the newest commits of 1 group (billing) may be lost" in lost.explanation
+
+
+@pytest.mark.parametrize(
+    ("group", "hash_code"), [("a", 97), ("billing", -109829509), ("", 0), ("gr\u00fcn\U0001f600", -1231497408)]
+)
+def test_the_partition_of_a_group_is_that_of_its_hash_code(group: str, hash_code: int) -> None:
+    assert aftermath_groups.partition_of(group, 50) == (hash_code & 0x7FFFFFFF) % 50
+
+
+def test_share_groups_are_listed_with_what_they_may_have_lost(cluster: FakeCluster) -> None:
+    with_an_online_partition(cluster).answer(
+        coordinated_groups=lambda _address: [],
+        coordinated_share_groups=lambda address: ["queue"] if address.host == f"broker-{BEST}.invalid" else [],
+        share_start_offsets=lambda _address, groups: {
+            each: CommittedOffsets({OTHER: END + 5}, "one is hidden") for each in groups
+        },
+    )
+    beyond, lost, hidden = look(cluster, rolled_back("__share_group_state"))
+    assert "share group queue starts at offset 15, 5 beyond the log end 10" in beyond.explanation
+    assert "acknowledgements of 1 share group (queue) may be lost" in lost.explanation
+    assert hidden.explanation == "start offsets of share group queue: not known: one is hidden"

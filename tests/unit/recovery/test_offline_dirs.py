@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import Key, Value
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
@@ -43,15 +42,6 @@ class FakeWithLogDirs(FakeCluster):
 
     def _as_described(self, state: PartitionState) -> PartitionState:
         return state
-
-    def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
-        found: dict[Key, Value | BrokerCallError] = {}
-        for each in keys:
-            try:
-                found[each] = work(each)
-            except BrokerCallError as error:
-                found[each] = error
-        return found
 
 
 def offline(number: int, *replicas: int) -> PartitionState:

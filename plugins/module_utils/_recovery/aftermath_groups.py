@@ -1,0 +1,150 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Find where consumer, streams and share groups stand after elections. Only reads.
+
+The offsets of a consumer or streams group are in __consumer_offsets. A share group's start offsets and acknowledgements
+are in __share_group_state (KIP-932, since Kafka 4.2 for all).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from .._kafka.cluster import Registration
+from .._kafka.port import Kafka
+from .._kafka.settings import Address
+from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
+from .._model.run import KafkaOpsError
+from .aftermath_findings import count_and_name, partition_finding, unknown_finding
+from .outcome import AftermathFinding, AftermathKind
+
+
+def find_group_findings(
+    kafka: Kafka,
+    brokers: Mapping[int, Registration],
+    ends: Mapping[TopicPartition, int],
+    starts: Mapping[TopicPartition, int],
+    rolled_back: Mapping[str, Collection[int]],
+) -> Iterator[AftermathFinding]:
+    """Yield the findings on all groups.
+
+    ``ends`` and ``starts`` are the logs' offsets, as far as they are known. ``rolled_back`` are the partitions of
+    internal topics that may have lost a tail, by topic.
+    """
+    count = None
+    try:
+        description = kafka.describe_partitions([OFFSETS_TOPIC])
+    except KafkaOpsError as error:
+        yield unknown_finding("whether every group has a coordinator", error)
+    else:
+        # The topic does not exist in a cluster that never had a group.
+        for refusal in description.refused:
+            if not refusal.is_unknown:
+                yield unknown_finding("whether every group has a coordinator", f"topic {OFFSETS_TOPIC}: {refusal}")
+        leaderless = [each.topic_partition for each in description.partitions if each.is_offline]
+        if leaderless:
+            yield unknown_finding(
+                f"groups in {count_and_name(leaderless, 'partition')}",
+                "these have no leader, and the groups no coordinator",
+            )
+        count = len(description.partitions)
+    for broker in brokers.values():
+        if broker.is_fenced or not (ends or rolled_back):
+            continue
+        try:
+            yield from _find_of_coordinator(kafka, broker, ends, starts, rolled_back, count)
+        except KafkaOpsError as error:
+            yield unknown_finding(f"groups that broker {broker.broker_id} coordinates", error)
+
+
+def _find_of_coordinator(  # noqa: PLR0917
+    kafka: Kafka,
+    broker: Registration,
+    ends: Mapping[TopicPartition, int],
+    starts: Mapping[TopicPartition, int],
+    rolled_back: Mapping[str, Collection[int]],
+    offsets_partitions: int | None,
+) -> Iterator[AftermathFinding]:
+    groups = kafka.coordinated_groups(broker.address)
+    if lost := rolled_back.get(OFFSETS_TOPIC):
+        of_lost = [each for each in groups if offsets_partitions and partition_of(each, offsets_partitions) in lost]
+        if of_lost:
+            yield AftermathFinding(
+                kind=AftermathKind.STATE_LOST,
+                explanation=(
+                    f"the newest commits of {count_and_name(of_lost, 'group')} may be lost with the tail of "
+                    f"{OFFSETS_TOPIC}: their consumers then read records again"
+                ),
+            )
+    yield from _find_commits(kafka, broker.broker_id, broker.address, groups, ends, starts)
+    share_groups = kafka.coordinated_share_groups(broker.address)
+    if share_groups:
+        if rolled_back.get(SHARE_STATE_TOPIC):
+            yield AftermathFinding(
+                kind=AftermathKind.STATE_LOST,
+                explanation=(
+                    f"the newest start offsets and acknowledgements of {count_and_name(share_groups, 'share group')} "
+                    f"may be lost with the tail of {SHARE_STATE_TOPIC}: their consumers then get records again"
+                ),
+            )
+        yield from _find_share_offsets(kafka, broker.address, share_groups, ends)
+
+
+def partition_of(group: str, partitions: int) -> int:
+    """Return the partition of __consumer_offsets with this group: Java's hash code, as GroupCoordinatorService does."""
+    code = 0
+    encoded = group.encode("utf-16-be")
+    for index in range(0, len(encoded), 2):
+        code = (31 * code + int.from_bytes(encoded[index : index + 2], "big")) & 0xFFFFFFFF
+    return (code & 0x7FFFFFFF) % partitions
+
+
+def _find_commits(  # noqa: PLR0917
+    kafka: Kafka,
+    broker_id: int,
+    coordinator: Address,
+    groups: Sequence[str],
+    ends: Mapping[TopicPartition, int],
+    starts: Mapping[TopicPartition, int],
+) -> Iterator[AftermathFinding]:
+    if not ends:
+        return
+    unanswered: dict[str, list[str]] = {}
+    for group, committed in kafka.committed_offsets(coordinator, groups, ends).items():
+        if committed.error:
+            unanswered.setdefault(committed.error, []).append(group)
+        for partition, offset in committed.offsets.items():
+            if offset > ends[partition]:
+                text = (
+                    f"group {group} committed offset {offset}, {offset - ends[partition]} beyond the log end "
+                    f"{ends[partition]}: its consumers are reset by auto.offset.reset, or skip new records "
+                    "once the log is longer than that"
+                )
+                yield partition_finding(AftermathKind.COMMITTED_BEYOND_END, text, partition)
+            elif offset < starts.get(partition, 0):
+                text = (
+                    f"group {group} committed offset {offset}, before the log start {starts[partition]}: its consumers "
+                    "are reset by auto.offset.reset"
+                )
+                yield partition_finding(AftermathKind.COMMITTED_BEFORE_START, text, partition)
+    for error, some in unanswered.items():
+        yield unknown_finding(
+            f"committed offsets of {count_and_name(some, 'group')} that broker {broker_id} coordinates", error
+        )
+
+
+def _find_share_offsets(
+    kafka: Kafka, coordinator: Address, groups: Sequence[str], ends: Mapping[TopicPartition, int]
+) -> Iterator[AftermathFinding]:
+    for group, found in kafka.share_start_offsets(coordinator, groups).items():
+        if found.error:
+            yield unknown_finding(f"start offsets of share group {group}", found.error)
+        for partition, offset in found.offsets.items():
+            if offset > ends.get(partition, offset):
+                text = (
+                    f"share group {group} starts at offset {offset}, {offset - ends[partition]} beyond the log end "
+                    f"{ends[partition]}: set it by kafka-share-groups.sh --reset-offsets while it has no members"
+                )
+                yield partition_finding(AftermathKind.COMMITTED_BEYOND_END, text, partition)

@@ -1,0 +1,173 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Ask all leaders after elections what clients left in their logs. Only reads.
+
+After the loss of a tail of __transaction_state, a transaction may be open in a partition that never went offline,
+because its coordinator has forgotten it. After the loss of a tail of __consumer_offsets or __share_group_state, groups
+may stand at offsets that no log has, in any topic. So after such an election all leaders are asked, in parallel, for
+at most ``_MOST_S`` seconds; else only those of the partitions that were recovered.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .._kafka.cluster import Registration
+from .._kafka.errors import BrokerCallError
+from .._kafka.groups import OpenTransaction
+from .._kafka.held_replicas import OffsetAnswer
+from .._kafka.port import Kafka
+from .._kafka.settings import Address
+from .._model.partition import TopicPartition, in_batches
+from .._model.run import KafkaOpsError
+from .aftermath_findings import count_and_name, partition_finding, unknown_finding
+from .outcome import AftermathFinding, AftermathKind
+
+_TRANSACTION_LIMIT = "transaction.max.timeout.ms"
+_MOST_S = 30.0
+_ENDS_BY_ITSELF = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
+"""States in which a coordinator still ends the transaction: its producer does, or its timeout (TransactionState)."""
+
+
+@dataclass(slots=True)
+class LeaderLook:
+    """What one leader answered about its partitions."""
+
+    transactions: dict[TopicPartition, tuple[OpenTransaction, ...]] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+    starts: dict[TopicPartition, int] = field(default_factory=dict)
+    unasked: int = 0
+    """Partitions that it was not asked about, because the time was over."""
+
+
+def look_at_leaders(
+    kafka: Kafka, brokers: Mapping[int, Registration], led: Mapping[int, Sequence[TopicPartition]], *, with_starts: bool
+) -> dict[int, LeaderLook | BrokerCallError]:
+    """Ask each leader for open transactions, log ends and, if wanted, log starts of its partitions. In parallel."""
+    deadline = kafka.clock.monotonic() + _MOST_S
+
+    def look(leader: int) -> LeaderLook:
+        address, found = brokers[leader].address, LeaderLook()
+        for batch in in_batches(led[leader]):
+            if kafka.clock.monotonic() > deadline:
+                found.unasked += len(batch)
+                continue
+            found.transactions |= kafka.open_transactions(address, batch)
+            found.ends |= _offsets(kafka.log_end_offsets(address, batch))
+            if with_starts:
+                found.starts |= _offsets(kafka.log_start_offsets(address, batch))
+        return found
+
+    return kafka.in_parallel(look, led)
+
+
+def _offsets(answers: Mapping[TopicPartition, Sequence[OffsetAnswer]]) -> dict[TopicPartition, int]:
+    return {each: found[0].offset for each, found in answers.items() if len(found) == 1 and not found[0].error_code}
+
+
+def find_unanswered(leader: int, found: LeaderLook, wanted: Sequence[TopicPartition]) -> Iterator[AftermathFinding]:
+    """Yield what one leader did not answer. ``wanted`` are the partitions that it was to be asked about."""
+    for what, answered in (("the transactions", found.transactions), ("the log end", found.ends)):
+        missing = [each for each in wanted if each not in answered]
+        if missing:
+            why = f"broker {leader}, which leads them, does not report it"
+            if found.unasked:
+                why = f"{found.unasked} were not asked for within {_MOST_S:.0f} s, and broker {leader} leads them"
+            yield unknown_finding(f"{what} of {count_and_name(missing, 'partition')}", why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Coordinated:
+    """The transactions that coordinators list."""
+
+    by_producer: Mapping[int, tuple[str, str]]
+    """Transactional id and state by producer id."""
+    missing: str
+    """Why some may be missing; empty if all coordinators answered."""
+
+
+def find_open_transactions(
+    kafka: Kafka, brokers: Mapping[int, Registration], looks: Mapping[int, LeaderLook]
+) -> Iterator[AftermathFinding]:
+    """Yield the open transactions, each with who ends it. Coordinators are asked only if there is one."""
+    if not any(each for look in looks.values() for each in look.transactions.values()):
+        return
+    coordinated = _list_coordinated(kafka, brokers)
+    servers = ",".join(map(str, kafka.settings.bootstrap_servers))
+    if coordinated.missing:
+        yield unknown_finding("which transactions coordinators still know", coordinated.missing)
+    for leader, look in looks.items():
+        if not any(look.transactions.values()):
+            continue
+        limit_ms = _read_limit(kafka, brokers[leader].address, leader)
+        for partition, transactions in look.transactions.items():
+            for each in transactions:
+                text = _describe_transaction(partition, each, coordinated, limit_ms, servers)
+                yield partition_finding(AftermathKind.OPEN_TRANSACTION, text, partition)
+
+
+def _read_limit(kafka: Kafka, address: Address, leader: int) -> int | None:
+    try:
+        limit = kafka.broker_config(address, leader, _TRANSACTION_LIMIT)
+    except KafkaOpsError:
+        return None
+    return int(limit.value) if limit and limit.value else None
+
+
+def _list_coordinated(kafka: Kafka, brokers: Mapping[int, Registration]) -> _Coordinated:
+    live = {each.broker_id: each.address for each in brokers.values() if not each.is_fenced}
+    answers = kafka.in_parallel(lambda broker_id: kafka.coordinated_transactions(live[broker_id]), live)
+    failed = [str(each) for each in answers.values() if isinstance(each, BrokerCallError)]
+    found = {
+        producer: known
+        for each in answers.values()
+        if not isinstance(each, BrokerCallError)
+        for producer, known in each.transactions.items()
+    }
+    failed += [each.error for each in answers.values() if not isinstance(each, BrokerCallError) and each.error]
+    return _Coordinated(found, "; ".join(failed))
+
+
+def _describe_transaction(
+    partition: TopicPartition, found: OpenTransaction, coordinated: _Coordinated, limit_ms: int | None, servers: str
+) -> str:
+    # -1 means that the broker does not know the time.
+    age_ms = time.time() * 1000 - found.last_timestamp_ms if found.last_timestamp_ms >= 0 else None
+    known = coordinated.by_producer.get(found.producer_id)
+    abort = (
+        f"abort it: kafka-transactions.sh --bootstrap-server {servers} abort --topic {partition.topic} "
+        f"--partition {partition.partition} --start-offset {found.start_offset}"
+    )
+    if known and known[1] in _ENDS_BY_ITSELF:
+        verdict = (
+            f"its coordinator lists it as {known[1]} (transactional id {known[0]}): its producer or its timeout ends it"
+        )
+    elif known or not coordinated.missing:
+        what = (
+            f"its coordinator lists transactional id {known[0]} as {known[1]}, so nothing ends it"
+            if known
+            else "no coordinator lists it, so nothing ends it (if our principal may DESCRIBE all transactional ids)"
+        )
+        verdict = f"{what}: {abort}"
+    elif limit_ms is not None and age_ms is not None and age_ms > limit_ms:
+        verdict = f"older than {_TRANSACTION_LIMIT}, so it hangs: {abort}"
+    else:
+        verdict = "its producer may still end it, or it hangs: look again later"
+    age = "of unknown age" if age_ms is None else f"{age_ms / 1000:.0f} s old"
+    return (
+        f"producer {found.producer_id} has an open transaction from offset {found.start_offset} on, {age}; "
+        f"read_committed consumers stop there; {verdict}"
+    )
+
+
+def list_led(kafka: Kafka, without: Collection[TopicPartition]) -> dict[int, list[TopicPartition]]:
+    """Return all partitions by their leader, except these. Raises KafkaOpsError."""
+    led: dict[int, list[TopicPartition]] = {}
+    for each in kafka.describe_partitions().partitions:
+        if not each.is_offline and each.topic_partition not in without:
+            led.setdefault(each.leader_id, []).append(each.topic_partition)
+    return led
