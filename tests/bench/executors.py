@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import Segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import union
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.on_spark import scan, write
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import (
     Origin,
@@ -24,7 +25,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows im
     read_replica_rows,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import SegmentContents
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import merge_stretches
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from bench.kit.row import CannotMeasureError, Options, Row, Run, Timing
@@ -77,7 +77,7 @@ def _all_that_is_held(segments: Sequence[Segment], found: Mapping[str, SegmentCo
     for number, (path, held) in enumerate(sorted(by_partition.items())):
         origin = Origin("cluster", None, path.name.rpartition("-")[0], number, 1, None)
         wanted.append(
-            WantedReplica(origin, merge_stretches(run for each in held for run in found[each.path].runs), tuple(held))
+            WantedReplica(origin, union([(run for each in held for run in found[each.path].runs)]), tuple(held))
         )
     return RowSource(wanted, read_replica_rows, attrgetter("size"), attrgetter("topic_partition"))
 

@@ -161,28 +161,36 @@ def before_offset(stretches: Stretches, offset: int) -> Stretches:
     )
 
 
-def subtract(stretches: Stretches, log: Stretches) -> Stretches:
-    """Return the records that are not in ``log``, the stretches of one log."""
-    held = {each.epoch: each for each in log}
+def subtract(stretches: Stretches, held: Iterable[EpochRange]) -> Stretches:
+    """Return the records that are not in ``held``, which may be in any order, and may overlap."""
+    by_epoch: dict[int, list[EpochRange]] = {}
+    for each in held:
+        by_epoch.setdefault(each.epoch, []).append(each)
     left: list[EpochRange] = []
     for each in stretches:
         epoch, start, end = each
-        same = held.get(epoch)
+        same = by_epoch.get(epoch)
         if same is None:
             left.append(each)
             continue
-        if start < same.start_offset:
-            left.append(EpochRange(epoch, start, min(end, same.start_offset)))
-        if same.end_offset < end:
-            left.append(EpochRange(epoch, max(start, same.end_offset), end))
+        for _epoch, held_start, held_end in same if len(same) == 1 else sorted(same):
+            if start < held_start and start < end:
+                left.append(EpochRange(epoch, start, min(end, held_start)))
+            start = max(start, held_end)
+        if start < end:
+            left.append(EpochRange(epoch, start, end))
     return tuple(left)
 
 
-def subtract_each(stretches: Stretches, held: Stretches) -> Stretches:
-    """Return the records that are not in ``held``, which may have several stretches of one epoch."""
-    for each in held:
-        stretches = subtract(stretches, (each,))
-    return stretches
+def intersect(one: Iterable[EpochRange], other: Stretches) -> Stretches:
+    """Return the records that are in both. ``one`` may be in any order, and may overlap."""
+    found = []
+    for run in one:
+        for each in other:
+            start, end = max(run.start_offset, each.start_offset), min(run.end_offset, each.end_offset)
+            if run.epoch == each.epoch and start < end:
+                found.append(EpochRange(run.epoch, start, end))
+    return union([found])
 
 
 def in_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
@@ -190,8 +198,8 @@ def in_newer_epochs(stretches: Stretches, epoch: int) -> Stretches:
     return tuple(each for each in stretches if each.epoch > epoch)
 
 
-def union(parts: Iterable[Stretches]) -> Stretches:
-    """Merge stretches: return each record once."""
+def union(parts: Iterable[Iterable[EpochRange]]) -> Stretches:
+    """Merge ranges in any order: return each record once."""
     merged: list[EpochRange] = []
     for each in sorted(chain.from_iterable(parts)):
         last = merged[-1] if merged else None

@@ -20,7 +20,7 @@ from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Writer
 from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
-from .._model.log_contents import SaveTails, Stretches, subtract_each, union
+from .._model.log_contents import SaveTails, Stretches, subtract, union
 from .._model.partition import NO_LEADER, PARTITIONS_PER_REQUEST, Broker, TopicPartition, in_batches
 from .._model.reason import because, say
 from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
@@ -341,7 +341,7 @@ class _Run:
 def _explain_unsaved(election: PlannedElection, saved: Mapping[TopicPartition, Stretches]) -> str:
     """Return why an election is refused that would delete more than was saved."""
     known = saved.get(election.topic_partition, ())
-    holders = sorted({each.broker_id for each in find_tails(election) if subtract_each(each.lost, known)})
+    holders = sorted({each.broker_id for each in find_tails(election) if subtract(each.lost, known)})
     return (
         f"{name_brokers(holders)} came online while records of losers were saved, and holds records that would be "
         "deleted unsaved: run again"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .._model.controller_model import acceptable_replicas
-from .._model.log_contents import Stretches, subtract_each
+from .._model.log_contents import Stretches, subtract
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .._model.reason import Reason, because, say
 from .decide import decide_again
@@ -88,7 +88,7 @@ class ElectionOutcomes:
         if self.saved is None:
             return False
         saved = self.saved.get(election.topic_partition, ())
-        return any(subtract_each(each.lost, saved) for each in find_tails(election))
+        return any(subtract(each.lost, saved) for each in find_tails(election))
 
     def end_changed(
         self, waiting: Iterable[TopicPartition], states: Mapping[TopicPartition, PartitionState]

@@ -10,10 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from .._model.log_contents import subtract, union
 from .._model.partition import TopicPartition
 from .finding import Absence, DiskFinding, DiskReplica, FileDamage, Status, build_finding, by_kind
 from .scan import SegmentContents
-from .stretch import fill_gaps, merge_stretches, subtract_stretches
+from .stretch import fill_gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def leave_to_other_cluster(replicas: Sequence[DiskReplica]) -> list[DiskFinding]
 def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_wanted: bool) -> DiskFinding:
     """Count what the disks hold of a partition that the cluster does not have. Everything is to be saved if wanted."""
     read = [contents[segment.path] for each in one.replicas for segment in each.directory.segments]
-    held = merge_stretches(run for each in read for run in each.runs)
+    held = union([(run for each in read for run in each.runs)])
     errors = [f"{each.path} could not be read to its end: {each.error}" for each in read if each.error]
     found = replace(
         one.found,
@@ -73,4 +74,4 @@ def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_want
     if not held or not is_wanted:
         return found
     lost = fill_gaps(held)
-    return replace(found, status=Status.WOULD_BE_SAVED, lost=lost, unreadable=subtract_stretches(lost, held))
+    return replace(found, status=Status.WOULD_BE_SAVED, lost=lost, unreadable=subtract(lost, held))

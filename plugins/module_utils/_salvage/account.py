@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from .._model.fields import Meta, PartitionIndex, TopicName
-from .._model.log_contents import EpochRange, Stretches, records_in
+from .._model.log_contents import EpochRange, Stretches, records_in, subtract, union
 from .._model.partition import TopicPartition
 from .saved import Number, SavedRecords
-from .stretch import merge_stretches, subtract_stretches
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +86,12 @@ class Account:
         """Compute the numbers of the partition."""
         records, aborted, undecodable, ranges = self._count_each_record_once()
         saved = max(records, self.saved_at_least)
-        held: int | None = max(records_in(merge_stretches([*self.held, *ranges])), saved)
+        held: int | None = max(records_in(union([[*self.held, *ranges]])), saved)
         if not self.is_compared and not self.held and not self.salvages:
             held = None
         # Records of aborted transactions do not count. A batch that does not decode has at least one record.
         at_hand = max(0, saved - aborted - self.settled) + undecodable
-        lost: int | None = records_in(subtract_stretches(merge_stretches(self.held), ranges)) + at_hand
+        lost: int | None = records_in(subtract(union([self.held]), ranges)) + at_hand
         if not self.is_elected:
             lost = at_hand = 0
         elif held is None or self.given is None or (not self.is_complete and (self.given < saved or self.held)):
@@ -107,14 +106,14 @@ class Account:
         """
         records = aborted = undecodable = 0
         taken: Stretches = ()
-        for each in sorted(self.salvages, key=lambda one: records_in(merge_stretches(one.ranges)), reverse=True):
-            ranges = merge_stretches(each.ranges)
-            added = records_in(subtract_stretches(ranges, taken))
+        for each in sorted(self.salvages, key=lambda one: records_in(union([one.ranges])), reverse=True):
+            ranges = union([each.ranges])
+            added = records_in(subtract(ranges, taken))
             in_both = records_in(ranges) - added
             records += min(each.records, added)
             aborted += max(0, each.aborted - in_both)
             undecodable += min(each.undecodable_batches, added)
-            taken = merge_stretches([*taken, *ranges])
+            taken = union([[*taken, *ranges]])
         return records, aborted, undecodable, taken
 
 

@@ -17,11 +17,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from .._documents.files import sync_to_disk, write_new_file
-from .._model.log_contents import Stretches
+from .._model.log_contents import Stretches, subtract
 from .._model.partition import TopicPartition
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, encode_manifest
 from .options import SalvageDirectoryError
-from .stretch import subtract_stretches
 
 _SUFFIX = ".unfinished"
 CLAIM_FILE = "kafkaops.recovery-salvage"
@@ -98,7 +97,7 @@ def check_covers(
     for partition, topic_id, ranges in wanted:
         there = saved.get(partition)
         is_same = manifest.cluster_id == cluster_id and there is not None and there.topic_id == topic_id
-        if there is None or not is_same or subtract_stretches(ranges, there.ranges):
+        if there is None or not is_same or subtract(ranges, there.ranges):
             raise OtherSalvageError(
                 f"{place} holds another salvage, which lacks records of {partition}: name a directory that does not "
                 "exist"

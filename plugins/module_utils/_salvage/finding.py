@@ -16,17 +16,11 @@ from .._disk.log_dir import DirKind, LogDir, PartitionDir, Segment
 from .._disk.segment import Damage
 from .._kafka.partitions import Description, TopicError
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
-from .._model.log_contents import Stretches, records_in, union
+from .._model.log_contents import Stretches, intersect, records_in, subtract, union
 from .._model.partition import OfPartition, PartitionState, ReplicaLog, TopicPartition
 from .saved import SavedRecords
 from .scan import SegmentContents
-from .stretch import (
-    IncomparableError,
-    find_lacking,
-    intersect_stretches,
-    merge_stretches,
-    subtract_stretches,
-)
+from .stretch import IncomparableError, find_lacking
 
 _KINDS = (*DirKind,)
 
@@ -181,7 +175,7 @@ def compare_with_leader(
         one.replicas[0].log_dir.directory_id,
         Status.FAILED,
         leader_id=state.leader_id,
-        held=merge_stretches(run for each in read for run in each.runs),
+        held=union([(run for each in read for run in each.runs)]),
         damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
     )
     if leader is None or not leader.answered:
@@ -195,7 +189,7 @@ def compare_with_leader(
     found = replace(
         found,
         lost=lost,
-        unreadable=subtract_stretches(lost, found.held),
+        unreadable=subtract(lost, found.held),
         before_log_start=union(each.earlier for each in lacked if each.divergence_offset is None),
     )
     errors = "; ".join(f"{each.path} could not be read to its end: {each.error}" for each in read if each.error)
@@ -212,7 +206,7 @@ def compare_with_leader(
 
 def stretches_on_disk(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:
     """Return the offsets that were read from one directory."""
-    return merge_stretches(run for each in replica.directory.segments for run in contents[each.path].runs)
+    return union([(run for each in replica.directory.segments for run in contents[each.path].runs)])
 
 
 def find_segments_with(replicas: Sequence[DiskReplica], wanted: Stretches) -> Iterator[Segment]:
@@ -233,7 +227,7 @@ def find_segments_to_save(
     """Yield the segments from the first one that has records to save up to the end of the log."""
     has_begun = False
     for each in replica.directory.segments:
-        has_begun = has_begun or bool(intersect_stretches(contents[each.path].runs, wanted))
+        has_begun = has_begun or bool(intersect(contents[each.path].runs, wanted))
         if has_begun:
             yield each
 

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from .._disk.log_dir import LockedLogDirs, Segment, list_partition_dirs
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.wire import Wire
+from .._model.log_contents import intersect, subtract
 from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
 from .._model.run import Progress
 from .._spark.options import SparkOptions
@@ -43,7 +44,6 @@ from .rows import Origin, RowSource, WantedReplica, read_replica_rows
 from .saved import SavedRecords
 from .saved_rows import read_saved_runs
 from .scan import SegmentContents, read_outlines, scan_in_process
-from .stretch import intersect_stretches, subtract_stretches
 from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark, read_back_error
 
 Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
@@ -207,7 +207,7 @@ class _DiskRun:
     def _accept_finished_salvage(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
         """Check that a finished salvage has all records to be saved, and accept it. Raises SalvageDirectoryError."""
         wanted = [
-            (each.topic_partition, each.topic_id, intersect_stretches(each.held, each.lost))
+            (each.topic_partition, each.topic_id, intersect(each.held, each.lost))
             for each in findings
             if each.status is Status.WOULD_BE_SAVED
         ]
@@ -219,10 +219,10 @@ class _DiskRun:
         """Yield what to save from each directory. A record that several directories have is saved from the first."""
         left = finding.lost
         for replica in one.replicas:
-            held = intersect_stretches(stretches_on_disk(replica, self.contents), left)
+            held = intersect(stretches_on_disk(replica, self.contents), left)
             if not held:
                 continue
-            left = subtract_stretches(left, held)
+            left = subtract(left, held)
             origin = Origin(
                 self.disks.cluster_id,
                 one.topic_id,
@@ -254,8 +254,8 @@ def _require_all_saved(findings: Sequence[DiskFinding], back: ReadBack) -> None:
     for finding in findings:
         if finding.status is not Status.WOULD_BE_SAVED:
             continue
-        wanted = intersect_stretches(finding.held, finding.lost)
-        absent = subtract_stretches(wanted, saved.get(finding.topic_partition, ()))
+        wanted = intersect(finding.held, finding.lost)
+        absent = subtract(wanted, saved.get(finding.topic_partition, ()))
         if absent:
             ranges = ", ".join(each.offsets for each in absent)
             problems.append(f"{finding.topic_partition}: offsets {ranges} are not in the files")

@@ -18,7 +18,7 @@ from .._kafka.messages import FUTURE_REPLICA
 from .._kafka.private_files import read_settings_reference, temporary_settings_reference
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.log_contents import EpochRange, Stretches, Tail, records_in
+from .._model.log_contents import EpochRange, Stretches, Tail, intersect, records_in, subtract, union
 from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
@@ -28,7 +28,7 @@ from .manifest import Manifest, SavedFrom
 from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, build_rows
-from .stretch import NO_EPOCH, intersect_stretches, merge_stretches, subtract_stretches
+from .stretch import NO_EPOCH
 from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark, read_back_error
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -65,8 +65,8 @@ def remove_overlaps(tails: Sequence[Tail]) -> list[Tail]:
     found = []
     for each in tails:
         before = taken.get(each.partition, ())
-        rest = subtract_stretches(merge_stretches(each.lost), before)
-        taken[each.partition] = merge_stretches([*before, *rest])
+        rest = subtract(union([each.lost]), before)
+        taken[each.partition] = union([[*before, *rest]])
         if rest:
             found.append(Tail(each.partition, each.topic_id, each.broker_id, rest))
     return found
@@ -150,7 +150,7 @@ class TailSaver:
             for batch in batches
             if batch.start_offset < each.end_offset and each.start_offset < batch.end_offset
         ]
-        return replace(tail, lost=merge_stretches([*known, *found]))
+        return replace(tail, lost=union([[*known, *found]]))
 
     def _accept_finished_salvage(
         self, writer: SalvageWriter, manifest: Manifest, wanted: Sequence[Tail]
@@ -185,7 +185,7 @@ class TailSaver:
         silent: dict[int, str] = {}
         with Wire(self.settings) as wire:
             for each in wanted:
-                absent = subtract_stretches(each.lost, saved.get(each.partition, ()))
+                absent = subtract(each.lost, saved.get(each.partition, ()))
                 reason = self._explain_missing(wire, each, absent, silent) if absent else ""
                 if reason:
                     failures[each.partition] = reason
@@ -210,7 +210,7 @@ class TailSaver:
                 silent[tail.broker_id] = str(error)
             return f"{what}: {error}"
         readable = [header.offsets for header, _raw in batches]
-        if intersect_stretches(readable, absent):
+        if intersect(readable, absent):
             return f"{what}, and can be read now: run again"
         others = [
             batch.epoch
@@ -313,7 +313,7 @@ def merge_tails(tails: Collection[Tail]) -> dict[TopicPartition, Stretches]:
     found: dict[TopicPartition, list[EpochRange]] = {}
     for each in tails:
         found.setdefault(each.partition, []).extend(each.lost)
-    return {partition: merge_stretches(ranges) for partition, ranges in found.items()}
+    return {partition: union([ranges]) for partition, ranges in found.items()}
 
 
 def drop_compacted(
@@ -325,6 +325,6 @@ def drop_compacted(
     """
     saved = back.ranges
     return {
-        partition: ranges if partition in failures else intersect_stretches(ranges, saved.get(partition, ()))
+        partition: ranges if partition in failures else intersect(ranges, saved.get(partition, ()))
         for partition, ranges in held.items()
     }

@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.replica_logs import probe_replicas
-from .._model.log_contents import Stretches
+from .._model.log_contents import Stretches, subtract, union
 from .._model.partition import PartitionState, ReplicaLog, TopicPartition
 from .saved import SavedRecords
-from .stretch import IncomparableError, find_lacking, merge_stretches, subtract_stretches
+from .stretch import IncomparableError, find_lacking
 
 _ANSWER_S = 30.0
 
@@ -103,14 +103,14 @@ def compare_with_saved(state: PartitionState, log: ReplicaLog | None, saved: Str
     if log is None or not log.answered:
         why = "it is not registered" if log is None else f"{log.cause}: {log.error}"
         return replace(found, reason=f"{who}, did not say what it holds: {why}")
-    ranges = merge_stretches(saved)
+    ranges = union([saved])
     try:
         lacking = find_lacking(log, ranges)
     except IncomparableError as error:
         return replace(found, reason=f"{who}, cannot be compared with the saved records: {error}")
     # What lies before the leader's log start offset is not in its log now, whether or not it was there once.
-    absent = merge_stretches([*lacking.lost, *lacking.earlier])
-    return replace(found, log=log, ranges=subtract_stretches(ranges, absent))
+    absent = union([[*lacking.lost, *lacking.earlier]])
+    return replace(found, log=log, ranges=subtract(ranges, absent))
 
 
 def find_first_newer_offset(log: ReplicaLog, saved: Stretches) -> int:

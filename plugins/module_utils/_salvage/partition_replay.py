@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from .._model.log_contents import EpochRange, Stretches
+from .._model.log_contents import EpochRange, Stretches, intersect, subtract
 from .._model.partition import TopicPartition
 from .held_again import Held
 from .ledger import Ledger
@@ -21,7 +21,6 @@ from .replay_progress import LedgerKey
 from .replayed import Counts, LeftOut, Replayed, ReplayStatus, build_replayed
 from .saved import SavedRecords
 from .saved_run import SavedRun, read_origin
-from .stretch import intersect_stretches, subtract_stretches
 from .targets import TargetTopic
 
 _SETTLE_S = 60.0
@@ -106,8 +105,8 @@ class PartitionReplay:
     def _take_piece_by_piece(self, run: SavedRun) -> list[SavedRun]:
         """Divide a run into the offsets that the original topic holds, and the others."""
         whole = (EpochRange(run.epoch, run.offset, run.next_offset),)
-        held = intersect_stretches(whole, self.held)
-        pieces = [(each, each in held) for each in sorted([*held, *subtract_stretches(whole, held)])]
+        held = intersect(whole, self.held)
+        pieces = [(each, each in held) for each in sorted([*held, *subtract(whole, held)])]
         return [
             one
             for each, is_held in pieces

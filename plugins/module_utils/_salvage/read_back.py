@@ -22,12 +22,12 @@ from .._kafka.record_batch import (
     has_valid_checksum,
     read_header,
 )
-from .._model.log_contents import EpochRange, Stretches
+from .._model.log_contents import EpochRange, Stretches, union
 from .._model.partition import TopicPartition
 from .markers import TransactionOutcome
 from .rows import differs_from_last, read_row_batches
 from .saved import SavedRecords
-from .stretch import append_run, merge_stretches
+from .stretch import append_run
 
 _SUMS = (
     "records",
@@ -114,7 +114,7 @@ class _Counts:
             topic=partition.topic,
             partition=partition.partition,
             topic_id=topic_id,
-            ranges=merge_stretches(self.ranges),
+            ranges=union([self.ranges]),
             first_timestamp_ms=min(self.timestamps_ms, default=None),
             last_timestamp_ms=max(self.timestamps_ms, default=None),
             open_transactions=len(self.producers),

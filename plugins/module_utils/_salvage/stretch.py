@@ -2,17 +2,13 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Calculate with stretches, and find those that a disk holds and the leader lacks. Pure; standard library only.
-
-A stretch is a range of offsets of one leader epoch.
-"""
+"""Find the stretches that a disk holds and the leader lacks. Pure; standard library only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .._model.log_contents import EpochRange, LogDifference, Stretches, all_stretches, compare_logs, union
+from .._model.log_contents import EpochRange, LogDifference, Stretches, all_stretches, compare_logs
 from .._model.partition import EpochEnd, ReplicaLog
 from .._model.run import KafkaOpsError
 
@@ -34,7 +30,7 @@ class IncomparableError(KafkaOpsError):
 def find_lacking(leader: ReplicaLog, held: Stretches) -> LogDifference:
     """Find what a disk holds and the leader lacks. The leader must have answered.
 
-    ``held`` is what was read from the disk, as ``merge_stretches`` returns it. A gap between two stretches counts as
+    ``held`` is what was read from the disk, as ``union`` returns it. A gap between two stretches counts as
     held: the records were in the log, but cannot be read now. Raises IncomparableError.
     """
     if leader.log_start_offset is None or leader.log_end_offset is None:
@@ -46,11 +42,6 @@ def find_lacking(leader: ReplicaLog, held: Stretches) -> LogDifference:
     if mine is None:
         raise IncomparableError(f"the log of broker {leader.broker_id}, the leader, has records without a leader epoch")
     return compare_logs(of_leader, mine, theirs)
-
-
-def merge_stretches(runs: Iterable[EpochRange]) -> Stretches:
-    """Merge adjacent and overlapping ranges, in order of epoch, then offset."""
-    return union([(each,) for each in runs])
 
 
 def fill_gaps(held: Stretches) -> Stretches:
@@ -68,29 +59,6 @@ def append_run(runs: list[EpochRange], run: EpochRange) -> None:
         runs[-1] = EpochRange(run.epoch, last.start_offset, run.end_offset)
     else:
         runs.append(run)
-
-
-def intersect_stretches(runs: Sequence[EpochRange], wanted: Stretches) -> Stretches:
-    """Return the parts of ``runs`` that are in ``wanted``."""
-    found = []
-    for run in runs:
-        for each in wanted:
-            start, end = max(run.start_offset, each.start_offset), min(run.end_offset, each.end_offset)
-            if run.epoch == each.epoch and start < end:
-                found.append(EpochRange(run.epoch, start, end))
-    return merge_stretches(found)
-
-
-def subtract_stretches(wanted: Stretches, runs: Sequence[EpochRange]) -> Stretches:
-    """Return the parts of ``wanted`` that are in none of ``runs``."""
-    left = []
-    for each in wanted:
-        start = each.start_offset
-        for run in intersect_stretches(runs, (each,)):
-            left.append(EpochRange(each.epoch, start, run.start_offset))
-            start = run.end_offset
-        left.append(EpochRange(each.epoch, start, each.end_offset))
-    return tuple(each for each in left if each.records > 0)
 
 
 def _of_disk(held: Stretches) -> _Log:

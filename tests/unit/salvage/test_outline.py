@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import LogDir, PartitionDir, Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import read_segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, intersect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     EpochEnd,
     PartitionState,
@@ -36,7 +36,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan im
     collect_contents,
     read_outlines,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import intersect_stretches
 from unit.salvage.batches import batch
 
 STATE = PartitionState("orders", 0, "A" * 22, 2, 9, (1, 2), (2,), (), (), ())
@@ -106,7 +105,7 @@ def test_two_passes_find_the_same_as_reading_everything(
     found, _read = found_by_two_passes(one, leader)
     expected = found_by_reading_all(one, leader)
     assert (found.status, found.lost, found.unreadable) == (expected.status, expected.lost, expected.unreadable)
-    assert intersect_stretches(found.held, found.lost) == intersect_stretches(expected.held, expected.lost)
+    assert intersect(found.held, found.lost) == intersect(expected.held, expected.lost)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -127,10 +126,8 @@ def test_two_passes_miss_nothing_on_a_damaged_disk(
     one, leader = comparable(segments), leader_with([0, *epochs][: leaders + 1])
     found, _read = found_by_two_passes(one, leader)
     expected = found_by_reading_all(one, leader)
-    saved = intersect_stretches(found.held, found.lost)
-    assert intersect_stretches(expected.held, expected.lost) == intersect_stretches(
-        saved, intersect_stretches(expected.held, expected.lost)
-    )
+    saved = intersect(found.held, found.lost)
+    assert intersect(expected.held, expected.lost) == intersect(saved, intersect(expected.held, expected.lost))
 
 
 def test_a_log_that_the_leader_has_is_not_read_whole(tmp_path: Path) -> None:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd, ReplicaLog
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import (
-    IncomparableError,
-    find_lacking,
-    intersect_stretches,
-    merge_stretches,
-    subtract_stretches,
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import (
+    EpochRange,
+    intersect,
+    subtract,
+    union,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.stretch import IncomparableError, find_lacking
 
 
 def leader(*ends: tuple[int, int], start: int = 0) -> ReplicaLog:
@@ -53,7 +52,7 @@ def test_what_the_leader_lacks(
     lost: list[tuple[int, int, int]],
     earlier: list[tuple[int, int, int]],
 ) -> None:
-    reported = find_lacking(leader_log, merge_stretches(EpochRange(*each) for each in held))
+    reported = find_lacking(leader_log, union([(EpochRange(*each) for each in held)]))
     assert reported.lost == tuple(EpochRange(*each) for each in lost)
     is_unknown = reported.divergence_offset is None
     assert (reported.earlier if is_unknown else ()) == tuple(EpochRange(*each) for each in earlier)
@@ -71,8 +70,8 @@ def test_logs_without_epochs_are_not_compared() -> None:
 def test_intersection_and_difference() -> None:
     runs = (EpochRange(0, 0, 50), EpochRange(0, 60, 90), EpochRange(1, 90, 95))
     wanted = (EpochRange(0, 40, 100), EpochRange(2, 0, 10))
-    assert intersect_stretches(runs, wanted) == (EpochRange(0, 40, 50), EpochRange(0, 60, 90))
-    assert subtract_stretches(wanted, runs) == (EpochRange(0, 50, 60), EpochRange(0, 90, 100), EpochRange(2, 0, 10))
+    assert intersect(runs, wanted) == (EpochRange(0, 40, 50), EpochRange(0, 60, 90))
+    assert subtract(wanted, runs) == (EpochRange(0, 50, 60), EpochRange(0, 90, 100), EpochRange(2, 0, 10))
 
 
 def test_offsets_are_shown_as_first_and_last() -> None:
