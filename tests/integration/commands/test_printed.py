@@ -202,9 +202,11 @@ def test_the_commands_for_what_an_outage_left(cluster: Cluster, tmp_path: Path) 
 
 def _plays(desk: Desk, *, leave_out: set[str]) -> Iterator[Printed]:
     """Yield the example of each role's README, under the name of a playbook that has this role."""
+    shown = set[str]()
     for playbook in HEADERS:
         (role,) = re.findall(r"name: kafkaops\.recovery\.(\w+)", playbook.read_text(encoding="utf-8"))
         readme = PROJECT / "roles" / role / "README.md"
         (example,) = re.findall(r"```yaml\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
-        if playbook.stem not in leave_out:
+        if playbook.stem not in leave_out and role not in shown:
+            shown.add(role)
             yield Printed(f"roles/{role}/README.md", desk.save(example, f"{playbook.stem}.yml"))
