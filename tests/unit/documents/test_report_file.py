@@ -77,6 +77,7 @@ def test_report(tmp_path: Path) -> None:
         "isFenced": True,
         "state": "fenced",
         "cause": "the controller fences it",
+        "offlineLogDirs": [],
     }
     unknown, recovered = read["partitions"]
     assert unknown["leaderAfter"] is None, "what was not found out is null, never 0"

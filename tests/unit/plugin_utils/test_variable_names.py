@@ -21,8 +21,8 @@ EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {"kafka_connection
         ("lost_brokers names broker 1", "unclean_recovery_lost_brokers names broker 1"),
         ("recovery_wait_ms must be 0 or greater", "unclean_recovery_wait_ms must be 0 or greater"),
         (
-            "set journal_dir (in a role: kafka_journal_dir) to a directory",
-            "set kafka_journal_dir to a directory",
+            "set journal_topic (in a role: kafka_journal_topic) to another one",
+            "set kafka_journal_topic to another one",
         ),
         ("or set ignore_quorum (of a role: its variable that ends so).", "or set unclean_recovery_ignore_quorum."),
         (
