@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
 
 from .page import Block, Command, Entries, Entry, Heading
 from .words import Result, brokers, counted
@@ -67,7 +68,10 @@ def _steps(
             yield (
                 "If a log directory is lost with all that it holds: see what it costs to recover without it, before it "
                 "is replaced:",
-                (*look, *_word("unclean_recovery_lost_brokers", sorted({*lost, *commands.get("lost_brokers", ())}))),
+                (
+                    *look,
+                    *set_variable("unclean_recovery_lost_brokers", sorted({*lost, *commands.get("lost_brokers", ())})),
+                ),
             )
     if counts.get("refused") and commands.get("aggressive"):
         yield (
@@ -102,7 +106,7 @@ def _save_disks(result: Result, counts: Mapping[str, int], commands: Result) -> 
                 f"Before broker {each['broker_id']} restarts with {', '.join(dirs)}: save the records that only this "
                 "disk may hold, if it can be read. The broker deletes records that the new leaders lack. Fill in "
                 "INVENTORY, HOST and NEW_DIR:",
-                [_word(_LOG_DIRS, dirs)[1] if word == _ANY_LOG_DIR else word for word in commands["salvage"]],
+                [set_variable(_LOG_DIRS, dirs)[1] if word == _ANY_LOG_DIR else word for word in commands["salvage"]],
             )
     if away:
         are, their = ("is", "its") if len(away) == 1 else ("are", "their")
@@ -175,7 +179,7 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
     reviewed = plan_file or given.get("unclean_recovery_manual_output_file") or ""
     has_plan = bool(plan_file or given.get("unclean_recovery_plan"))
     selected = next((name for name in _SELECTIONS if given.get(name) is not None), None)
-    selection = _ALL if selected is None else _word(selected, given[selected])
+    selection = _ALL if selected is None else set_variable(selected, given[selected])
     policy = [*_words(given, _POLICY)]
     connection = [*_words(given, ("kafka_bootstrap_servers", "kafka_command_config"))]
     command = [
@@ -184,7 +188,7 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
         *connection,
     ]
     decided = (
-        [*_word("unclean_recovery_plan_file", reviewed), *_words(given, _JOURNAL)]
+        [*set_variable("unclean_recovery_plan_file", reviewed), *_words(given, _JOURNAL)]
         if reviewed
         else [*selection, *_words(given, ("unclean_recovery_strategy",)), *policy]
     )
@@ -206,15 +210,15 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
 
 def _salvage_command(connection: Iterable[str]) -> list[str]:
     """Return the command that saves the disks of an offline broker. A person replaces the names in capitals."""
-    where = (*("-i", "INVENTORY"), *_word("log_salvage_hosts", "HOST"))
-    what = ("-e", _ANY_LOG_DIR, *_word("log_salvage_dir", "NEW_DIR"))
+    where = (*("-i", "INVENTORY"), *set_variable("log_salvage_hosts", "HOST"))
+    what = ("-e", _ANY_LOG_DIR, *set_variable("log_salvage_dir", "NEW_DIR"))
     return ["ansible-playbook", "kafkaops.recovery.salvage_logs", *where, *connection, *what]
 
 
 def _replay_command(given: Result, connection: Iterable[str], saved_in: str) -> list[str]:
     hosts = _words({"salvage_replay_hosts": given.get("unclean_recovery_hosts")}, ("salvage_replay_hosts",))
     command = ("ansible-playbook", "kafkaops.recovery.replay_salvaged_records", *hosts, *connection)
-    return [*command, *_word("salvage_replay_dir", saved_in)]
+    return [*command, *set_variable("salvage_replay_dir", saved_in)]
 
 
 def _ids(given: object) -> list[int]:
@@ -233,15 +237,9 @@ def _words(given: Result, names: Iterable[str]) -> Iterable[str]:
     for name in names:
         value = given.get(name)
         if value is not None and value is not False and value not in ("", []):
-            yield from _word(name, value)
-
-
-def _word(name: str, value: object) -> tuple[str, str]:
-    if isinstance(value, list):
-        return "-e", json.dumps({name: value})
-    return "-e", f"{name}=true" if value is True else f"{name}={value}"
+            yield from set_variable(name, value)
 
 
 _LOG_DIRS = "log_salvage_log_dirs"
-_ANY_LOG_DIR = _word(_LOG_DIRS, ["LOG_DIR"])[1]
+_ANY_LOG_DIR = set_variable(_LOG_DIRS, ["LOG_DIR"])[1]
 """A word of the command that saves disks, for a person to fill in."""

@@ -10,14 +10,13 @@ online, and a person adds the other options of the connection.
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .._model.partition import BrokerState
+from .._model.variable import set_variable
 from .._recovery.groups import total_loss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import DONE, Status
@@ -26,7 +25,6 @@ from .blocks import Paragraph, Section, Step, Steps, format_ids
 from .sources import Kind, Skipped
 
 _MAX_SERVERS = 5
-_PLAIN = re.compile(r"[\w./:,@%+-]+")
 _LOOK_AT = {
     "committed_beyond_end": (
         "Consumer groups have read records that are lost. Decide with their owners where they continue.",
@@ -87,15 +85,15 @@ def _steps(situation: Situation) -> Iterator[Step]:
     if is_any_left:
         yield from _starts(situation)
     if Status.WOULD_RECOVER in statuses and situation.plan_file is not None:
-        plan = _assigned("unclean_recovery_plan_file", situation.plan_file)
-        elect = _assigned("unclean_recovery_automated_recovery", "true")
+        plan = set_variable("unclean_recovery_plan_file", situation.plan_file)
+        elect = set_variable("unclean_recovery_automated_recovery", "true")
         command = _playbook("recover_offline_partitions", situation, *plan, *elect)
         yield Step("Let a second person review the plan, then carry it out.", command)
     elif is_any_left:
         text = "Look again. It changes nothing, and prints what each partition would cost and the next command."
         yield Step(text, _playbook("recover_offline_partitions", situation))
     for directory in situation.saved_in:
-        command = _playbook("replay_salvaged_records", situation, *_assigned("salvage_replay_dir", directory))
+        command = _playbook("replay_salvaged_records", situation, *set_variable("salvage_replay_dir", directory))
         yield Step("Give the saved records back: look first, then run without --check.", f"{command} --check")
     kinds = {each["kind"] for each in situation.aftermath}
     for kind, (text, (program, *options)) in _LOOK_AT.items():
@@ -114,8 +112,13 @@ def _save_disks(situation: Situation, statuses: set[Status]) -> Iterator[Step]:
     away = [each["brokerId"] for each in situation.brokers if each["state"] != BrokerState.ONLINE]
     if Status.RECOVERED not in statuses or not away or not total_loss(situation.outcomes).unbounded:
         return
-    words = "-i", "INVENTORY", *_assigned("log_salvage_hosts", "HOST"), *_assigned("log_salvage_log_dirs", "LOG_DIR")
-    command = _playbook("salvage_logs", situation, *words, *_assigned("log_salvage_dir", "NEW_DIR"))
+    words = (
+        "-i",
+        "INVENTORY",
+        *set_variable("log_salvage_hosts", "HOST"),
+        *set_variable("log_salvage_log_dirs", "LOG_DIR"),
+    )
+    command = _playbook("salvage_logs", situation, *words, *set_variable("log_salvage_dir", "NEW_DIR"))
     yield Step(
         f"Before any of these brokers is started, save the records that only its disk may hold: {format_ids(away)}. A "
         "broker that starts deletes records that the new leaders lack.",
@@ -139,13 +142,8 @@ def _starts(situation: Situation) -> Iterator[Step]:
 
 
 def _playbook(name: str, situation: Situation, *words: str) -> str:
-    servers = _assigned("kafka_bootstrap_servers", _servers(situation))
+    servers = set_variable("kafka_bootstrap_servers", _servers(situation))
     return shlex.join(["ansible-playbook", f"kafkaops.recovery.{name}", *servers, *words])
-
-
-def _assigned(name: str, value: str) -> tuple[str, str]:
-    """Return the words that set a variable. Ansible splits name=value at spaces and quotes, so these need JSON."""
-    return "-e", f"{name}={value}" if _PLAIN.fullmatch(value) else json.dumps({name: value})
 
 
 def _servers(situation: Situation) -> str:
