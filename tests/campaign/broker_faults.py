@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Faults of brokers and disks before and during the gather (fault matrix, groups C and D), and late ones (I)."""
+"""Faults of brokers and disks before and during the gather, and late ones."""
 
 from __future__ import annotations
 

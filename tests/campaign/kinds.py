@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The kinds of fault, by the groups of the fault matrix: faults after the plan, and a table of all faults."""
+"""The kinds of fault: faults after the plan, and a table of all faults."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Kind:
     """A kind of fault."""
 
     group: str
-    """The group in the fault matrix."""
+    """Its group in the report of the campaign."""
     name: str
     begin: Callable[[Scene], object]
     """Called before the run begins. The fault that it prepares happens then or later."""

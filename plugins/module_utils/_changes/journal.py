@@ -35,7 +35,7 @@ class LockLostError(JournalError):
     """This run has lost its lock and must not write any more. Another run holds the lock, or no run does."""
 
 
-class Log(Protocol):
+class JournalLog(Protocol):
     """The topic of the journal. This run holds its lock."""
 
     @property
@@ -55,7 +55,7 @@ class Log(Protocol):
 class Journal:
     """The open journal of one run. Threads may share it."""
 
-    def __init__(self, log: Log, pending: Iterable[Change]) -> None:
+    def __init__(self, log: JournalLog, pending: Iterable[Change]) -> None:
         self._log = log
         self._pending = {each.key: each for each in pending}
         self._lock = threading.Lock()

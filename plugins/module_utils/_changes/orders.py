@@ -18,7 +18,7 @@ from .._kafka.settings import Address
 from .._model.partition import PartitionState, Reassignment, TopicPartition, in_batches
 from .._model.run import looks
 from .record import partition_subject
-from .sender import Look, Writer, until_seen
+from .sender import Seen, Writer, until_seen
 
 _NEW_TOPIC_S = 2.0
 """The time within which brokers show what a request did to a topic that was just created."""
@@ -85,18 +85,18 @@ class OrderRequest:
             return running.is_part_of(self.reassignment)
         return bool(running.dropping) and running.dropping == self.dropped
 
-    def look_at(self, state: PartitionState) -> Look:
+    def look_at(self, state: PartitionState) -> Seen:
         """Judge a state of the partition."""
         if state.topic_id != self.topic_id:
-            return Look(False, f"the topic was re-created (id {state.topic_id}), and its order stays", is_final=True)
+            return Seen(False, f"the topic was re-created (id {state.topic_id}), and its order stays", is_final=True)
         kept = len(self.requested)
         # The replicas that leave do so one by one.
         if state.replicas[:kept] == self.requested and {*state.replicas[kept:]} <= {*self.dropped}:
-            return Look(True)
+            return Seen(True)
         replicas = list(state.replicas)
         if state.replicas not in self.before:
-            return Look(False, f"another party has set its replicas to {replicas}", is_final=True)
-        return Look(False, f"its replicas are {replicas}")
+            return Seen(False, f"another party has set its replicas to {replicas}", is_final=True)
+        return Seen(False, f"its replicas are {replicas}")
 
 
 def set_orders(
@@ -133,7 +133,7 @@ def _set_batch(
         requested.update(partitions)
         return reorder(address, {each: orders[each].requested for each in partitions})
 
-    def look(partitions: Sequence[TopicPartition], *, is_repeated: bool) -> dict[TopicPartition, Look]:
+    def look(partitions: Sequence[TopicPartition], *, is_repeated: bool) -> dict[TopicPartition, Seen]:
         # The controller does not refuse an order of the earlier replicas: a repeated request would undo a reassignment.
         running = kafka.running_reassignments(partitions) if is_repeated else {}
         metadata = kafka.read_partition_states(partitions)
@@ -141,13 +141,13 @@ def _set_batch(
         recreated.update(each for each, state in metadata.states.items() if state.topic_id != orders[each].topic_id)
         for each in partitions:
             if each.topic in metadata.hidden:
-                found[each] = Look(False, metadata.why_hidden(each.topic), is_final=True)
+                found[each] = Seen(False, metadata.why_hidden(each.topic), is_final=True)
             elif each not in found:
-                found[each] = Look(False, "the partition does not exist any more", is_final=True)
+                found[each] = Seen(False, "the partition does not exist any more", is_final=True)
             elif each in running and not found[each].is_seen:
                 how = running[each]
                 if not orders[each].is_expected(how):
-                    found[each] = Look(False, "another party is reassigning it", is_final=True)
+                    found[each] = Seen(False, "another party is reassigning it", is_final=True)
         return found
 
     failures = {

@@ -22,7 +22,7 @@ from .._model.run import KafkaOpsError, Progress
 from .journal import Journal
 from .orders import OrderRequest, cancel_on_new_topic, explain_new_topic, set_orders
 from .record import Leftover, ReplicaChange, Undoing, partition_subject
-from .sender import Look, Writer, until_seen
+from .sender import Seen, Writer, until_seen
 
 _LOOK_EVERY_S = 0.3
 
@@ -135,9 +135,9 @@ class ReplicaSets:
                 for each, answer in answers.items()
             }
 
-        def look(_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Look]:
+        def look(_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
             state = self.read_state(change)
-            return {partition: Look(state.leader_id == leader, f"broker {state.leader_id} leads it")}
+            return {partition: Seen(state.leader_id == leader, f"broker {state.leader_id} leads it")}
 
         for unseen in until_seen(self.writer, [partition], send, look, name=partition_subject).values():
             raise StepError(f"broker {leader} does not lead it after a preferred election: {unseen.reason}")
@@ -185,12 +185,12 @@ class ReplicaSets:
         """
         partition = change.topic_partition
 
-        def look(_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Look]:
+        def look(_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
             state = self.read_state(change)
             running = self.writer.kafka.running_reassignments([partition]).get(partition)
             removing = running.removing if running is not None else ()
             is_requested = tuple(each for each in state.replicas if each not in removing) == tuple(replicas)
-            return {partition: Look(is_requested, f"its replicas are {list(state.replicas)}")}
+            return {partition: Seen(is_requested, f"its replicas are {list(state.replicas)}")}
 
         unseen = until_seen(
             self.writer,

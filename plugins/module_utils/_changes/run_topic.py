@@ -49,7 +49,7 @@ class LockHeldError(JournalError):
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class LockPace:
     """Times in seconds. ``lease_s`` must be shorter than ``silence_s``."""
 
     beat_s: float = 3.0
@@ -59,7 +59,7 @@ class Pace:
     """The time limit for one operation on the topic."""
 
 
-USUAL_PACE = Pace()
+USUAL_PACE = LockPace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class RunTopics:
     addresses: Mapping[int, Address]
     """Addresses of all registered brokers, by id."""
     topic: str
-    pace: Pace = USUAL_PACE
+    pace: LockPace = USUAL_PACE
 
     def read(self) -> RunState | None:
         """Return the state of the topic; None if there is no topic. Does not wait and changes nothing.

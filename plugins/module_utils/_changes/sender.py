@@ -102,7 +102,7 @@ def forwarded_for_s(kafka: Kafka) -> float:
     return _FORWARDED_FOR_S + kafka.settings.request_timeout_ms / 1000
 
 
-class Look(NamedTuple):
+class Seen(NamedTuple):
     """What a look at one subject has found."""
 
     is_seen: bool
@@ -124,10 +124,10 @@ def until_seen(
     writer: Writer,
     subjects: Collection[Subject],
     send: Callable[[Address, Sequence[Subject]], Mapping[Subject, str | None]],
-    look: Callable[[Sequence[Subject]], Mapping[Subject, Look]],
+    look: Callable[[Sequence[Subject]], Mapping[Subject, Seen]],
     *,
     name: Callable[[Subject], str],
-    look_again: Callable[[Sequence[Subject]], Mapping[Subject, Look]] | None = None,
+    look_again: Callable[[Sequence[Subject]], Mapping[Subject, Seen]] | None = None,
     looks_first: bool = False,
     is_final: Callable[[str], bool] = lambda _error: False,
 ) -> dict[Subject, NotSeen]:
@@ -186,10 +186,10 @@ def until_seen(
 
 
 def _look_until_settled(
-    writer: Writer, subjects: Sequence[Subject], look: Callable[[Sequence[Subject]], Mapping[Subject, Look]]
-) -> Mapping[Subject, Look]:
+    writer: Writer, subjects: Sequence[Subject], look: Callable[[Sequence[Subject]], Mapping[Subject, Seen]]
+) -> Mapping[Subject, Seen]:
     """Look until all subjects are seen or changed by another party, or until the verify timeout has passed."""
-    found: Mapping[Subject, Look] = {}
+    found: Mapping[Subject, Seen] = {}
     for _look in looks(writer.kafka.clock, writer.verify_timeout_s) if subjects else ():
         with suppress(CallError):
             found = look(subjects)
@@ -200,7 +200,7 @@ def _look_until_settled(
 
 def _settle(
     waiting: Sequence[Subject],
-    found: Mapping[Subject, Look],
+    found: Mapping[Subject, Seen],
     settled: dict[Subject, NotSeen],
     may_be_made: Collection[Subject],
     *,
@@ -217,5 +217,5 @@ def _settle(
     ]
 
 
-def _describe_unseen(found: Look | None) -> str:
+def _describe_unseen(found: Seen | None) -> str:
     return f"the request was accepted, but {found.text if found is not None else 'it cannot be read'}"

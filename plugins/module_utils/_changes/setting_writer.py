@@ -23,7 +23,7 @@ from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
 from .record import Change, ReplicaChange, SettingChange, Undoing, subject_of
-from .sender import Look, Writer, until_seen
+from .sender import Seen, Writer, until_seen
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
 THROTTLED_REPLICAS = "follower.replication.throttled.replicas"
@@ -91,11 +91,11 @@ class SettingWriter:
             self.kafka.write_configs(address, _KINDS[change.kind], change.resource, {change.name: value})
             return {change: None}
 
-        def look(_changes: Sequence[SettingChange]) -> Mapping[SettingChange, Look]:
+        def look(_changes: Sequence[SettingChange]) -> Mapping[SettingChange, Seen]:
             if change.topic_id and (found := self.read_topic_id(change.resource)) != change.topic_id:
-                return {change: Look(False, _recreated(found), is_final=True)}
+                return {change: Seen(False, _recreated(found), is_final=True)}
             current = self.read_configs(change)
-            return {change: Look(same_value(current, value), f"its value is {_text_of(current)}")}
+            return {change: Seen(same_value(current, value), f"its value is {_text_of(current)}")}
 
         unseen = until_seen(
             replace(self.writer, addresses=addresses),
@@ -137,11 +137,11 @@ class SettingWriter:
             self.kafka.write_configs(to, BROKER, broker, {each: edits[each] for each in names})
             return dict.fromkeys(names)
 
-        def look(names: Sequence[str]) -> Mapping[str, Look]:
+        def look(names: Sequence[str]) -> Mapping[str, Seen]:
             found = self.kafka.read_configs(address, BROKER, broker, names)
             values = {each: own_value(found, each) for each in names}
             return {
-                each: Look(same_value(edits[each], value), f"{each} is {_text_of(value)}")
+                each: Seen(same_value(edits[each], value), f"{each} is {_text_of(value)}")
                 for each, value in values.items()
             }
 

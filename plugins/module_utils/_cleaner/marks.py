@@ -23,7 +23,7 @@ _FAILURES_IN_A_ROW = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Target(OfPartition):
+class MarkedReplica(OfPartition):
     """A replica that is marked, or that the operator has named."""
 
     topic: str
@@ -56,7 +56,7 @@ def find_marked_replicas(  # noqa: PLR0917
     limits: ReadLimits,
     progress: Progress,
     stop: threading.Event,
-) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+) -> tuple[tuple[MarkedReplica, ...], tuple[str, ...]]:
     """Return the marked replicas, and a text for each directory in which not all of them were found.
 
     The copies in a directory are read until as many are damaged as there are marks, or until the total limit is
@@ -67,7 +67,7 @@ def find_marked_replicas(  # noqa: PLR0917
     """
     copies = _most_suspicious_first(read_copy_sizes(kafka, cluster))
     search = _Search(kafka, cluster.addresses, limits, progress, stop)
-    targets: list[Target] = []
+    targets: list[MarkedReplica] = []
     unidentified_marks = []
     for cleaner in cleaners:
         for log_dir, marks in cleaner.facts.marks.items():
@@ -104,15 +104,15 @@ class _Search:
             )
         return reasons
 
-    def find_damaged(self, copies: Sequence[CopySize], marks: int) -> tuple[list[Target], list[str]]:
+    def find_damaged(self, copies: Sequence[CopySize], marks: int) -> tuple[list[MarkedReplica], list[str]]:
         """Return at most ``marks`` damaged copies, and a text for each copy that could not be read."""
-        found: list[Target] = []
+        found: list[MarkedReplica] = []
         unread: list[str] = []
         failures = 0
         for copy in copies:
             if self.why_over() or len(found) == marks or failures == _FAILURES_IN_A_ROW:
                 break
-            target = Target(copy.topic, copy.partition, copy.broker_id)
+            target = MarkedReplica(copy.topic, copy.partition, copy.broker_id)
             try:
                 is_damaged = self._is_damaged(target)
             except BrokerCallError as error:
@@ -124,7 +124,7 @@ class _Search:
                 found.append(target)
         return found, unread
 
-    def _is_damaged(self, target: Target) -> bool:
+    def _is_damaged(self, target: MarkedReplica) -> bool:
         self.progress.step(f"reading the copy of {target.topic_partition} on broker {target.broker_id}")
         at_most = min(self.limits.copy_bytes, self.limits.total_bytes - self.read_bytes)
         check = self.kafka.check_copy(self.addresses[target.broker_id], target.topic_partition, at_most, self.stop)

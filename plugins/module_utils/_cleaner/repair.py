@@ -33,7 +33,7 @@ from .._model.setting import RepairStatus, Setting
 from .facts import BACKOFF_MS, CleanerMetrics, number_of
 from .inspection import Cleaner, ReadMetrics
 from .metrics import MetricsError
-from .repair_plan import Repair, RepairOutcome
+from .repair_plan import PlannedRepair, RepairOutcome
 from .replica import ReplicaMaker, Safeguard, UnsafeError
 
 _DEFAULT_BACKOFF_MS = 15_000
@@ -66,7 +66,7 @@ class Repairer:
     safeguard: Safeguard
 
     def carry_out(
-        self, repairs: Sequence[Repair], maker: ReplicaMaker, settings: SettingWriter, rollback: Rollback
+        self, repairs: Sequence[PlannedRepair], maker: ReplicaMaker, settings: SettingWriter, rollback: Rollback
     ) -> list[RepairOutcome]:
         """Repair replicas on several brokers at a time, under a throttle.
 
@@ -92,16 +92,16 @@ class Repairer:
             rollback.settle_doubt()
         return [_with_stuck_throttle(each, stuck) for each in outcomes]
 
-    def _repair_brokers(self, repairs: Sequence[Repair], maker: ReplicaMaker) -> list[RepairOutcome]:
+    def _repair_brokers(self, repairs: Sequence[PlannedRepair], maker: ReplicaMaker) -> list[RepairOutcome]:
         # A broker repairs one replica at a time, because its metrics only count marks and do not name the replicas.
-        by_broker: dict[int, list[Repair]] = {}
+        by_broker: dict[int, list[PlannedRepair]] = {}
         for each in repairs:
             by_broker.setdefault(each.change.broker_id, []).append(each)
         with ThreadPoolExecutor(max_workers=self.pace.max_concurrent) as pool:
             done = pool.map(lambda those: [self._repair_one(maker, each) for each in those], by_broker.values())
             return [outcome for those in done for outcome in those]
 
-    def _repair_one(self, maker: ReplicaMaker, repair: Repair) -> RepairOutcome:
+    def _repair_one(self, maker: ReplicaMaker, repair: PlannedRepair) -> RepairOutcome:
         change = repair.change
         if maker.stop.is_set():
             return repair.outcome(RepairStatus.STOPPED, "the run was asked to stop")

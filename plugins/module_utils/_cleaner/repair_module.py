@@ -25,7 +25,7 @@ from .._module.run import call_all, to_json_types
 from . import inspection
 from .cleaner_run import CleanerRun, conflict_warnings, failure_message, leftover_results, restored_diff
 from .diagnosis import Thresholds, diagnose
-from .marks import ReadLimits, Target, describe_unread_marks, find_marked_replicas
+from .marks import MarkedReplica, ReadLimits, describe_unread_marks, find_marked_replicas
 from .metrics_source import MetricsSource, metrics_source
 from .options import CleanerOptionsError, thresholds
 from .repair import Repairer, RepairPace
@@ -111,7 +111,7 @@ class _RepairWork:
         leftovers = run.preview_leftovers()
         cleaners = self._inspect(run)
         if self.named is None and not reads_copies:
-            targets: Sequence[Target] = ()
+            targets: Sequence[MarkedReplica] = ()
             unidentified = describe_unread_marks(cleaners)
         else:
             targets, unidentified = self._find_targets(run, cleaners)
@@ -132,7 +132,7 @@ class _RepairWork:
             leftovers = locked.rollback.undo()
             cleaners = self._inspect(run)
             targets = [
-                Target(each.topic, each.partition, each.broker_id)
+                MarkedReplica(each.topic, each.partition, each.broker_id)
                 for each in foreseen.outcomes
                 if each.status is RepairStatus.WOULD_REPAIR
             ]
@@ -156,7 +156,7 @@ class _RepairWork:
         self,
         run: CleanerRun,
         cleaners: Sequence[inspection.Cleaner],
-        proven: frozenset[Target] = frozenset(),
+        proven: frozenset[MarkedReplica] = frozenset(),
     ) -> RepairPlanner:
         terms = RepairTerms(
             overrides=Overrides(
@@ -180,12 +180,14 @@ class _RepairWork:
 
     def _find_targets(
         self, run: CleanerRun, cleaners: Sequence[inspection.Cleaner]
-    ) -> tuple[Sequence[Target], tuple[str, ...]]:
+    ) -> tuple[Sequence[MarkedReplica], tuple[str, ...]]:
         if self.named is None:
             limits = ReadLimits(self.params["max_read_bytes"], self.params["max_total_read_bytes"])
             return find_marked_replicas(run.kafka, run.cluster, cleaners, limits, run.progress, self.stop)
         return [
-            Target(each.topic, each.partition, broker_id) for each in self.named for broker_id in self.params["brokers"]
+            MarkedReplica(each.topic, each.partition, broker_id)
+            for each in self.named
+            for broker_id in self.params["brokers"]
         ], ()
 
 

@@ -21,7 +21,7 @@ from .._model.run import Progress
 from .._model.setting import RepairStatus
 from .facts import CleanerMetrics
 from .inspection import Cleaner
-from .marks import Target
+from .marks import MarkedReplica
 from .safety import Overrides, Surroundings, refusals
 
 _ASKED_TO_STOP = "the run was asked to stop"
@@ -35,7 +35,7 @@ class RepairTerms:
     force: bool
     max_read_bytes: int
     """The bytes of a copy to read in search of damage."""
-    proven: frozenset[Target] = frozenset()
+    proven: frozenset[MarkedReplica] = frozenset()
     """Replicas that are known to need the repair, so their copies are not read again."""
 
 
@@ -58,7 +58,7 @@ class RepairOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class PlannedRepair:
     """A planned repair, and why the copy of its source counts as healthy."""
 
     change: ReplicaChange
@@ -83,7 +83,7 @@ class RepairPlanner:
     progress: Progress
     stop: threading.Event
 
-    def plan(self, targets: Sequence[Target]) -> tuple[list[Repair], list[RepairOutcome]]:
+    def plan(self, targets: Sequence[MarkedReplica]) -> tuple[list[PlannedRepair], list[RepairOutcome]]:
         """Return the possible repairs, and outcomes with all reasons for the others. Setting ``stop`` ends it.
 
         Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
@@ -91,7 +91,7 @@ class RepairPlanner:
         metadata = self.kafka.read_partition_states([each.topic_partition for each in targets])
         running = self.kafka.running_reassignments(metadata.states)
         min_isrs = self.kafka.min_insync_replicas({each.topic for each in targets})
-        repairs: list[Repair] = []
+        repairs: list[PlannedRepair] = []
         outcomes = []
         planned: set[TopicPartition] = set()
         for target in targets:
@@ -111,7 +111,9 @@ class RepairPlanner:
                 repairs.append(found)
         return repairs, outcomes
 
-    def _plan_one(self, target: Target, metadata: PartitionStates, around: Surroundings) -> Repair | RepairOutcome:
+    def _plan_one(
+        self, target: MarkedReplica, metadata: PartitionStates, around: Surroundings
+    ) -> PlannedRepair | RepairOutcome:
         if self.stop.is_set():
             return _not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP)
         state = metadata.states.get(target.topic_partition)
@@ -122,7 +124,9 @@ class RepairPlanner:
         # After a stop, a copy was not read completely.
         return _not_repaired(target, RepairStatus.STOPPED, _ASKED_TO_STOP, state) if self.stop.is_set() else found
 
-    def _judge(self, target: Target, state: PartitionState, around: Surroundings) -> Repair | RepairOutcome:
+    def _judge(
+        self, target: MarkedReplica, state: PartitionState, around: Surroundings
+    ) -> PlannedRepair | RepairOutcome:
         reasons = [*refusals(state, target.broker_id, around, self.terms.overrides)]
         cleaner = self.cleaners.get(target.broker_id)
         metrics = cleaner.facts.metrics if cleaner is not None else None
@@ -155,10 +159,10 @@ class RepairPlanner:
             source,
             state.leader_id,
         )
-        return Repair(change, reason)
+        return PlannedRepair(change, reason)
 
     def _check_need(
-        self, target: Target, state: PartitionState, metrics: CleanerMetrics | None
+        self, target: MarkedReplica, state: PartitionState, metrics: CleanerMetrics | None
     ) -> RepairOutcome | None:
         """Return why the repair is not needed or not known to be needed; None if it is needed."""
         if metrics is not None and metrics.log_dirs:
@@ -183,7 +187,9 @@ class RepairPlanner:
             state,
         )
 
-    def _check_mark(self, target: Target, state: PartitionState, metrics: CleanerMetrics) -> RepairOutcome | None:
+    def _check_mark(
+        self, target: MarkedReplica, state: PartitionState, metrics: CleanerMetrics
+    ) -> RepairOutcome | None:
         """Return why no mark is known in the replica's log directory; None if the directory has one."""
         marks = {each.log_dir: each.uncleanable_partitions for each in metrics.log_dirs}
         log_dir, why = self._find_log_dir(target)
@@ -205,7 +211,7 @@ class RepairPlanner:
         )
         return _not_repaired(target, RepairStatus.NOT_NEEDED, unneeded, state)
 
-    def _find_log_dir(self, target: Target) -> tuple[str | None, str]:
+    def _find_log_dir(self, target: MarkedReplica) -> tuple[str | None, str]:
         """Return the log directory of a copy, or why it is unknown."""
         try:
             found = self.kafka.describe_log_dirs(self.living[target.broker_id], [target.topic_partition])
@@ -214,7 +220,7 @@ class RepairPlanner:
         here = [each for each in found.replicas.get(target.topic_partition, ()) if not each.is_future]
         return (here[0].log_dir, "") if here else (None, found.refusal or "DescribeLogDirs does not list the copy")
 
-    def _find_healthy_source(self, target: Target, state: PartitionState) -> tuple[int | None, str]:
+    def _find_healthy_source(self, target: MarkedReplica, state: PartitionState) -> tuple[int | None, str]:
         """Return an in-sync replica with a healthy copy, and what was read; or None, and why there is none."""
         others = [each for each in state.isr if each != target.broker_id and each in self.living]
         if state.leader_id in others:
@@ -245,7 +251,7 @@ class RepairPlanner:
 
 
 def _not_repaired(
-    target: Target, status: RepairStatus, reason: str, state: PartitionState | None = None
+    target: MarkedReplica, status: RepairStatus, reason: str, state: PartitionState | None = None
 ) -> RepairOutcome:
     return RepairOutcome(
         target.topic,

@@ -86,7 +86,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class LeftoverRow:
     """A change that an earlier run left, with the result of its undo."""
 
     change: str
@@ -110,7 +110,7 @@ class CleanerReport:
     restarts: tuple[Restart, ...]
     repairs: tuple[Repair, ...]
     leftovers: Annotated[
-        tuple[Annotated[Leftover, Meta(description="what an earlier run left is an object")], ...],
+        tuple[Annotated[LeftoverRow, Meta(description="what an earlier run left is an object")], ...],
         Meta(description="what an earlier run left is a list"),
     ]
     after: Annotated[_Brokers, _LIST_OF_BROKERS]

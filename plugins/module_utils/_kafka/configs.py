@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from .._model.partition import in_batches
-from .._model.setting import Setting, Source
+from .._model.setting import Setting, SettingSource
 from . import error_codes, quorum
 from .errors import BrokerCallError, RequestRefusedError
 from .settings import Address
@@ -32,7 +32,13 @@ TOPIC = 2
 BROKER = 4
 _SET_ON_TOPIC = 1
 """DYNAMIC_TOPIC_CONFIG, the source of a value that is set on the topic itself."""
-_SOURCES = {_SET_ON_TOPIC: Source.BROKER, 2: Source.BROKER, 3: Source.CLUSTER, 4: Source.STATIC, 5: Source.DEFAULT}
+_SOURCES = {
+    _SET_ON_TOPIC: SettingSource.BROKER,
+    2: SettingSource.BROKER,
+    3: SettingSource.CLUSTER,
+    4: SettingSource.STATIC,
+    5: SettingSource.DEFAULT,
+}
 """By DescribeConfigs' config_source. A value that is set on the topic itself has the same source as on a broker."""
 _TOPICS_PER_REQUEST = 1000
 _CLUSTER_DEFAULT = ""
@@ -149,7 +155,7 @@ def read_configs(
     else:
         response = wire.call(address, describe())
     return {
-        config.name: Setting(config.value, _SOURCES.get(config.config_source, Source.OTHER))
+        config.name: Setting(config.value, _SOURCES.get(config.config_source, SettingSource.OTHER))
         for config in _list_configs(response)
         if config.name in names
     }

@@ -53,7 +53,7 @@ class BatchError(KafkaOpsError):
     """A batch has a valid checksum and cannot be decoded. The message says why."""
 
 
-class Codec(StrEnum):
+class Compression(StrEnum):
     """How the records of a batch are compressed. The position in this enum is Kafka's number of the codec."""
 
     NONE = "none"
@@ -63,7 +63,7 @@ class Codec(StrEnum):
     ZSTD = "zstd"
 
 
-_CODECS = tuple(Codec)
+_CODECS = tuple(Compression)
 
 
 class ControlType(StrEnum):
@@ -197,13 +197,13 @@ def _decompress_payload(header: BatchHeader, payload: bytes | memoryview) -> byt
         raise BatchError(f"the batch at offset {header.base_offset} is no valid {codec}: {error}") from None
 
 
-def _decompress(codec: Codec, payload: bytes) -> bytes:
+def _decompress(codec: Compression, payload: bytes) -> bytes:
     match codec:
-        case Codec.NONE:
+        case Compression.NONE:
             return payload
-        case Codec.GZIP:
+        case Compression.GZIP:
             return zlib.decompress(payload, _GZIP)
-        case Codec.SNAPPY:
+        case Compression.SNAPPY:
             return b"".join(_snappy_blocks(payload))
         case _:
             return bytes(pa.CompressedInputStream(pa.BufferReader(payload), codec.value).read())

@@ -18,7 +18,7 @@ from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.record import Change, LastingOrders, OrderChange
 from .._changes.rollback import Rollback, has_restored
-from .._changes.sender import Look, Writer, until_seen
+from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.cluster import Cluster
 from .._kafka.configs import ConfigEntry
 from .._kafka.port import Kafka
@@ -31,7 +31,7 @@ from .decide import CHANGED, OrderOutcome
 from .memory import Changes, Memory, list_changes
 from .memory_topic import LeadershipOptions, MemoryTopic, OpenMemory
 from .order_run import OrderRun
-from .view import CONFIG_NAME, ListRequest, View, inspect, read_config
+from .view import CONFIG_NAME, LeadershipView, ListRequest, inspect, read_config
 
 
 class ConfigNotWrittenError(KafkaOpsError):
@@ -126,7 +126,7 @@ class _Run:
     def cluster_journal(self) -> ClusterJournal:
         return ClusterJournal(self.kafka, self.cluster, self.options.journal, self.brokers)
 
-    def writer(self, view: View, journal: Journal) -> Writer:
+    def writer(self, view: LeadershipView, journal: Journal) -> Writer:
         return Writer(
             self.kafka,
             view.config.answering or [*self.cluster.living(self.brokers).values()],
@@ -134,15 +134,15 @@ class _Run:
             self.options.verify_timeout_ms / 1000,
         ).with_journal(journal)
 
-    def rollback(self, view: View, journal: Journal) -> Rollback:
+    def rollback(self, view: LeadershipView, journal: Journal) -> Rollback:
         living = self.cluster.living(self.brokers)
         return Rollback.of(self.writer(view, journal), living, journal, progress=self.progress, stop=self.stop)
 
-    def inspect(self, memory: Memory, pending: Iterable[Change]) -> View:
+    def inspect(self, memory: Memory, pending: Iterable[Change]) -> LeadershipView:
         unfinished = frozenset(each.topic_partition for each in pending if isinstance(each, OrderChange))
         return inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
 
-    def write_list(self, store: OpenMemory, view: View, journal: Journal) -> Changes:
+    def write_list(self, store: OpenMemory, view: LeadershipView, journal: Journal) -> Changes:
         """Remember the list, and write the config. Return the changes that remember the config's value.
 
         They may be written with later changes: if this run dies before that, the next one writes the config again.
@@ -173,10 +173,10 @@ def write_config(writer: Writer, value: str | None, before: ConfigEntry | None =
         accepted.update(names)
         return dict.fromkeys(names)
 
-    def look(names: Sequence[str]) -> Mapping[str, Look]:
+    def look(names: Sequence[str]) -> Mapping[str, Seen]:
         entry = kafka.cluster_default(CONFIG_NAME)
         is_conclusive = before is None or entry is None or not entry.is_sensitive or bool(accepted)
-        return dict.fromkeys(names, Look(_is_seen(entry, value) and is_conclusive, f"found: {entry}"))
+        return dict.fromkeys(names, Seen(_is_seen(entry, value) and is_conclusive, f"found: {entry}"))
 
     for unseen in until_seen(writer, [CONFIG_NAME], send, look, name="broker//{}".format).values():
         raise ConfigNotWrittenError(
@@ -190,7 +190,7 @@ def _is_seen(entry: ConfigEntry | None, value: str | None) -> bool:
     return entry.is_sensitive or entry.value == value
 
 
-def _report(cluster: Cluster, view: View, remembered_in: str, warnings: tuple[str, ...]) -> LeadershipResult:
+def _report(cluster: Cluster, view: LeadershipView, remembered_in: str, warnings: tuple[str, ...]) -> LeadershipResult:
     return LeadershipResult(
         cluster_id=cluster.cluster_id,
         before=view.before,

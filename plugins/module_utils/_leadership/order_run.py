@@ -23,7 +23,7 @@ from .decide import DONE_STATUS, Decision, OrderOutcome, OrderStatus
 from .memory import Changes, order_changes
 from .memory_topic import OpenMemory
 from .orders import RememberedOrder
-from .view import View, decide_again
+from .view import LeadershipView, decide_again
 
 _WAIT_S = 0.5
 _REMEMBERED_AT_ONCE = 10_000
@@ -52,7 +52,7 @@ class OrderRun:
     _to_remember_at_end: dict[TopicPartition, RememberedOrder | None] = field(default_factory=dict)
     """The contents that the memory should have at the end; None to forget the partition."""
 
-    def carry_out(self, view: View) -> dict[TopicPartition, OrderOutcome]:
+    def carry_out(self, view: LeadershipView) -> dict[TopicPartition, OrderOutcome]:
         """Carry out the decisions, and return the outcomes. Setting ``stop`` ends the run after the current batch.
 
         Raises JournalError if the memory or the journal cannot be written: then no further order is changed.
@@ -140,11 +140,11 @@ class OrderRun:
                 orders[partition] = OrderRequest(known.topic_id, order, decision.possible_orders)
         return set_orders(self.writer, orders, were_read=True)
 
-    def _leave_alone(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
+    def _leave_alone(self, view: LeadershipView, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
         self._to_remember_at_end |= {each: view.decisions[each].remembered for each in batch}
         return {each: view.decisions[each].leave_alone(STOPPED).outcome for each in batch}
 
-    def _set_batch(self, view: View, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
+    def _set_batch(self, view: LeadershipView, batch: Sequence[TopicPartition]) -> dict[TopicPartition, OrderOutcome]:
         stateless = [each for each in batch if view.decisions[each].outcome.replicas is None]
         states = read_states(self.writer.kafka, [each for each in batch if each not in stateless])
         decisions = {each: view.decisions[each] for each in stateless} | decide_again(

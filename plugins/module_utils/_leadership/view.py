@@ -49,7 +49,7 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class LeadershipView:
     """The state of the cluster and of the memory, and the decisions."""
 
     memory: Memory
@@ -106,7 +106,7 @@ def read_config(kafka: Kafka, cluster: Cluster) -> Config:
 
 def inspect(
     kafka: Kafka, config: Config, memory: Memory, request: ListRequest, unfinished: frozenset[TopicPartition]
-) -> View:
+) -> LeadershipView:
     """Read the partitions and decide what to change.
 
     ``unfinished`` has the partitions whose order is pending in the journal.
@@ -116,7 +116,7 @@ def inspect(
     before = _list_before(config, memory)
     after = before.with_change(request.change, request.brokers, request.patterns)
     warnings = [*_config_warnings(config, memory, request, after)]
-    view = View(memory, config, before, after, {}, tuple(warnings))
+    view = LeadershipView(memory, config, before, after, {}, tuple(warnings))
     description = kafka.describe_partitions()
     states = {
         each.topic_partition: each
@@ -129,7 +129,10 @@ def inspect(
 
 
 def decide_again(
-    kafka: Kafka, view: View, states: Mapping[TopicPartition, PartitionState], partitions: Sequence[TopicPartition]
+    kafka: Kafka,
+    view: LeadershipView,
+    states: Mapping[TopicPartition, PartitionState],
+    partitions: Sequence[TopicPartition],
 ) -> dict[TopicPartition, Decision]:
     """Decide again about partitions with work from their present state, right before a write.
 
@@ -177,7 +180,9 @@ def _config_warnings(config: Config, memory: Memory, request: ListRequest, after
         )
 
 
-def _decide_all(view: View, states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, Decision]:
+def _decide_all(
+    view: LeadershipView, states: Mapping[TopicPartition, PartitionState]
+) -> dict[TopicPartition, Decision]:
     return {
         partition: decide(state, view.memory.orders.get(partition), view.listed_for(partition.topic))
         for partition, state in states.items()
@@ -185,7 +190,7 @@ def _decide_all(view: View, states: Mapping[TopicPartition, PartitionState]) -> 
 
 
 def _decide_missing(
-    kafka: Kafka, view: View, states: Mapping[TopicPartition, PartitionState]
+    kafka: Kafka, view: LeadershipView, states: Mapping[TopicPartition, PartitionState]
 ) -> dict[TopicPartition, Decision]:
     """Decide about remembered partitions that were not listed. They may exist, because ACLs hide topics."""
     missing = [each for partition, each in view.memory.orders.items() if partition not in states]

@@ -32,14 +32,16 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class PredictedLeader:
     """The leader that the controller elects (-1 for none), and the rule by which it does."""
 
     leader_id: int
     rule: Rule
 
 
-def predict(state: PartitionState, order: Sequence[int], acceptable: Collection[int], *, unclean: bool) -> Prediction:
+def predict(
+    state: PartitionState, order: Sequence[int], acceptable: Collection[int], *, unclean: bool
+) -> PredictedLeader:
     """Predict the leader after the partition's replicas are in ``order``.
 
     ``acceptable`` are the brokers that may lead: unfenced, not shutting down, with the replica's log directory online.
@@ -47,18 +49,18 @@ def predict(state: PartitionState, order: Sequence[int], acceptable: Collection[
     """
     eligible = {*state.isr, *(state.elr or ())}
     if state.leader_id in eligible and state.leader_id in acceptable:
-        return Prediction(state.leader_id, Rule.HAS_LEADER)
+        return PredictedLeader(state.leader_id, Rule.HAS_LEADER)
     for broker_id in order:
         if broker_id in eligible and broker_id in acceptable:
-            return Prediction(broker_id, Rule.IN_SYNC)
+            return PredictedLeader(broker_id, Rule.IN_SYNC)
     last_known = state.last_known_elr or ()
     if not eligible and len(last_known) == 1 and last_known[0] in acceptable:
-        return Prediction(last_known[0], Rule.LAST_KNOWN_LEADER)
+        return PredictedLeader(last_known[0], Rule.LAST_KNOWN_LEADER)
     if unclean:
         for broker_id in order:
             if broker_id in acceptable:
-                return Prediction(broker_id, Rule.UNCLEAN)
-    return Prediction(NO_LEADER, Rule.NOBODY)
+                return PredictedLeader(broker_id, Rule.UNCLEAN)
+    return PredictedLeader(NO_LEADER, Rule.NOBODY)
 
 
 def acceptable_replicas(state: PartitionState) -> frozenset[int]:

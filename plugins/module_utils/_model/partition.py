@@ -164,7 +164,7 @@ class Broker:
 
 
 class Cause(StrEnum):
-    """Why a replica's log info is missing or void (fault matrix, group C)."""
+    """Why a replica's log info is missing or void."""
 
     FENCED = "fenced"
     UNREACHABLE = "unreachable"

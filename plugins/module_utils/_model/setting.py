@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Source(StrEnum):
+class SettingSource(StrEnum):
     """The source of a value, highest precedence first."""
 
     BROKER = "broker"
@@ -29,7 +29,7 @@ class Setting:
 
     value: str | None
     """None if the broker does not return it."""
-    source: Source
+    source: SettingSource
 
     @property
     def own(self) -> str | None:
@@ -37,7 +37,7 @@ class Setting:
 
         None if none is set. Then DELETE restores that state.
         """
-        return self.value if self.source is Source.BROKER else None
+        return self.value if self.source is SettingSource.BROKER else None
 
 
 def same_value(one: str | None, other: str | None) -> bool:

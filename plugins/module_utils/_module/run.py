@@ -27,7 +27,7 @@ _MAX_LINES = 10
 """Lines in a message. Results and report have all of them."""
 
 
-class Outcome(Protocol):
+class ModuleOutcome(Protocol):
     """The outcome for one partition, its replica order or its leader."""
 
     @property
@@ -38,7 +38,7 @@ class Outcome(Protocol):
     def reason(self) -> str: ...
 
 
-Row = TypeVar("Row", bound=Outcome)
+Row = TypeVar("Row", bound=ModuleOutcome)
 
 
 def run(
@@ -92,7 +92,7 @@ def select_most_important(rows: Sequence[Row], max_rows: int, *lesser: Collectio
 
 
 def partition_results(
-    rows: Sequence[Outcome], max_rows: int, statuses: type[StrEnum], *lesser: Collection[StrEnum]
+    rows: Sequence[ModuleOutcome], max_rows: int, statuses: type[StrEnum], *lesser: Collection[StrEnum]
 ) -> dict[str, Any]:
     """Return a module's results ``partitions`` (at most ``max_rows``), ``truncated``, and ``summary`` of all rows.
 
@@ -118,12 +118,12 @@ def diff_of(header: str, changes: Sequence[tuple[object, object, object]], max_r
     }
 
 
-def list_rows(head: str, rows: Sequence[Outcome]) -> str:
+def list_rows(head: str, rows: Sequence[ModuleOutcome]) -> str:
     """Return a message with the first rows and their reasons below the head."""
     return list_lines(head, [describe_row(row) for row in rows])
 
 
-def describe_row(row: Outcome) -> str:
+def describe_row(row: ModuleOutcome) -> str:
     """Return the partition, the status and the reason of a row as one line."""
     return f"{row.topic_partition}: {row.status.value}: {row.reason}"
 

@@ -24,7 +24,7 @@ _SPENT_BELOW = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ControllerAnswer:
     """One controller's answer at one look. ``state`` is None unless it is the leader."""
 
     state: QuorumState | None
@@ -48,7 +48,7 @@ class ControllerWatch:
     node_id: int | None = None
     is_no_longer_asked: bool = False
 
-    def look(self) -> Answer | None:
+    def look(self) -> ControllerAnswer | None:
         """Ask for the controller's view; None if it does not answer. Takes at most one request_timeout_ms in total."""
         if self.is_no_longer_asked:
             return None
@@ -71,7 +71,7 @@ class ControllerWatch:
             return None
         return answer
 
-    def with_node_id(self, answer: Answer) -> View:
+    def with_node_id(self, answer: ControllerAnswer) -> View:
         """Add the controller's id to the view. The id may have become known after the view."""
         view = answer.view
         return view if view.node_id is not None else replace(view, node_id=self.node_id)
@@ -91,7 +91,7 @@ class ControllerWatch:
             error=str(self.error) if self.error is not None else "",
         )
 
-    def _view(self, deadline: float) -> Answer:
+    def _view(self, deadline: float) -> ControllerAnswer:
         state = quorum.quorum_state(self._call(quorum.describe_quorum_request(), deadline))
         known = quorum.known_leader(self._call(quorum.known_leader_request(), deadline))
         leader = known or (quorum.KnownLeader(state.leader_id, state.leader_epoch) if state is not None else None)
@@ -103,7 +103,7 @@ class ControllerWatch:
             leader.epoch if leader is not None else None,
             claims_leadership=state is not None,
         )
-        return Answer(state, view)
+        return ControllerAnswer(state, view)
 
     def _ask_identity(self, deadline: float) -> None:
         listed = quorum.controllers(self._call(quorum.controllers_request(), deadline))

@@ -65,17 +65,15 @@ DISRUPTIVE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Fact:
     """One number that shows a finding, in the form of the report."""
 
     name: str
     value: str
 
 
-def _evidence(values: Mapping[str, Any]) -> tuple[Evidence, ...]:
-    return tuple(
-        Evidence(name, value if isinstance(value, str) else json.dumps(value)) for name, value in values.items()
-    )
+def _evidence(values: Mapping[str, Any]) -> tuple[Fact, ...]:
+    return tuple(Fact(name, value if isinstance(value, str) else json.dumps(value)) for name, value in values.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ class Finding:
         Mapping[str, Any],
         WrittenAs(
             Annotated[
-                tuple[Annotated[Evidence, Meta(description="a piece of evidence is an object")], ...],
+                tuple[Annotated[Fact, Meta(description="a piece of evidence is an object")], ...],
                 Meta(description="the evidence is a list"),
             ],
             _evidence,

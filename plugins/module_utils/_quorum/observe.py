@@ -22,7 +22,7 @@ from .._kafka.settings import Address
 from .._kafka.wire import Wire
 from .._model.quorum import QuorumState, SeenLeader
 from .._model.run import Clock
-from .controller_watch import Answer, ControllerWatch
+from .controller_watch import ControllerAnswer, ControllerWatch
 from .observation import Look, Observation
 
 _BETWEEN_LOOKS_MS = 250
@@ -143,7 +143,7 @@ class _Observer:
                 answers += self._ask_configured()
             return _join_answers(0, state, answers)
 
-    def _ask_configured(self) -> list[tuple[ControllerWatch, Answer]]:
+    def _ask_configured(self) -> list[tuple[ControllerWatch, ControllerAnswer]]:
         """Ask the controllers that a broker's own configs name, and ignore those that cannot be reached from here."""
         known = self._brokers.configs.controllers if self._brokers.configs is not None else ()
         watches = [
@@ -161,10 +161,10 @@ class _Observer:
         is_led = any(answer.state is not None for _watch, answer in answers)
         return _join_answers(at_ms, None if is_led else self._brokers.state(), answers)
 
-    def _ask(self, watches: Sequence[ControllerWatch]) -> list[tuple[ControllerWatch, Answer]]:
+    def _ask(self, watches: Sequence[ControllerWatch]) -> list[tuple[ControllerWatch, ControllerAnswer]]:
         """Ask the controllers in parallel and return the answers."""
         answers = self._wire.in_parallel(lambda number: watches[number].look(), range(len(watches)))
-        return [(watches[number], answer) for number, answer in answers.items() if isinstance(answer, Answer)]
+        return [(watches[number], answer) for number, answer in answers.items() if isinstance(answer, ControllerAnswer)]
 
     def _discover(self) -> list[ControllerWatch]:
         """Return the controllers that others list and that were not asked yet."""
@@ -220,7 +220,7 @@ class _Observer:
 
 
 def _join_answers(
-    at_ms: int, through_brokers: QuorumState | None, answers: Iterable[tuple[ControllerWatch, Answer]]
+    at_ms: int, through_brokers: QuorumState | None, answers: Iterable[tuple[ControllerWatch, ControllerAnswer]]
 ) -> Look:
     """Build a look from all answers. If several leaders answered, use the state with the highest epoch."""
     answered = list(answers)

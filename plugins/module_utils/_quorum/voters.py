@@ -49,7 +49,7 @@ class VoterChangeError(KafkaOpsError):
 
 
 @dataclass(frozen=True, slots=True)
-class VoterChange:
+class PlannedVoterChange:
     """A change that is allowed. ``before`` and ``after`` are all voters, in order of id."""
 
     membership: Membership
@@ -76,7 +76,7 @@ class QuorumPort:
         """Observe the quorum once. Raises the errors of observe_quorum."""
         return observe_quorum(self.wire, self.controllers)
 
-    def change(self, change: VoterChange) -> None:
+    def change(self, change: PlannedVoterChange) -> None:
         """Send the request to the leader, or to a broker if the leader's address is unknown.
 
         Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
@@ -87,7 +87,7 @@ class QuorumPort:
         request_change(wire, address, change.cluster_id, change.voter)
 
 
-def plan_voter_change(quorum: QuorumPort, membership: Membership, wanted: Voter) -> VoterChange:
+def plan_voter_change(quorum: QuorumPort, membership: Membership, wanted: Voter) -> PlannedVoterChange:
     """Observe the quorum and judge the change. Writes nothing.
 
     Raises VoterRefusedError, which names all reasons, and the errors of observe_quorum.
@@ -104,12 +104,12 @@ def plan_voter_change(quorum: QuorumPort, membership: Membership, wanted: Voter)
                 f"{'adding' if adds else 'removing'} voter {voter.voter_id} ({voter.directory_id or 'no directory id'})"
             )
             raise VoterRefusedError(what, judged.reasons)
-    return VoterChange(membership, voter, before, after, observation.cluster_id or "", _leader(observation))
+    return PlannedVoterChange(membership, voter, before, after, observation.cluster_id or "", _leader(observation))
 
 
 def change_under_lock(
     quorum: QuorumPort, lock: ClusterJournal, membership: Membership, wanted: Voter, *, verify_timeout_ms: int
-) -> tuple[VoterChange, tuple[Voter, ...], list[str]]:
+) -> tuple[PlannedVoterChange, tuple[Voter, ...], list[str]]:
     """Take the cluster's lock, judge the change again, and carry it out if it is still needed.
 
     Returns the change, all voters after it, and messages about the journal for the person on call. Pending changes of
@@ -136,7 +136,7 @@ def change_under_lock(
 
 
 def change_voters(
-    quorum: QuorumPort, change: VoterChange, *, verify_timeout_ms: int, clock: Clock = time
+    quorum: QuorumPort, change: PlannedVoterChange, *, verify_timeout_ms: int, clock: Clock = time
 ) -> tuple[Voter, ...]:
     """Request the change once, observe the quorum until the change is seen, and return all voters.
 
@@ -166,7 +166,7 @@ def change_voters(
 
 
 def _look_until_done(
-    quorum: QuorumPort, change: VoterChange, deadline: float, clock: Clock
+    quorum: QuorumPort, change: PlannedVoterChange, deadline: float, clock: Clock
 ) -> tuple[tuple[Voter, ...], str]:
     """Return the voters, and what still differs at the deadline (empty if the change was seen)."""
     while True:
@@ -180,7 +180,7 @@ def _look_until_done(
         clock.sleep(_BETWEEN_LOOKS_S)
 
 
-def _describe_missing(observation: Observation, change: VoterChange) -> str:
+def _describe_missing(observation: Observation, change: PlannedVoterChange) -> str:
     state = observation.state
     if state is None:
         return f"there is no leader ({observation.silence})"

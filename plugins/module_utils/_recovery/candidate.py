@@ -23,7 +23,7 @@ from .sort_keys import python_order
 
 
 class Flag(StrEnum):
-    """A warning about a candidate (fault matrix, group D)."""
+    """A warning about a candidate."""
 
     EMPTY_LOG = "empty_log"
     """The log end offset is 0: electing it empties the partition."""

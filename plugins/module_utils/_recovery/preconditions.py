@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._model.controller_model import Prediction, Rule, acceptable_replicas, predict
+from .._model.controller_model import PredictedLeader, Rule, acceptable_replicas, predict
 from .._model.partition import PartitionState, Reassignment, ReplicaLog
 from .._model.reason import because, say
 from .candidate import Flag
@@ -326,7 +326,7 @@ def _find_passed_over(election: PlannedElection) -> list[int]:
     ]
 
 
-def _explain_other_leader(prediction: Prediction, designated: int) -> str:
+def _explain_other_leader(prediction: PredictedLeader, designated: int) -> str:
     why = {
         Rule.IN_SYNC: "it is in the ISR or the ELR and back: an ordinary election takes it, and nothing is lost",
         Rule.LAST_KNOWN_LEADER: "it is the last known leader and back: any change of the partition elects it (KIP-966)",

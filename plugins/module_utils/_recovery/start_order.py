@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._model.controller_model import Prediction, acceptable_replicas, predict
+from .._model.controller_model import PredictedLeader, acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, TopicPartition
 from .forecast import find_last_leader
 from .strategy import Policy, Step, apply_strategy
@@ -24,8 +24,8 @@ class PartitionReturn:
     """The controller's election for one partition when one broker returns, and no other broker changes."""
 
     topic_partition: TopicPartition
-    after_clean_stop: Prediction
-    after_unclean_stop: Prediction
+    after_clean_stop: PredictedLeader
+    after_unclean_stop: PredictedLeader
     """After a SIGKILL or a power loss. With ELR on, the controller then removes the broker from the ELR."""
 
     @property

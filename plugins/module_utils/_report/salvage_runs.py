@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._model.log_contents import offset_range
-from .._salvage.finding import NOT_COMPARED, Status
+from .._salvage.finding import NOT_COMPARED, SalvageStatus
 from .._salvage.replayed import ReplayStatus, describe_left_out
 from .blocks import Block, Cell, Paragraph, Section, first_rows, in_words, number_cell, partition_cell, plural
 
 _Document = Mapping[str, Any]
 _TONES = {
-    Status.SAVED: "good",
-    Status.WOULD_BE_SAVED: "warning",
-    Status.ALREADY_SAVED: "good",
-    Status.NOTHING_LACKING: "good",
-    Status.LEFT_ALONE: "warning",
-    Status.FAILED: "bad",
+    SalvageStatus.SAVED: "good",
+    SalvageStatus.WOULD_BE_SAVED: "warning",
+    SalvageStatus.ALREADY_SAVED: "good",
+    SalvageStatus.NOTHING_LACKING: "good",
+    SalvageStatus.LEFT_ALONE: "warning",
+    SalvageStatus.FAILED: "bad",
     ReplayStatus.GIVEN_BACK: "good",
     ReplayStatus.WOULD_BE_GIVEN_BACK: "warning",
     ReplayStatus.NOTHING_LEFT: "good",
@@ -36,7 +36,7 @@ def build_disk_verdict(report: _Document) -> tuple[str, str]:
     partitions = report["partitions"]
     saved = sum(each["saved"]["records"] for each in partitions if each["saved"] is not None)
     statuses = Counter(each["status"] for each in partitions)
-    failed, pending = statuses[Status.FAILED], statuses[Status.WOULD_BE_SAVED]
+    failed, pending = statuses[SalvageStatus.FAILED], statuses[SalvageStatus.WOULD_BE_SAVED]
     lacking = plural(sum(_offsets(each["lost"]) for each in partitions), "offset")
     sentences = [
         f"The cluster lacks {'at least ' if failed else ''}{lacking} that the disks of broker {report['brokerId']} "
@@ -65,7 +65,7 @@ def build_replay_verdict(report: _Document) -> tuple[str, str]:
 def build_disk_section(report: _Document) -> Section:
     """Build the section about a broker's disks: what the cluster lacks, what is damaged, newer commits of groups."""
     partitions = report["partitions"]
-    listed = [each for each in partitions if each["status"] != Status.NOTHING_LACKING or each["damages"]]
+    listed = [each for each in partitions if each["status"] != SalvageStatus.NOTHING_LACKING or each["damages"]]
     damages = [(each, one) for each in partitions for one in each["damages"]]
     before_start = [each for each in partitions if each["beforeLogStart"]]
     sentence, tone = build_disk_verdict(report)

@@ -18,7 +18,7 @@ from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._salvage.account import Account, Balance, describe_still_lost, sum_balances
 from .._salvage.finding import NOT_COMPARED
-from .._salvage.finding import Status as DiskStatus
+from .._salvage.finding import SalvageStatus as DiskStatus
 from .._salvage.saved import SavedRecords
 from .blocks import MAX_ROWS, Cell, Paragraph, Section, Table, number_cell, plural
 from .extents import Saved

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from .._model.log_contents import subtract, union
 from .._model.partition import TopicPartition
-from .finding import Absence, DiskFinding, DiskReplica, FileDamage, Status, build_finding, by_kind
+from .finding import Absence, DiskFinding, DiskReplica, FileDamage, SalvageStatus, build_finding, by_kind
 from .scan import SegmentContents
 from .stretch import fill_gaps
 
@@ -54,7 +54,7 @@ def leave_to_other_cluster(replicas: Sequence[DiskReplica]) -> list[DiskFinding]
         firsts.setdefault(each.topic_partition, each)
     return [
         build_finding(
-            each, Status.LEFT_ALONE, f"the disk is of cluster {each.log_dir.cluster_id}", Absence.OTHER_CLUSTER
+            each, SalvageStatus.LEFT_ALONE, f"the disk is of cluster {each.log_dir.cluster_id}", Absence.OTHER_CLUSTER
         )
         for each in firsts.values()
     ]
@@ -74,4 +74,4 @@ def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_want
     if not held or not is_wanted:
         return found
     lost = fill_gaps(held)
-    return replace(found, status=Status.WOULD_BE_SAVED, lost=lost, unreadable=subtract(lost, held))
+    return replace(found, status=SalvageStatus.WOULD_BE_SAVED, lost=lost, unreadable=subtract(lost, held))

@@ -17,7 +17,7 @@ from .._module.connection import Arguments
 from .._module.run import to_json_types
 from .._spark.options import local_spark_options, parse_spark_options
 from .account import Account, Balance, build_account_result, build_accounts
-from .finding import DiskFinding, Status
+from .finding import DiskFinding, SalvageStatus
 from .from_disk import DiskRequest, DiskSalvage
 from .options import DRIVER_MEMORY, resolve_place
 from .report import DISK_REPORT, DiskReport, describe_failures, encode_disk_report, summarize_disks
@@ -87,7 +87,7 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
     report_error = report_file.write_or_explain(document_at, DISK_REPORT)
     shown = done.findings[: params["max_rows"]]
     results = {
-        "changed": any(each.status in (Status.SAVED, Status.WOULD_BE_SAVED) for each in done.findings),
+        "changed": any(each.status in (SalvageStatus.SAVED, SalvageStatus.WOULD_BE_SAVED) for each in done.findings),
         "cluster_id": done.cluster_id,
         "broker_id": done.broker_id,
         "log_dirs": list(done.log_dirs),
@@ -99,7 +99,7 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
         "truncated": len(shown) < len(done.findings),
         "newer_commits": to_json_types(done.newer_commits[: params["max_rows"]]),
     }
-    failed = [each for each in done.findings if each.status is Status.FAILED]
+    failed = [each for each in done.findings if each.status is SalvageStatus.FAILED]
     return results | describe_failures(failed, len(done.findings), "salvaged", report_error)
 
 
@@ -126,9 +126,9 @@ def _balances(findings: Sequence[DiskFinding]) -> dict[TopicPartition, Balance]:
         each.topic_partition: Account(
             held=list(each.lost),
             salvages=[each.saved] if each.saved is not None else [],
-            given=None if each.status is Status.ALREADY_SAVED else 0,
-            is_compared=bool(each.lost) or each.status is not Status.FAILED,
+            given=None if each.status is SalvageStatus.ALREADY_SAVED else 0,
+            is_compared=bool(each.lost) or each.status is not SalvageStatus.FAILED,
         ).balance()
         for each in findings
-        if each.lost or each.status is Status.FAILED
+        if each.lost or each.status is SalvageStatus.FAILED
     }

@@ -25,7 +25,7 @@ from .stretch import IncomparableError, find_lacking
 _KINDS = (*DirKind,)
 
 
-class Status(StrEnum):
+class SalvageStatus(StrEnum):
     """Result of comparing and saving one replica on a disk."""
 
     SAVED = "saved"
@@ -54,7 +54,7 @@ class Absence(StrEnum):
     """The topic was re-created with fewer partitions, and the disk does not say which topic it had."""
 
 
-NOT_COMPARED = frozenset({Status.FAILED, Status.LEFT_ALONE})
+NOT_COMPARED = frozenset({SalvageStatus.FAILED, SalvageStatus.LEFT_ALONE})
 """If such a replica has no lost offsets, it is unknown what the cluster lacks."""
 
 
@@ -74,7 +74,7 @@ class DiskFinding(OfPartition):
     partition: PartitionIndex
     topic_id: TopicId | None
     directory_id: str | None
-    status: Annotated[Status, Meta("the status")]
+    status: Annotated[SalvageStatus, Meta("the status")]
     reason: str = ""
     leader_id: BrokerId | None = None
     held: Annotated[Stretches, Meta(description="what the disk holds is a list of stretches")] = ()
@@ -173,7 +173,7 @@ def compare_with_leader(
         state.partition,
         one.replicas[0].directory.topic_id,
         one.replicas[0].log_dir.directory_id,
-        Status.FAILED,
+        SalvageStatus.FAILED,
         leader_id=state.leader_id,
         held=union([(run for each in read for run in each.runs)]),
         damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
@@ -196,12 +196,14 @@ def compare_with_leader(
     if lost:
         return replace(
             found,
-            status=Status.WOULD_BE_SAVED,
+            status=SalvageStatus.WOULD_BE_SAVED,
             reason="; ".join(filter(None, [_name_set_aside_directories(one), errors])),
         )
     if errors:
         return replace(found, reason=errors)
-    return replace(found, status=Status.NOTHING_LACKING, reason=f"broker {state.leader_id}, the leader, has all of it")
+    return replace(
+        found, status=SalvageStatus.NOTHING_LACKING, reason=f"broker {state.leader_id}, the leader, has all of it"
+    )
 
 
 def stretches_on_disk(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:
@@ -240,21 +242,25 @@ def _name_set_aside_directories(one: Comparable) -> str:
 
 def _find_obstacle(
     found: Sequence[DiskReplica], state: PartitionState | None, refused: TopicError | None
-) -> tuple[Status, str, Absence | None] | None:
+) -> tuple[SalvageStatus, str, Absence | None] | None:
     partition = found[0].topic_partition
     if refused is not None and refused.is_unauthorised:
-        return Status.FAILED, f"topic {partition.topic} cannot be looked at: {refused}", None
+        return SalvageStatus.FAILED, f"topic {partition.topic} cannot be looked at: {refused}", None
     if state is None:
         what = f"topic {partition.topic}" if refused is not None else str(partition)
         absence = Absence.NO_TOPIC if refused is not None else Absence.NO_PARTITION
-        return Status.LEFT_ALONE, f"the cluster has no {what}, or our principal needs DESCRIBE on the topic", absence
+        return (
+            SalvageStatus.LEFT_ALONE,
+            f"the cluster has no {what}, or our principal needs DESCRIBE on the topic",
+            absence,
+        )
     topic_id = found[0].directory.topic_id
     if topic_id is not None and topic_id != state.topic_id:
         what = f"the topic was re-created: its id is {state.topic_id}, and on the disk {topic_id}"
-        return Status.LEFT_ALONE, what, Absence.OTHER_TOPIC
+        return SalvageStatus.LEFT_ALONE, what, Absence.OTHER_TOPIC
     if state.is_offline:
         return (
-            Status.FAILED,
+            SalvageStatus.FAILED,
             "it has no leader to compare the disk with: recover the partition, then salvage again. Do not start the "
             "broker before that",
             None,
@@ -262,7 +268,7 @@ def _find_obstacle(
     return None
 
 
-def build_finding(replica: DiskReplica, status: Status, reason: str, absence: Absence | None) -> DiskFinding:
+def build_finding(replica: DiskReplica, status: SalvageStatus, reason: str, absence: Absence | None) -> DiskFinding:
     """Return the finding about a replica that was not compared."""
     directory = replica.directory
     return DiskFinding(

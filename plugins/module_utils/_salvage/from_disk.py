@@ -29,7 +29,7 @@ from .finding import (
     Comparable,
     DiskFinding,
     DiskReplica,
-    Status,
+    SalvageStatus,
     compare_with_leader,
     find_segments_to_save,
     find_segments_with,
@@ -189,7 +189,7 @@ class _DiskRun:
         wanted = [
             one
             for each, found in zip(self.comparable, findings, strict=True)
-            if found.status is Status.WOULD_BE_SAVED
+            if found.status is SalvageStatus.WOULD_BE_SAVED
             for one in self._choose_sources(each, found)
         ]
         self.progress.step(f"saving records of {len(wanted)} replicas, and reading them back")
@@ -202,18 +202,18 @@ class _DiskRun:
         held = {each.topic_partition: each.lost for each in findings if each.lost}
         manifest = writer.finish(written, self.disks.cluster_id, (origin,), held)
         saved = manifest.by_partition
-        return [_with_status(each, saved, Status.SAVED) for each in findings], manifest.salvage_id
+        return [_with_status(each, saved, SalvageStatus.SAVED) for each in findings], manifest.salvage_id
 
     def _accept_finished_salvage(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
         """Check that a finished salvage has all records to be saved, and accept it. Raises SalvageDirectoryError."""
         wanted = [
             (each.topic_partition, each.topic_id, intersect(each.held, each.lost))
             for each in findings
-            if each.status is Status.WOULD_BE_SAVED
+            if each.status is SalvageStatus.WOULD_BE_SAVED
         ]
         check_covers(manifest, self.request.destination, self.disks.cluster_id, wanted)
         saved = manifest.by_partition
-        return [_with_status(each, saved, Status.ALREADY_SAVED) for each in findings]
+        return [_with_status(each, saved, SalvageStatus.ALREADY_SAVED) for each in findings]
 
     def _choose_sources(self, one: Comparable | Absent, finding: DiskFinding) -> Iterator[WantedReplica]:
         """Yield what to save from each directory. A record that several directories have is saved from the first."""
@@ -235,7 +235,7 @@ class _DiskRun:
 
 
 def _has_work(findings: Sequence[DiskFinding]) -> bool:
-    return any(each.status is Status.WOULD_BE_SAVED for each in findings)
+    return any(each.status is SalvageStatus.WOULD_BE_SAVED for each in findings)
 
 
 def _read_newer_commits(wire: Wire, cluster: Cluster, place: str) -> tuple[NewerCommit, ...]:
@@ -252,7 +252,7 @@ def _require_all_saved(findings: Sequence[DiskFinding], back: ReadBack) -> None:
     problems = list(back.problems)
     saved = back.ranges
     for finding in findings:
-        if finding.status is not Status.WOULD_BE_SAVED:
+        if finding.status is not SalvageStatus.WOULD_BE_SAVED:
             continue
         wanted = intersect(finding.held, finding.lost)
         absent = subtract(wanted, saved.get(finding.topic_partition, ()))
@@ -275,7 +275,7 @@ def _find_replicas(disks: LockedLogDirs, topics: frozenset[str] | None) -> list[
     return [each for each in found if each.directory.topic in topics]
 
 
-def _with_status(finding: DiskFinding, saved: dict[TopicPartition, SavedRecords], status: Status) -> DiskFinding:
-    if finding.status is not Status.WOULD_BE_SAVED:
+def _with_status(finding: DiskFinding, saved: dict[TopicPartition, SavedRecords], status: SalvageStatus) -> DiskFinding:
+    if finding.status is not SalvageStatus.WOULD_BE_SAVED:
         return finding
     return replace(finding, status=status, saved=saved.get(finding.topic_partition))

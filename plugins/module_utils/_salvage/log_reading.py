@@ -45,7 +45,7 @@ class Fetched(NamedTuple):
     raw: bytes
 
 
-class Answer(NamedTuple):
+class ReadAnswer(NamedTuple):
     """The complete batches of one Fetch response, and the offsets that the broker returned with them."""
 
     batches: list[Fetched]
@@ -57,7 +57,7 @@ class Answer(NamedTuple):
 
 def fetch(
     ask: Ask, partition: TopicPartition, offset: int, *, replica_id: int = -1, isolation_level: int = 0
-) -> Answer:
+) -> ReadAnswer:
     """Fetch the batches from ``offset`` on. The first batch may begin before it.
 
     Raises RequestRefusedError, or BrokerCallError, also if the checksum of a batch is wrong.
@@ -72,7 +72,7 @@ def fetch(
     for each in answer.aborted_transactions or ():
         aborted.setdefault(each.producer_id, []).append(each.first_offset)
     batches = list(_batches(partition, bytes(answer.records or b"")))
-    return Answer(batches, aborted, answer.high_watermark, answer.last_stable_offset)
+    return ReadAnswer(batches, aborted, answer.high_watermark, answer.last_stable_offset)
 
 
 def _batches(partition: TopicPartition, content: bytes) -> Iterator[Fetched]:
@@ -130,7 +130,7 @@ class CommittedLog:
                 )
             time.sleep(_LOOK_EVERY_S)
 
-    def _committed(self, answer: Answer) -> Iterator[LogRecord]:
+    def _committed(self, answer: ReadAnswer) -> Iterator[LogRecord]:
         open_aborted: set[int] = set()
         pending = {producer: sorted(offsets) for producer, offsets in answer.aborted.items()}
         for header, raw in answer.batches:

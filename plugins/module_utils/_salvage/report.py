@@ -18,7 +18,7 @@ from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Meta, SchemaVer
 from .._model.log_contents import records_in
 from .._model.run import count_by_status
 from .account import Accounts
-from .finding import Absence, DiskFinding, Status
+from .finding import Absence, DiskFinding, SalvageStatus
 from .group_offsets import NewerCommit
 from .replayed import CountsLeftOut, LeftOut, Replayed, ReplayStatus, Target
 from .saved import Number
@@ -33,7 +33,7 @@ class DiskSummary:
     """Sums over all replicas on the disks."""
 
     partitions: Number
-    statuses: Annotated[Mapping[str, Number], Meta(description=_BY_STATUS, keys=Status)]
+    statuses: Annotated[Mapping[str, Number], Meta(description=_BY_STATUS, keys=SalvageStatus)]
     lost_offsets: Number
     """Offsets that the cluster lacks, those of transaction markers and of records that compaction removed included."""
     unreadable_offsets: Number
@@ -104,12 +104,14 @@ def summarize_disks(findings: Sequence[DiskFinding]) -> DiskSummary:
     saved = [each.saved for each in findings if each.saved is not None]
     return DiskSummary(
         len(findings),
-        count_by_status((each.status for each in findings), Status),
+        count_by_status((each.status for each in findings), SalvageStatus),
         sum(each.lost_records for each in findings),
         sum(each.unreadable_records for each in findings),
         {
             why: sum(
-                records_in(each.held) for each in findings if each.absence is why and each.status is Status.LEFT_ALONE
+                records_in(each.held)
+                for each in findings
+                if each.absence is why and each.status is SalvageStatus.LEFT_ALONE
             )
             for why in Absence
         },

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The answers of replicas about their logs, and the causes of missing answers (fault matrix, group C)."""
+"""The answers of replicas about their logs, and the causes of missing answers."""
 
 from __future__ import annotations
 

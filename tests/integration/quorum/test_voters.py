@@ -20,8 +20,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessme
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind, Severity
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import (
     Membership,
+    PlannedVoterChange,
     QuorumPort,
-    VoterChange,
     VoterRefusedError,
     change_voters,
     plan_voter_change,
@@ -51,7 +51,7 @@ def _endpoints_option(quorum: Quorum, node_id: int) -> list[dict[str, object]]:
     return [{"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}]
 
 
-def _planned(quorum: Quorum, membership: Membership, voter: Voter, *, controllers: bool = False) -> VoterChange:
+def _planned(quorum: Quorum, membership: Membership, voter: Voter, *, controllers: bool = False) -> PlannedVoterChange:
     with quorum.wire() as wire:
         asked = parse_addresses(quorum.cluster.controllers_at()) if controllers else ()
         return plan_voter_change(QuorumPort(wire, asked), membership, voter)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Group A of the fault matrix, through Ansible: files that are refused before any connection is opened.
+"""Files with errors, through Ansible: they are refused before any connection is opened.
 
-Every case with its exact words is in tests/unit/documents/test_group_a.py; here is one of each kind, as a person sees
-it, and the proof that no broker is asked.
+Every case with its exact words is in tests/unit/documents/test_refused_files.py. Here is one of each kind, as a person
+sees it, and the proof that no broker is asked.
 """
 
 from __future__ import annotations

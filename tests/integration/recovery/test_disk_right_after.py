@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import SalvageStatus
 from integration.salvage.disks import by_status, salvage
 from integration.salvage.wreck import LAST_LEADER
 from lab import Cluster, wait_until
@@ -30,5 +30,5 @@ def test_who_leads_next_is_asked(cluster: Cluster, tmp_path: Path) -> None:
     cluster.brokers[LAST_LEADER].kill()
     done = salvage(cluster, tmp_path / "saved", topics={_TOPIC}, leaders_timeout_ms=120_000)
     (found,) = by_status(done).items()
-    assert (found[0], [each.partition for each in found[1]]) == (Status.NOTHING_LACKING, [0, 1]), done.findings
+    assert (found[0], [each.partition for each in found[1]]) == (SalvageStatus.NOTHING_LACKING, [0, 1]), done.findings
     assert LAST_LEADER not in {each.leader_id for each in done.findings}

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, SalvageStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import (
     DiskRequest,
     DiskSalvage,
@@ -74,8 +74,8 @@ def records(rows: list[dict[str, Any]]) -> list[Known]:
     ]
 
 
-def by_status(done: DiskSalvage) -> dict[Status, list[DiskFinding]]:
-    found: dict[Status, list[DiskFinding]] = {}
+def by_status(done: DiskSalvage) -> dict[SalvageStatus, list[DiskFinding]]:
+    found: dict[SalvageStatus, list[DiskFinding]] = {}
     for each in done.findings:
         found.setdefault(each.status, []).append(each)
     return found

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Absence, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Absence, SalvageStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import summarize_disks
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageError
 from integration.salvage.disks import read_rows, records, salvage
@@ -52,7 +52,11 @@ def test_deleted_and_recreated_topics(kafka_version: str, tmp_path: Path) -> Non
         assert (summary.lost_offsets, counted.salvage_id) == (0, None)
         done = salvage(cluster, tmp_path / "saved", log_dirs=dead.data_dirs, include_absent_topics=True)
         statuses = {each.topic: each.status for each in done.findings if not each.topic.startswith("__")}
-        assert statuses == {DELETED: Status.SAVED, AGAIN: Status.SAVED, KEPT: Status.NOTHING_LACKING}
+        assert statuses == {
+            DELETED: SalvageStatus.SAVED,
+            AGAIN: SalvageStatus.SAVED,
+            KEPT: SalvageStatus.NOTHING_LACKING,
+        }
         expected = [each for topic in (AGAIN, DELETED) for each in oracle.of("lost", topic)]
         assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(expected)
         again = salvage(cluster, tmp_path / "saved", log_dirs=dead.data_dirs, include_absent_topics=True)
@@ -83,7 +87,7 @@ def test_the_disk_of_a_cluster_that_is_gone(kafka_version: str, tmp_path: Path) 
         with pytest.raises(SalvageError, match="set include_absent_topics"):
             salvage(cluster, tmp_path / "saved", log_dirs=disks)
         done = salvage(cluster, tmp_path / "saved", log_dirs=disks, topics={KEPT}, include_absent_topics=True)
-        assert [(each.status, each.absence) for each in done.findings] == [(Status.SAVED, Absence.OTHER_CLUSTER)]
+        assert [(each.status, each.absence) for each in done.findings] == [(SalvageStatus.SAVED, Absence.OTHER_CLUSTER)]
         assert "set other_cluster" in give_back(cluster, tmp_path / "saved")["msg"]
         assert (
             "goes with target=side"

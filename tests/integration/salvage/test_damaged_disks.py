@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment im
     DamageKind,
     read_segment,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, SalvageStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageError
 from integration.salvage.disks import copy_of_disks, read_rows, records, salvage, segments
@@ -56,7 +56,7 @@ def test_damages_are_reported_and_the_rest_is_saved(oracle: Oracle, tmp_path: Pa
     flipped = _flip(segments(disks, CLIENT_CODECS, 2)[-1])
     done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={CLIENT_CODECS}, on_spark=on_spark)
     findings = {each.partition: each for each in done.findings}
-    assert {each.status for each in done.findings} == {Status.SAVED}
+    assert {each.status for each in done.findings} == {SalvageStatus.SAVED}
     assert _unreadable(findings[0]) == [gap]
     (tear,) = findings[1].damages
     assert (tear.damage.kind, tear.damage.from_offset, tear.damage.to_offset) == (DamageKind.TORN_TAIL, torn[0], None)
@@ -186,7 +186,7 @@ def test_directories_set_aside_by_kafka_are_read_and_no_record_is_saved_twice(or
     unreadable = segments(disks, CLIENT_CODECS, 2)[-1].with_name(f"{10**9:020}.log")
     unreadable.mkdir()
     done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={CLIENT_CODECS})
-    assert {each.status for each in done.findings} == {Status.SAVED}
+    assert {each.status for each in done.findings} == {SalvageStatus.SAVED}
     reasons = {each.partition: each.reason for each in done.findings if each.reason}
     assert reasons == {
         0: f"compared with {stray}.{'a' * 32}-stray, too",
@@ -220,5 +220,5 @@ def test_a_stray_replica_is_saved(kafka_version: str, tmp_path: Path) -> None:
         dead.kill()
         assert [path for each in dead.data_dirs for path in each.glob(f"{LEDGER}-0.*-stray")]
         done = salvage(cluster, tmp_path / "saved", topics={LEDGER})
-        assert [each.status for each in done.findings] == [Status.SAVED]
+        assert [each.status for each in done.findings] == [SalvageStatus.SAVED]
         assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(oracle.of("lost", LEDGER))

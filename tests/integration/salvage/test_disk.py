@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import SalvageStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import DiskSalvage
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import NewerCommit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
@@ -35,8 +35,8 @@ def test_every_lost_record_is_saved_and_no_other(oracle: Oracle, saved: tuple[Di
     done, directory = saved
     rows = [row for row in read_rows(directory) if row["topic"] in TOPICS]
     assert in_short(records(rows)) == in_short(oracle.of("lost"))
-    assert {each.topic for each in by_status(done)[Status.NOTHING_LACKING]} >= {STEADY}
-    assert by_status(done).keys() == {Status.SAVED, Status.NOTHING_LACKING}
+    assert {each.topic for each in by_status(done)[SalvageStatus.NOTHING_LACKING]} >= {STEADY}
+    assert by_status(done).keys() == {SalvageStatus.SAVED, SalvageStatus.NOTHING_LACKING}
     assert {row["origin_broker"] for row in rows} == {LAST_LEADER}
     assert done.newer_commits == (NewerCommit(GROUP, LEDGER, 0, COMMITTED, COMMITTED_BEFORE),)
     assert {row["cluster_id"] for row in rows} == {oracle.cluster.cluster_id}
@@ -67,14 +67,14 @@ def test_a_second_run_finds_all_records_saved(oracle: Oracle, saved: tuple[DiskS
     first, directory = saved
     before = {path: path.stat().st_mtime_ns for path in directory.rglob("*")}
     second = salvage(oracle.cluster, directory)
-    assert by_status(second).keys() == {Status.ALREADY_SAVED, Status.NOTHING_LACKING}
+    assert by_status(second).keys() == {SalvageStatus.ALREADY_SAVED, SalvageStatus.NOTHING_LACKING}
     assert second.salvage_id == first.salvage_id
     assert {path: path.stat().st_mtime_ns for path in directory.rglob("*")} == before
 
 
 def test_check_mode_writes_nothing(oracle: Oracle, tmp_path: Path) -> None:
     done = salvage(oracle.cluster, tmp_path / "none", check_mode=True)
-    assert by_status(done).keys() == {Status.WOULD_BE_SAVED, Status.NOTHING_LACKING}
+    assert by_status(done).keys() == {SalvageStatus.WOULD_BE_SAVED, SalvageStatus.NOTHING_LACKING}
     assert list(tmp_path.iterdir()) == []
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Batch, read_segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import SalvageStatus
 from integration.salvage.disks import copy_of_disks, salvage, segments
 from integration.salvage.oracle import Known, Oracle, in_short
 from integration.salvage.test_replay import give_back, of_partition, returned, settled
@@ -64,7 +64,7 @@ def test_consumers_get_no_aborted_record(oracle: Oracle, tmp_path: Path, which: 
     done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={ONE_PRODUCER}, on_spark=on_spark)
     (found,) = done.findings
     assert found.saved is not None
-    assert (found.status, found.saved.unknown) == (Status.SAVED, len(unknown))
+    assert (found.status, found.saved.unknown) == (SalvageStatus.SAVED, len(unknown))
     before = returned(oracle.cluster, [ONE_PRODUCER])
     # Each case has its own progress topic, so that no run continues another one.
     options: dict[str, Any] = {"topics": [ONE_PRODUCER], "target": "original"}

@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import reorder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import (
-    Prediction,
+    PredictedLeader,
     Rule,
     acceptable_replicas,
     predict,
@@ -60,7 +60,7 @@ class _Score:
     has_seen_elr: bool = False
 
     def compare(
-        self, event: str, before: PartitionState, order: Iterable[int], expected: Prediction, after: PartitionState
+        self, event: str, before: PartitionState, order: Iterable[int], expected: PredictedLeader, after: PartitionState
     ) -> None:
         if after.leader_id == expected.leader_id:
             self.agreed[expected.rule] += 1
@@ -127,7 +127,7 @@ def _come_back(turmoil: Turmoil, broker: int, before: States, score: _Score) -> 
     """Check that the advice about this broker is correct for every partition."""
     way = turmoil.away[broker]
     leaderless = [each for each in before.values() if each.is_offline]
-    nobody = Prediction(NO_LEADER, Rule.NOBODY)
+    nobody = PredictedLeader(NO_LEADER, Rule.NOBODY)
     expected = dict.fromkeys((each.topic_partition for each in leaderless), nobody)
     for advice in find_start_order(leaderless, (), most_partitions=len(leaderless)):
         if advice.broker_id == broker:

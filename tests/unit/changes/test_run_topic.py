@@ -25,7 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_state import Holder, new_holder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import (
     LockHeldError,
-    Pace,
+    LockPace,
     RunTopics,
     TopicLog,
 )
@@ -42,9 +42,9 @@ from unit.fakes.topics import (
 TOPIC = "_kafkaops_run"
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2)}
 CHANGE = OrderChange("orders", 0, "EjRWeJq83vASNFZ4mrze8A", (1, 2, 3), (3, 1, 2))
-QUICK = Pace(beat_s=60, lease_s=60, silence_s=0.2, timeout_s=0.5)
+QUICK = LockPace(beat_s=60, lease_s=60, silence_s=0.2, timeout_s=0.5)
 """Without heartbeats: every other run counts as dead."""
-LIVELY = Pace(beat_s=0.05, lease_s=0.1, silence_s=1.0, timeout_s=0.5)
+LIVELY = LockPace(beat_s=0.05, lease_s=0.1, silence_s=1.0, timeout_s=0.5)
 
 
 def a_run(name: str = "a") -> Holder:
@@ -52,11 +52,11 @@ def a_run(name: str = "a") -> Holder:
     return replace(new_holder(), run=name, host="elsewhere", process="")
 
 
-def topics(kafka: FakeTopics, pace: Pace = QUICK) -> RunTopics:
+def topics(kafka: FakeTopics, pace: LockPace = QUICK) -> RunTopics:
     return RunTopics(kafka, ADDRESSES, ADDRESSES, TOPIC, pace)
 
 
-def acquire(kafka: FakeTopics, name: str = "a", pace: Pace = QUICK) -> TopicLog:
+def acquire(kafka: FakeTopics, name: str = "a", pace: LockPace = QUICK) -> TopicLog:
     return topics(kafka, pace).acquire(a_run(name), NullProgress())
 
 

@@ -18,8 +18,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts i
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import (
+    MarkedReplica,
     ReadLimits,
-    Target,
     describe_unread_marks,
     find_marked_replicas,
 )
@@ -37,7 +37,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import RestartStatus, Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import (
+    RestartStatus,
+    Setting,
+    SettingSource,
+)
 from unit.fakes.settings import ADDRESSES, FakeSettings
 
 Key = TypeVar("Key")
@@ -88,7 +92,7 @@ class FakeCopies(FakeSettings):
 
 
 def cleaner(broker_id: int, marks: int = 0, settings_error: str = "") -> Cleaner:
-    settings: Mapping[str, Setting] = {} if settings_error else {BACKOFF: Setting("15000", Source.DEFAULT)}
+    settings: Mapping[str, Setting] = {} if settings_error else {BACKOFF: Setting("15000", SettingSource.DEFAULT)}
     metrics = CleanerMetrics(0, 1000, 40, (LogDirMetrics("/d", marks, None),))
     facts = CleanerFacts(broker_id, "kafka", metrics, "", settings, settings_error)
     return Cleaner(facts, Diagnosis(Case.UNKNOWN, ""))
@@ -96,7 +100,7 @@ def cleaner(broker_id: int, marks: int = 0, settings_error: str = "") -> Cleaner
 
 def _marked(
     kafka: FakeCopies, *cleaners: Cleaner, total_bytes: int = 1000
-) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+) -> tuple[tuple[MarkedReplica, ...], tuple[str, ...]]:
     return find_marked_replicas(
         kafka, CLUSTER, cleaners, ReadLimits(100, total_bytes), NullProgress(), threading.Event()
     )
@@ -106,7 +110,7 @@ def test_a_copy_that_cannot_be_read_does_not_hide_others() -> None:
     kafka = FakeCopies(["a", "slow", "bad"])
     targets, unidentified_marks = _marked(kafka, cleaner(1, marks=2))
     assert sorted(topic for _broker, topic in kafka.read) == ["a", "bad", "slow"]
-    assert targets == (Target("bad", 0, 1),)
+    assert targets == (MarkedReplica("bad", 0, 1),)
     assert len(unidentified_marks) == 1
     assert "slow-0 could not be read: fake.invalid:9092: hung" in unidentified_marks[0]
 
@@ -137,7 +141,7 @@ def test_a_stopped_run_reads_no_more_copies() -> None:
     kafka = FakeCopies(["bad", "last", "x"])
     targets, unidentified_marks = _marked(kafka, cleaner(1, marks=3), cleaner(2, marks=1))
     assert kafka.read == [(1, "bad"), (1, "last")]
-    assert targets == (Target("bad", 0, 1),)
+    assert targets == (MarkedReplica("bad", 0, 1),)
     assert all("the run was asked to stop" in each for each in unidentified_marks)
     assert len(unidentified_marks) == 2
 

@@ -23,12 +23,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts i
     CleanerMetrics,
     LogDirMetrics,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 
 LIMITS = Thresholds(stalled_after_ms=900_000, tolerated_uncleanable_partitions=0, suspect_ratio=2.0, suspect_bytes=100)
 HEALTHY = CleanerMetrics(0, 1000, 40, (LogDirMetrics("/a", 0, 0), LogDirMetrics("/b", 0, 0)))
 MARKED = replace(HEALTHY, log_dirs=(LogDirMetrics("/a", 0, 0), LogDirMetrics("/b", 2, None)))
-SETTINGS = {"log.cleaner.threads": Setting("2", Source.STATIC)}
+SETTINGS = {"log.cleaner.threads": Setting("2", SettingSource.STATIC)}
 
 
 def facts(metrics: CleanerMetrics | None, **settings: str) -> CleanerFacts:
@@ -95,7 +95,7 @@ def test_each_case(metrics: CleanerMetrics | None, case: Case, helps: bool, said
 
 
 def test_an_unknown_number_of_threads() -> None:
-    for settings in ({}, {"log.cleaner.threads": Setting(None, Source.STATIC)}):
+    for settings in ({}, {"log.cleaner.threads": Setting(None, SettingSource.STATIC)}):
         assert "all ? cleaner threads live" in diagnose(replace(facts(HEALTHY), settings=settings), LIMITS).reason
 
 
@@ -105,7 +105,7 @@ def test_marks_up_to_the_threshold_are_tolerated() -> None:
 
 
 def test_a_cleaner_that_is_switched_off() -> None:
-    off = replace(facts(HEALTHY), settings={"log.cleaner.enable": Setting("false", Source.STATIC)})
+    off = replace(facts(HEALTHY), settings={"log.cleaner.enable": Setting("false", SettingSource.STATIC)})
     assert diagnose(off, LIMITS).case is Case.UNKNOWN
     assert "log.cleaner.enable" in diagnose(off, LIMITS).reason
 

@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts i
     restart_edit,
     thread_range,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 
 
 def _kafka_takes(current: int, wanted: int) -> bool:
@@ -35,19 +35,21 @@ def test_kafka_accepts_half_to_double_of_the_threads(current: int, wanted: int) 
 @pytest.mark.parametrize(
     ("setting", "edit"),
     [
-        (Setting("15000", Source.DEFAULT), Edit(BACKOFF_MS, None, "15001")),
-        (Setting("15000", Source.CLUSTER), Edit(BACKOFF_MS, None, "15001")),
-        (Setting("700", Source.BROKER), Edit(BACKOFF_MS, "700", "701")),
-        (Setting(str(2**63 - 1), Source.STATIC), Edit(BACKOFF_MS, None, str(2**63 - 2))),
+        (Setting("15000", SettingSource.DEFAULT), Edit(BACKOFF_MS, None, "15001")),
+        (Setting("15000", SettingSource.CLUSTER), Edit(BACKOFF_MS, None, "15001")),
+        (Setting("700", SettingSource.BROKER), Edit(BACKOFF_MS, "700", "701")),
+        (Setting(str(2**63 - 1), SettingSource.STATIC), Edit(BACKOFF_MS, None, str(2**63 - 2))),
     ],
 )
 def test_a_restart_changes_the_pause_by_a_millisecond(setting: Setting, edit: Edit) -> None:
-    assert restart_edit({BACKOFF_MS: setting, THREADS: Setting("4", Source.DEFAULT)}) == edit
+    assert restart_edit({BACKOFF_MS: setting, THREADS: Setting("4", SettingSource.DEFAULT)}) == edit
 
 
 @given(st.integers(1, 200))
 def test_a_restart_without_a_known_pause_changes_the_threads_within_half_to_double(threads: int) -> None:
-    edit = restart_edit({BACKOFF_MS: Setting(None, Source.OTHER), THREADS: Setting(str(threads), Source.BROKER)})
+    edit = restart_edit(
+        {BACKOFF_MS: Setting(None, SettingSource.OTHER), THREADS: Setting(str(threads), SettingSource.BROKER)}
+    )
     assert edit.before == str(threads)
     assert edit.after is not None
     assert int(edit.after) != threads
@@ -61,7 +63,7 @@ def test_a_broker_without_known_settings_is_not_restarted() -> None:
 
 
 def test_only_different_settings_are_edited() -> None:
-    settings = {THREADS: Setting("2", Source.BROKER), BACKOFF_MS: Setting("500", Source.STATIC)}
+    settings = {THREADS: Setting("2", SettingSource.BROKER), BACKOFF_MS: Setting("500", SettingSource.STATIC)}
     assert lasting_edits(settings, {THREADS: "2"}) == ()
     assert lasting_edits(settings, {BACKOFF_MS: None}) == ()
     # The value is in effect already, but from server.properties: it becomes the broker's own.
@@ -72,4 +74,4 @@ def test_only_different_settings_are_edited() -> None:
 @pytest.mark.parametrize("wanted", ["1", "9", "0", "-3", "many"])
 def test_threads_outside_half_to_double_are_refused(wanted: str) -> None:
     with pytest.raises(EditError, match="threads"):
-        lasting_edits({THREADS: Setting("4", Source.DEFAULT)}, {THREADS: wanted})
+        lasting_edits({THREADS: Setting("4", SettingSource.DEFAULT)}, {THREADS: wanted})

@@ -19,13 +19,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics import MetricsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair import Repairer, RepairPace
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import Repair, RepairOutcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import RepairStatus, Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import PlannedRepair, RepairOutcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import (
+    RepairStatus,
+    Setting,
+    SettingSource,
+)
 from unit.fakes.replicas import CHANGE, FakeReplicas
 from unit.fakes.settings import FakeSettings
 
-BACKOFF = {"log.cleaner.backoff.ms": Setting("1000", Source.DEFAULT)}
-REPAIR = Repair(CHANGE, "broker 1's copy is whole")
+BACKOFF = {"log.cleaner.backoff.ms": Setting("1000", SettingSource.DEFAULT)}
+REPAIR = PlannedRepair(CHANGE, "broker 1's copy is whole")
 
 
 def _metrics(marks: int | None, since_ms: int = 100) -> CleanerMetrics:

@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts i
     LogDirMetrics,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import Cleaner
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import MarkedReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.replica import UnsafeError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
@@ -264,7 +264,7 @@ def test_a_replica_that_cannot_be_read_does_not_count_as_dropped(
 
 def test_a_stopped_run_reads_no_more_copies_and_plans_nothing(replicas: FakeReplicas) -> None:
     replicas.after_read = replicas.stop.set
-    repairs, outcomes = replicas.planner(force=True).plan([TARGET, Target("t", 0, 2)])
+    repairs, outcomes = replicas.planner(force=True).plan([TARGET, MarkedReplica("t", 0, 2)])
     assert repairs == []
     assert [each.status for each in outcomes] == [RepairStatus.STOPPED, RepairStatus.STOPPED]
     assert replicas.read == [1]

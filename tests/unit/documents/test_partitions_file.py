@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Accepted forms of requested partitions. See test_group_a.py for refused forms."""
+"""Accepted forms of requested partitions. See test_refused_files.py for refused forms."""
 
 from __future__ import annotations
 

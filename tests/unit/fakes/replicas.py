@@ -14,7 +14,7 @@ from typing import Any, cast
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import ReplicaChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.marks import MarkedReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import RepairPlanner, RepairTerms
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.replica import ReplicaMaker, Safeguard
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safety import Overrides
@@ -42,7 +42,7 @@ from unit.fakes.settings import CONNECTION, FakeSettings
 PARTITION = TopicPartition("t", 0)
 CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (3, 1, 2), 1, 3)
 """Broker 3 leads, and its replica is copied from broker 1."""
-TARGET = Target("t", 0, 3)
+TARGET = MarkedReplica("t", 0, 3)
 
 
 def nothing() -> None:

@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from unit.fakes.clock import FakeClock
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
@@ -78,7 +78,7 @@ class FakeSettings(Kafka):
             place = (resource, name)
             value = self.stale.pop(place) if place in self.stale else self.values.get(place)
             if value is not None:
-                found[name] = Setting(value, Source.BROKER)
+                found[name] = Setting(value, SettingSource.BROKER)
         return found
 
     def read_partition_state(self, partition: TopicPartition) -> PartitionState | None:

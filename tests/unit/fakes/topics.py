@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 
 SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),), request_timeout_ms=1000)
 CLUSTER_AUTHORIZATION_FAILED, DELETION_DISABLED, POLICY_VIOLATION, TOPIC_AUTHORIZATION_FAILED = 31, 73, 44, 29
@@ -82,7 +82,7 @@ class FakeTopics(Kafka):
             if resource not in self.topics:
                 raise error_codes.request_refused_error("DescribeConfigs", error_codes.UNKNOWN_TOPIC_OR_PARTITION)
             configs = self.topics[resource].configs
-            return {name: Setting(configs[name], Source.BROKER) for name in names if name in configs}
+            return {name: Setting(configs[name], SettingSource.BROKER) for name in names if name in configs}
 
     def write_configs(self, _address: Address, _kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
         with self._lock:

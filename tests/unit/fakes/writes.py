@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     Reassignment,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from unit.fakes.clock import FakeClock
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
@@ -117,7 +117,7 @@ class FakeWrites(Kafka):
         self, address: Address | None, kind: int, resource: str, names: Sequence[str]
     ) -> dict[str, Setting]:
         found = {name: self.values.get((resource, name)) for name in names}
-        return {name: Setting(value, Source.BROKER) for name, value in found.items() if value is not None}
+        return {name: Setting(value, SettingSource.BROKER) for name, value in found.items() if value is not None}
 
     def write_configs(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
         self._write("configure", address, lambda: self._configure(resource, edits))

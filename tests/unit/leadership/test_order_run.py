@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.order_run import OrderRun
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, View
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, LeadershipView
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     PARTITIONS_PER_REQUEST,
     TopicPartition,
@@ -57,7 +57,7 @@ def _restore(bastion: Bastion, *, unanswered: bool = False) -> OrderOutcome:
             journal.doubt([partition_subject(FIRST)], 61)
         (state,) = bastion.cluster.describe_partitions(None).partitions
         decisions = {FIRST: decide(state, held.memory.orders[FIRST], ())}
-        view = View(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
+        view = LeadershipView(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
         run = OrderRun(bastion.writer().with_journal(journal), journal, held, NullProgress(), bastion.stop)
         return run.carry_out(view)[FIRST]
 
@@ -67,7 +67,7 @@ def _drain(bastion: Bastion, unwritten: Changes | None = None) -> dict[TopicPart
     with bastion.opened() as (journal, held):
         journal.begin([LastingOrders()])
         decisions = {each.topic_partition: decide(each, None, (1,)) for each in bastion.cluster.states.values()}
-        view = View(held.memory, Config(None, False, ()), Blacklist(), Blacklist((1,)), decisions, ())
+        view = LeadershipView(held.memory, Config(None, False, ()), Blacklist(), Blacklist((1,)), decisions, ())
         return OrderRun(
             bastion.writer().with_journal(journal), journal, held, NullProgress(), bastion.stop, unwritten or {}
         ).carry_out(view)

@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import RememberedOrder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from unit.fakes.clock import FakeClock
 from unit.fakes.journals import open_journal
 from unit.fakes.topics import CLUSTER_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED, FakeTopics
@@ -132,7 +132,7 @@ def _answer(topics: FakeTopics, answer: dict[str, Setting] | int) -> MemoryTopic
 
 
 @pytest.mark.parametrize(
-    "answer", [{"cleanup.policy": Setting("compact", Source.BROKER)}, error_codes.UNKNOWN_TOPIC_OR_PARTITION]
+    "answer", [{"cleanup.policy": Setting("compact", SettingSource.BROKER)}, error_codes.UNKNOWN_TOPIC_OR_PARTITION]
 )
 def test_a_compacted_topic_or_a_missing_one_is_accepted(topics: FakeTopics, answer: dict[str, Setting] | int) -> None:
     _answer(topics, answer).read()
@@ -142,10 +142,10 @@ def test_a_compacted_topic_or_a_missing_one_is_accepted(topics: FakeTopics, answ
     ("answer", "fault"),
     [
         (
-            {"cleanup.policy": Setting("delete", Source.DEFAULT)},
+            {"cleanup.policy": Setting("delete", SettingSource.DEFAULT)},
             "topic t is delete, so the original orders.*kafka-configs.sh",
         ),
-        ({"cleanup.policy": Setting("compact,delete", Source.BROKER)}, "topic t is compact,delete, so "),
+        ({"cleanup.policy": Setting("compact,delete", SettingSource.BROKER)}, "topic t is compact,delete, so "),
         ({}, "topic t is unknown, so "),
         (error_codes.TOPIC_AUTHORIZATION_FAILED, "TOPIC_AUTHORIZATION_FAILED .* needs DESCRIBE_CONFIGS on it"),
     ],

@@ -10,10 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import Prediction, Rule, predict
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import (
+    PredictedLeader,
+    Rule,
+    predict,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, PartitionState
 
-NOBODY = Prediction(NO_LEADER, Rule.NOBODY)
+NOBODY = PredictedLeader(NO_LEADER, Rule.NOBODY)
 
 
 def a_state(
@@ -46,7 +50,7 @@ def a_state(
 def test_without_an_unclean_election_the_first_rule_that_fits_decides(
     state: PartitionState, acceptable: set[int], leader_id: int, rule: Rule
 ) -> None:
-    expected = Prediction(leader_id, rule)
+    expected = PredictedLeader(leader_id, rule)
     assert predict(state, (1, 2, 3), acceptable, unclean=False) == expected
     assert predict(state, (1, 2, 3), acceptable, unclean=True) == expected
 
@@ -68,7 +72,7 @@ def test_without_an_unclean_election_the_first_rule_that_fits_decides(
 def test_an_unclean_election_takes_the_first_acceptable_in_order_and_nothing_else_elects(
     state: PartitionState, acceptable: set[int], leader_id: int
 ) -> None:
-    assert predict(state, (3, 1, 2), acceptable, unclean=True) == Prediction(leader_id, Rule.UNCLEAN)
+    assert predict(state, (3, 1, 2), acceptable, unclean=True) == PredictedLeader(leader_id, Rule.UNCLEAN)
     assert predict(state, (3, 1, 2), acceptable, unclean=False) == NOBODY
 
 

@@ -25,7 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import voters as quorum_voters
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import Membership, VoterChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import Membership, PlannedVoterChange
 from unit.fakes.clock import FakeClock
 from unit.fakes.journals import CLUSTER_ID, open_journal, read_pending
 from unit.fakes.topics import FakeTopics
@@ -33,7 +33,7 @@ from unit.quorum.quorums import disk, down, follower, healthy, observed, state
 
 GIVEN = Voter(104, disk(104), (Endpoint("CONTROLLER", "given.invalid", 9093),))
 RETURNED = (Endpoint("CONTROLLER", "returned.invalid", 9093),)
-CHANGE = VoterChange(Membership.PRESENT, GIVEN, (), (GIVEN,), "cluster", Address("c101", 9093))
+CHANGE = PlannedVoterChange(Membership.PRESENT, GIVEN, (), (GIVEN,), "cluster", Address("c101", 9093))
 
 
 class FakeQuorumPort(quorum_voters.QuorumPort):
@@ -42,13 +42,13 @@ class FakeQuorumPort(quorum_voters.QuorumPort):
     def __init__(self, *looks: Observation) -> None:
         super().__init__(cast(Wire, None), ())
         self.looks = [*looks]
-        self.requested: list[VoterChange] = []
+        self.requested: list[PlannedVoterChange] = []
         self.meanwhile: Callable[[], None] = lambda: None
 
     def observe(self) -> Observation:
         return self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
 
-    def change(self, change: VoterChange) -> None:
+    def change(self, change: PlannedVoterChange) -> None:
         self.requested.append(change)
         self.meanwhile()
 

@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_sta
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import (
     RUN_TOPIC,
     LockHeldError,
-    Pace,
+    LockPace,
     RunTopics,
     TopicLog,
 )
@@ -36,7 +36,7 @@ GRANT = (
     "User:ANONYMOUS --operation Create --operation Describe --operation Read --operation Write --operation Delete "
     "--topic _kafkaops_run"
 )
-LIVELY = Pace(beat_s=0.05, lease_s=0.1, silence_s=1.0, timeout_s=2.0)
+LIVELY = LockPace(beat_s=0.05, lease_s=0.1, silence_s=1.0, timeout_s=2.0)
 
 
 def orders(wreck: Wreck) -> set[tuple[int, ...]]:

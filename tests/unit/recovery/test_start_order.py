@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import Prediction, Rule
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.controller_model import PredictedLeader, Rule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
     Broker,
@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_
 )
 from unit.recovery.wreckage import an_offline_partition
 
-NOBODY = Prediction(NO_LEADER, Rule.NOBODY)
+NOBODY = PredictedLeader(NO_LEADER, Rule.NOBODY)
 # As measured on 4.3.1 and 4.4.0: all three replicas killed, broker 1 the last leader, 3 alone up again.
 ONLY_THREE_IS_UP = an_offline_partition(elr=(1, 2), last_known_elr=(1,), offline=(1, 2))
 
@@ -44,7 +44,7 @@ def advice(*partitions: PartitionState) -> dict[int, StartAdvice]:
     return {each.broker_id: each for each in find_start_order(partitions, FENCED)}
 
 
-def elected(found: StartAdvice) -> list[tuple[Prediction, Prediction]]:
+def elected(found: StartAdvice) -> list[tuple[PredictedLeader, PredictedLeader]]:
     """Return the elections of each partition after a clean and after an unclean stop."""
     return [(each.after_clean_stop, each.after_unclean_stop) for each in found.partitions]
 
@@ -63,15 +63,15 @@ _LAST_LEADER_IS_BACK = an_offline_partition(elr=(2,), last_known_elr=(1,), offli
     ("partition", "broker_id", "after_unclean_stop"),
     [
         (_ONE_OF_TWO, 1, NOBODY),
-        (_OTHER_CAME_BACK_UNCLEAN, 1, Prediction(1, Rule.LAST_KNOWN_LEADER)),
-        (_LAST_LEADER_IS_BACK, 2, Prediction(1, Rule.LAST_KNOWN_LEADER)),
+        (_OTHER_CAME_BACK_UNCLEAN, 1, PredictedLeader(1, Rule.LAST_KNOWN_LEADER)),
+        (_LAST_LEADER_IS_BACK, 2, PredictedLeader(1, Rule.LAST_KNOWN_LEADER)),
     ],
     ids=["one of two ELR members", "the other member came back unclean", "the last leader is back already"],
 )
 def test_the_election_depends_on_how_an_elr_member_stopped(
-    partition: PartitionState, broker_id: int, after_unclean_stop: Prediction
+    partition: PartitionState, broker_id: int, after_unclean_stop: PredictedLeader
 ) -> None:
-    assert elected(advice(partition)[broker_id]) == [(Prediction(broker_id, Rule.IN_SYNC), after_unclean_stop)]
+    assert elected(advice(partition)[broker_id]) == [(PredictedLeader(broker_id, Rule.IN_SYNC), after_unclean_stop)]
 
 
 def test_partitions_that_need_a_clean_stop_are_counted() -> None:
@@ -84,7 +84,7 @@ def test_partitions_that_need_a_clean_stop_are_counted() -> None:
 def test_without_elr_the_last_isr_member_is_elected_however_it_stopped() -> None:
     found = advice(an_offline_partition(isr=(1,), elr=None, last_known_elr=None, offline=(1, 3)))
     assert list(found) == [1, 3]
-    assert elected(found[1]) == [(Prediction(1, Rule.IN_SYNC), Prediction(1, Rule.IN_SYNC))]
+    assert elected(found[1]) == [(PredictedLeader(1, Rule.IN_SYNC), PredictedLeader(1, Rule.IN_SYNC))]
     assert elected(found[3]) == [(NOBODY, NOBODY)]
 
 

@@ -23,7 +23,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Status as CheckStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import disk_module, replay_module
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, FileDamage, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import (
+    DiskFinding,
+    FileDamage,
+    SalvageStatus,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import DiskSalvage
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import NewerCommit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
@@ -57,21 +61,21 @@ def a_disk_salvage(reason: str = "it has no leader") -> DiskSalvage:
     """Return two saved replicas, one that could not be compared, and a damaged one whose records the leader has."""
     torn = FileDamage("/var/lib/kafka/orders-3/0.log", Damage(DamageKind.TORN_TAIL, 4096, 37, 512, None))
     findings = (
-        DiskFinding("orders", 0, TOPIC_ID, None, Status.SAVED, lost=(EpochRange(3, 100, 350),), saved=SAVED[0]),
+        DiskFinding("orders", 0, TOPIC_ID, None, SalvageStatus.SAVED, lost=(EpochRange(3, 100, 350),), saved=SAVED[0]),
         DiskFinding(
             "orders",
             1,
             TOPIC_ID,
             None,
-            Status.SAVED,
+            SalvageStatus.SAVED,
             lost=(EpochRange(3, 70, 90),),
             unreadable=(EpochRange(3, 80, 90),),
             before_log_start=(EpochRange(2, 0, 7),),
             saved=SAVED[1],
         ),
-        DiskFinding("orders", 2, TOPIC_ID, None, Status.FAILED, reason),
-        DiskFinding("orders", 3, TOPIC_ID, None, Status.NOTHING_LACKING, damages=(torn,)),
-        DiskFinding("orders", 4, TOPIC_ID, None, Status.NOTHING_LACKING),
+        DiskFinding("orders", 2, TOPIC_ID, None, SalvageStatus.FAILED, reason),
+        DiskFinding("orders", 3, TOPIC_ID, None, SalvageStatus.NOTHING_LACKING, damages=(torn,)),
+        DiskFinding("orders", 4, TOPIC_ID, None, SalvageStatus.NOTHING_LACKING),
     )
     commits = (NewerCommit(reason, "orders", 0, 300, 90), NewerCommit("billing", "orders", 1, 75, None))
     return DiskSalvage(CLUSTER, 1, ("/var/lib/kafka",), findings, MANIFEST.salvage_id, commits)

@@ -20,7 +20,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import build_accounts
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, FileDamage, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import (
+    DiskFinding,
+    FileDamage,
+    SalvageStatus,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import HeldRecords, encode_manifest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Replayed, ReplayStatus, Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import (
@@ -49,7 +53,7 @@ def a_manifest(salvage_id: str, start: int, end: int, aborted: int = 0, held: St
 
 
 def a_disk(start: int, end: int, broker_id: int = 1, **fields: Any) -> dict[str, Any]:
-    lost = {"status": Status.SAVED, "lost": (EpochRange(3, start, end),)}
+    lost = {"status": SalvageStatus.SAVED, "lost": (EpochRange(3, start, end),)}
     found = (DiskFinding("orders", 0, None, None, **lost | fields),)
     return encode_disk_report(
         DiskReport(
@@ -149,8 +153,8 @@ def test_the_verdict_says_what_is_still_lost(tmp_path: Path) -> None:
     "disk",
     [
         {"broker_id": 2},
-        {"status": Status.FAILED},
-        {"status": Status.LEFT_ALONE},
+        {"status": SalvageStatus.FAILED},
+        {"status": SalvageStatus.LEFT_ALONE},
         {"before_log_start": (EpochRange(2, 0, 7),)},
         {"damages": (FileDamage("/d/0.log", Damage(DamageKind.TORN_TAIL, 4096, 37, 512, None)),)},
     ],

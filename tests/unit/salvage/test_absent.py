@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding
     Absence,
     DiskFinding,
     DiskReplica,
-    Status,
+    SalvageStatus,
     compare_with_metadata,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import summarize_disks
@@ -65,7 +65,7 @@ def test_offsets_are_counted_by_cause() -> None:
     comparable, findings = compare_with_metadata(replicas, description)
     assert [each.topic_partition.topic for each in comparable] == ["kept"]
     found = taken(*replicas, findings=findings, is_wanted=False)
-    assert {each.status for each in found} == {Status.LEFT_ALONE}
+    assert {each.status for each in found} == {SalvageStatus.LEFT_ALONE}
     summary = summarize_disks(found)
     assert summary.left_alone == {
         Absence.NO_TOPIC: 55,
@@ -86,4 +86,8 @@ def test_everything_is_taken_if_wanted() -> None:
     (one,) = find_absent(replicas, findings)
     assert [each.directory.kind for each in one.replicas] == [DirKind.CURRENT, DirKind.STRAY], "with this topic id"
     (found,) = taken(*replicas, findings=findings, is_wanted=True)
-    assert (found.status, found.lost_records, found.unreadable) == (Status.WOULD_BE_SAVED, 60, (EpochRange(2, 40, 45),))
+    assert (found.status, found.lost_records, found.unreadable) == (
+        SalvageStatus.WOULD_BE_SAVED,
+        60,
+        (EpochRange(2, 40, 45),),
+    )

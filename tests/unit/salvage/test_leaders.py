@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     ReplicaLog,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskReplica, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskReplica, SalvageStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.leaders import Leaders, ask_leaders
 from unit.fakes.clock import FakeClock
 
@@ -98,7 +98,7 @@ def test_another_leader_is_waited_for_if_the_leader_is_dead() -> None:
 def test_a_partition_without_leader_is_not_waited_for() -> None:
     cluster = FakeCluster(lambda now: {0: DEAD if now < 3 else NO_LEADER})
     found = cluster.ask()
-    assert (found.comparable, [each.status for each in found.findings]) == ([], [Status.FAILED])
+    assert (found.comparable, [each.status for each in found.findings]) == ([], [SalvageStatus.FAILED])
     assert "it has no leader" in found.findings[0].reason
     assert cluster.clock.now == 3
 

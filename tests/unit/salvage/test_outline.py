@@ -27,7 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding
     Comparable,
     DiskFinding,
     DiskReplica,
-    Status,
+    SalvageStatus,
     compare_with_leader,
     find_segments_with,
 )
@@ -140,7 +140,7 @@ def test_a_log_that_the_leader_has_is_not_read_whole(tmp_path: Path) -> None:
         third.path: SegmentContents(third.path, (EpochRange(1, 12, 18),), ()),
     }
     found, read = found_by_two_passes(comparable(segments), leader_with(epochs))
-    assert (found.status, read) == (Status.NOTHING_LACKING, set())
+    assert (found.status, read) == (SalvageStatus.NOTHING_LACKING, set())
 
 
 def test_only_segments_with_lost_records_are_read_whole(tmp_path: Path) -> None:

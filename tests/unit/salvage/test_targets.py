@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, Source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Target
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import (
@@ -62,7 +62,7 @@ class FakeKafka(Kafka):
     def read_configs(
         self, address: Address | None, kind: int, resource: str, names: Sequence[str]
     ) -> dict[str, Setting]:
-        return {name: Setting(value, Source.BROKER) for name, value in self._configs.items()}
+        return {name: Setting(value, SettingSource.BROKER) for name, value in self._configs.items()}
 
     def topic_operations(self, names: Sequence[str] | None = None) -> dict[str, TopicAccess]:
         found = frozenset({"DESCRIBE", "WRITE"})

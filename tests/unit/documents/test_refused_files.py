@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Group A of the fault matrix, line by line: each fault is refused at its position, with this message."""
+"""Files with errors: each error is refused at its position, with this message."""
 
 from __future__ import annotations
 
