@@ -12,7 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import LossTotal, describe_first_step
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import (
+    LossTotal,
+    describe_doubtful,
+    describe_first_step,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
 
 from .next_steps import recovery_steps
@@ -86,17 +90,7 @@ def verdict(result: Result, start_order: Sequence[Result]) -> str:
 
 
 def _doubtful_leaders(result: Result) -> str:
-    kinds = {
-        "led_by_silent": "by brokers that do not answer",
-        "led_by_replaced": (
-            "by logs that seem to be on new disks: save the disks of their other replicas before these are started"
-        ),
-    }
-    return "".join(
-        f"{counted(count, 'partition')} {'is' if count == 1 else 'are'} led {how}. "
-        for kind, how in kinds.items()
-        if (count := result.get(kind, 0))
-    )
+    return describe_doubtful(result.get("led_by_silent", 0), result.get("led_by_replaced", 0))
 
 
 def failure(result: Result, accepted: Collection[str]) -> str:

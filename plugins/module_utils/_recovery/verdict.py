@@ -34,6 +34,19 @@ def describe_first_step(broker_id: int, *, is_running: bool) -> str:
     return f"broker {broker_id} should be started first"
 
 
+def describe_doubtful(led_by_silent: int, led_by_replaced: int) -> str:
+    """Return a sentence for each kind of partition whose leader may be none, each with a space at its end."""
+    counts = {
+        "by brokers that do not answer": led_by_silent,
+        "by logs that seem to be on new disks: save the disks of their other replicas before these are started": (
+            led_by_replaced
+        ),
+    }
+    return "".join(
+        f"{count:,} partition{' is' if count == 1 else 's are'} led {how}. " for how, count in counts.items() if count
+    )
+
+
 def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, first_step: str) -> str:
     """Return the result of a recovery in one sentence.
 

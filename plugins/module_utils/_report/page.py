@@ -17,7 +17,7 @@ from .._cleaner.diagnosis import HEALTHY_CASES
 from .._model.partition import TopicPartition
 from .._model.run import garbage_collection_paused
 from .._recovery.outcome import Outcome, outcomes_of_plan
-from .._recovery.verdict import describe_first_step
+from .._recovery.verdict import describe_doubtful, describe_first_step
 from .._salvage.account import Balance, sum_balances
 from .._salvage.manifest import MANIFEST
 from .blocks import Block, Cell, Folded, Paragraph, Section, Table, number_cell, plural
@@ -179,7 +179,9 @@ def _describe_first(sources: Sequence[Source], first: str) -> tuple[str, str]:
                 count = len(content["partitions"])
                 start = f"; {first}" if first else ""
                 has = "has" if count == 1 else "have"
-                return f"{plural(count, 'partition')} {has} no leader{start}.", "bad" if count else "good"
+                doubtful = describe_doubtful(content["led_by_silent"], content["led_by_replaced"])
+                tone = "bad" if count or doubtful else "good"
+                return f"{doubtful}{plural(count, 'partition')} {has} no leader{start}.", tone
             case Kind.QUORUM:
                 allowed = content["verdicts"]["elections"]["allowed"]
                 return f"Elections {'may' if allowed else 'must not'} be requested.", "good" if allowed else "bad"

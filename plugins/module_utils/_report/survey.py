@@ -47,6 +47,8 @@ class _Survey:
     cluster_id: ClusterId
     brokers: tuple[Broker, ...]
     partitions: tuple[Annotated[_Partition, Meta(description="a partition is an object")], ...]
+    led_by_silent: _Partitions
+    led_by_replaced: _Partitions
     start_order: Annotated[
         tuple[Annotated[_Advice, Meta(description="an advice is an object")], ...],
         Meta(description="the brokers to start are a list"),

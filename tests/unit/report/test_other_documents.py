@@ -48,6 +48,8 @@ def a_survey(*partitions: PartitionState) -> dict[str, Any]:
         "left_alone": [],
         "start_order": [{**to_json_types(each), "explanation": describe_advice(each)} for each in advice],
         "unfinished": [],
+        "led_by_silent": 0,
+        "led_by_replaced": 0,
         "summary": {"offline": len(partitions)},
     }
 
@@ -75,6 +77,21 @@ def test_a_saved_survey(tmp_path: Path) -> None:
     html = render_html(page).decode()
     assert "orders-0" in html
     assert "in the ISR or ELR of 1" in html
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "verdict"),
+    [
+        ({"led_by_silent": 2}, "2 partitions are led by brokers that do not answer. 0 partitions have no leader."),
+        ({"led_by_replaced": 1}, "1 partition is led by logs that seem to be on new disks: save the disks of their"),
+    ],
+)
+def test_a_survey_with_doubtful_leaders_is_not_good(tmp_path: Path, doubtful: dict[str, int], verdict: str) -> None:
+    path = tmp_path / "survey.json"
+    path.write_text(json.dumps({**a_survey(), **doubtful}), encoding="utf-8")
+    page = build_page(read_sources([str(path)]), "Survey")
+    assert page.verdict.startswith(verdict)
+    assert page.tone == "bad"
 
 
 def test_a_survey_with_a_wrong_value_is_refused(tmp_path: Path) -> None:
