@@ -182,7 +182,7 @@ class Kafka(BaseKafka):
         """Return the share groups that this broker coordinates (ListGroups)."""
         return share_groups.coordinated_share_groups(self.wire, address, clock=self.clock)
 
-    def share_start_offsets(self, coordinator: Address, names: Sequence[str]) -> dict[str, groups.CommittedOffsets]:
+    def share_start_offsets(self, coordinator: Address, names: Sequence[str]) -> dict[str, share_groups.ShareOffsets]:
         """Return the start offsets of each share group (DescribeShareGroupOffsets)."""
         return share_groups.share_start_offsets(self.wire, coordinator, names)
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from .._model.partition import TopicPartition, in_batches
 from .._model.run import Clock
 from . import error_codes
-from .groups import SHARE_GROUP, CommittedOffsets, list_groups
+from .groups import SHARE_GROUP, list_groups
 from .messages import defined, field
 from .settings import Address
 from .wire import Wire
@@ -102,24 +103,37 @@ def coordinated_share_groups(wire: Wire, address: Address, *, clock: Clock = tim
     return sorted(each.group_id for each in listed if getattr(each, "group_type", "").lower() == SHARE_GROUP)
 
 
-def share_start_offsets(wire: Wire, coordinator: Address, groups: Sequence[str]) -> dict[str, CommittedOffsets]:
+@dataclass(frozen=True, slots=True)
+class ShareOffsets:
+    """Where one share group starts."""
+
+    offsets: dict[TopicPartition, int]
+    """The start offset of each partition with a state."""
+    uninitialized: tuple[TopicPartition, ...] = ()
+    """Partitions that the group reads, and of which __share_group_state has no state."""
+    error: str = ""
+    """Why partitions may be missing. Empty if none is."""
+
+
+def share_start_offsets(wire: Wire, coordinator: Address, groups: Sequence[str]) -> dict[str, ShareOffsets]:
     """Return where each share group starts in each of its partitions: all earlier records are done.
 
     Raises BrokerCallError.
     """
-    found = {group: CommittedOffsets({}, "it is not in the answer") for group in groups}
+    found = {group: ShareOffsets({}, error="it is not in the answer") for group in groups}
     message = DescribeShareGroupOffsetsRequest
     for some in in_batches(groups, _GROUPS_PER_REQUEST):
         asked = [message.DescribeShareGroupOffsetsRequestGroup(group_id=each, topics=None) for each in some]
         for group in wire.call(coordinator, message(groups=asked)).groups:
-            partitions = [(topic.topic_name, each) for topic in group.topics for each in topic.partitions]
-            code = next((each for each in (group.error_code, *(p.error_code for _topic, p in partitions)) if each), 0)
-            found[group.group_id] = CommittedOffsets(
-                {
-                    TopicPartition(topic, each.partition_index): each.start_offset
-                    for topic, each in partitions
-                    if not each.error_code and each.start_offset > _NOT_INITIALIZED
-                },
+            partitions = [
+                (TopicPartition(topic.topic_name, each.partition_index), each.error_code, each.start_offset)
+                for topic in group.topics
+                for each in topic.partitions
+            ]
+            code = next((each for each in (group.error_code, *(code for _key, code, _start in partitions)) if each), 0)
+            found[group.group_id] = ShareOffsets(
+                {key: start for key, code, start in partitions if not code and start > _NOT_INITIALIZED},
+                tuple(key for key, code, start in partitions if not code and start <= _NOT_INITIALIZED),
                 error_codes.explain_error("DescribeShareGroupOffsets", code) if code else "",
             )
     return found

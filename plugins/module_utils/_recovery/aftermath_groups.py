@@ -10,6 +10,7 @@ are in __share_group_state (KIP-932, since Kafka 4.2 for all).
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .._kafka.cluster import Registration
@@ -89,7 +90,9 @@ def _find_of_coordinator(  # noqa: PLR0917
                     f"may be lost with the tail of {SHARE_STATE_TOPIC}: their consumers then get records again"
                 ),
             )
-        yield from _find_share_offsets(kafka, broker.address, share_groups, ends)
+        yield from _find_share_offsets(
+            kafka, broker.address, share_groups, ends, may_be_forgotten=bool(rolled_back.get(SHARE_STATE_TOPIC))
+        )
 
 
 def partition_of(group: str, partitions: int) -> int:
@@ -136,8 +139,19 @@ def _find_commits(  # noqa: PLR0917
 
 
 def _find_share_offsets(
-    kafka: Kafka, coordinator: Address, groups: Sequence[str], ends: Mapping[TopicPartition, int]
+    kafka: Kafka,
+    coordinator: Address,
+    groups: Sequence[str],
+    ends: Mapping[TopicPartition, int],
+    *,
+    may_be_forgotten: bool,
 ) -> Iterator[AftermathFinding]:
+    """Yield the partitions in which a share group stands still: beyond the log end, or without a state.
+
+    Tried on 4.3.1: if the record that initialized a partition is in the lost tail, the group gets nothing from there
+    ("Read operation on uninitialized share partition not allowed"), until its offsets are reset.
+    """
+    servers = ",".join(map(str, kafka.settings.bootstrap_servers))
     for group, found in kafka.share_start_offsets(coordinator, groups).items():
         if found.error:
             yield unknown_finding(f"start offsets of share group {group}", found.error)
@@ -145,6 +159,20 @@ def _find_share_offsets(
             if offset > ends.get(partition, offset):
                 text = (
                     f"share group {group} starts at offset {offset}, {offset - ends[partition]} beyond the log end "
-                    f"{ends[partition]}: set it by kafka-share-groups.sh --reset-offsets while it has no members"
+                    f"{ends[partition]}: {_reset_share_group(servers, group, partition)}"
                 )
                 yield partition_finding(AftermathKind.COMMITTED_BEYOND_END, text, partition)
+        for partition in found.uninitialized if may_be_forgotten else ():
+            text = (
+                f"share group {group} has no state here, and gets no records: it has never read them, or its state is "
+                f"lost; {_reset_share_group(servers, group, partition)}"
+            )
+            yield partition_finding(AftermathKind.STATE_LOST, text, partition)
+
+
+def _reset_share_group(servers: str, group: str, partition: TopicPartition) -> str:
+    words = (
+        *("kafka-share-groups.sh", "--bootstrap-server", servers, "--reset-offsets", "--group", group),
+        *("--topic", str(partition.topic), "--to-earliest", "--execute"),
+    )
+    return f"stop its consumers, and set where it starts, for example: {shlex.join(words)}"

@@ -180,7 +180,7 @@ class AftermathKind(StrEnum):
     OPEN_TRANSACTION = "open_transaction"
     """A leader's log holds records of a transaction, but no marker that ends it."""
     STATE_LOST = "state_lost"
-    """Groups whose newest commits or acknowledgements may be lost: they get records again."""
+    """Groups whose newest commits or acknowledgements may be lost: they get records again, or none at all."""
     WILL_TRUNCATE = "will_truncate"
     """A replica deletes records when it follows the new leader."""
     DROPPED = "dropped"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tail of __transaction_state is lost: a transaction hangs in a partition that never went offline."""
+"""A tail of an internal topic is lost: its clients are affected in a partition that never went offline."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ import shlex
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model import partition as model
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import find_aftermath
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import AftermathFinding, AftermathKind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
+    AftermathFinding,
+    AftermathKind,
+    Outcome,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from integration.on_call import OnCall
 from integration.strategies.outages import wait_isr, wait_offline
 from lab import Cluster, settings, wait_until
 
-_STATE, _ONLINE = "__transaction_state", "elsewhere"
+_STATE, _GROUPS, _SHARE = "__transaction_state", "__consumer_offsets", "__share_group_state"
+_ONLINE, _FIRST = "elsewhere", "first"
 _LONG_MS = 600_000
 
 
@@ -32,10 +38,7 @@ def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_ve
     with Cluster(kafka_version, brokers=4, properties={"transaction.state.log.num.partitions": 1}) as cluster:
         on_call = OnCall(cluster, tmp_path)
         _writer(cluster, "known").init_transactions(60)
-        state = cluster.client.describe(_STATE)[0]
-        dead, followers = state.leader, [each for each in state.replicas if each != state.leader]
-        assert dead is not None
-        (witness,) = {*cluster.brokers} - {*state.replicas}
+        dead, followers, witness = _replicas_of(cluster, _STATE)
         cluster.client.create_topic(_ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
         for each in followers:
             cluster.brokers[each].freeze()
@@ -46,22 +49,12 @@ def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_ve
         forgotten.produce(_ONLINE, "hangs", partition=0)
         forgotten.flush(60)
         cluster.client.produce(_ONLINE, 0, 3)
-        cluster.brokers[dead].kill()
-        for each in followers:
-            cluster.brokers[each].thaw()
-        for each in (*followers, witness):
-            wait_offline(cluster, [_STATE], seen_by=each, away=[dead])
-
-        policies = {"": {_STATE: Policy(Strategy.AGGRESSIVE, allow_empty_leader=True)}}
-        outcomes = on_call.carry_out(on_call.plans(policies, _STATE)[""])
-        assert [each.status for each in outcomes] == [Status.RECOVERED]
+        outcomes = _lose(on_call, _STATE, dead, followers, witness)
 
         def look() -> list[AftermathFinding]:
-            with Wire(on_call.settings) as wire:
-                found = find_aftermath(Kafka(wire), outcomes)
+            found = _look(on_call, outcomes)
             return [each for each in found if each.topic == _ONLINE or each.kind is AftermathKind.NOT_KNOWN]
 
-        wait_until(lambda: not any("LOAD_IN_PROGRESS" in each.explanation for each in look()), 60, what="it has loaded")
         (hanging,) = look()
         assert hanging.kind is AftermathKind.OPEN_TRANSACTION
         assert "no coordinator lists it, so nothing ends it" in hanging.explanation
@@ -73,6 +66,152 @@ def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_ve
         done.check_returncode()
         wait_until(lambda: len(_read_committed(cluster)) == 3, 30, what="consumers go on")
         assert look() == []
+
+
+@pytest.mark.on_every_version
+def test_groups_whose_commits_went_back_are_named(kafka_version: str, tmp_path: Path) -> None:
+    with Cluster(kafka_version, brokers=4, properties={"offsets.topic.num.partitions": 1}) as cluster:
+        on_call = OnCall(cluster, tmp_path)
+        _commit(cluster, "first", 0, topic="")
+        dead, followers, witness = _replicas_of(cluster, _GROUPS)
+        cluster.client.create_topic(_ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
+        cluster.client.produce(_ONLINE, 0, 9)
+        _commit(cluster, "billing", 5)
+        _commit(cluster, "ahead", 1000)
+        wait_isr(cluster, [_GROUPS], {dead, *followers}, seen_by=dead)
+        for each in followers:
+            cluster.brokers[each].freeze()
+        wait_isr(cluster, [_GROUPS], {dead}, seen_by=dead)
+        _commit(cluster, "billing", 9)
+        outcomes = _lose(on_call, _GROUPS, dead, followers, witness)
+
+        found = _look(on_call, outcomes)
+        lost = [each.explanation for each in found if each.kind is AftermathKind.STATE_LOST]
+        assert len(lost) == 1
+        assert "the newest commits of 3 groups (ahead, billing, first) may be lost" in lost[0]
+        (beyond,) = (each for each in found if each.kind is AftermathKind.COMMITTED_BEYOND_END)
+        assert (beyond.topic, beyond.partition) == (_ONLINE, 0)
+        assert "group ahead committed offset 1000, 991 beyond the log end 9" in beyond.explanation
+        with _reader(cluster, "billing") as reader:
+            (committed,) = reader.committed([TopicPartition(_ONLINE, 0)], 30)
+        assert committed.offset == 5, "it went back, as the finding says"
+
+
+def test_share_groups_are_listed(tmp_path: Path) -> None:
+    number = {f"{each}.num.partitions": 1 for each in ("share.coordinator.state.topic", "offsets.topic")}
+    with Cluster("4.3.1", brokers=4, properties=number) as cluster:
+        on_call, client = OnCall(cluster, tmp_path), cluster.client
+        # Its group coordinator never goes offline.
+        client.create_topic(_GROUPS, {0: [4]}, {"min.insync.replicas": 1, "cleanup.policy": "compact"})
+        client.create_topic(_SHARE, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
+        where = ("--bootstrap-server", cluster.bootstrap(settings.INTERNAL))
+        earliest = ("--alter", "--entity-type", "groups", "--entity-name", "queue")
+        client.run_tool(
+            "kafka.admin.ConfigCommand", *where, *earliest, "--add-config", "share.auto.offset.reset=earliest"
+        ).check_returncode()
+        client.create_topic(_FIRST, dict.fromkeys(range(1), (1, 2, 3, 4)), {"min.insync.replicas": 1})
+        client.produce(_FIRST, 0, 1)
+        assert _share(cluster, _FIRST, 1) == 1
+        dead, followers, witness = _replicas_of(cluster, _SHARE)
+        client.create_topic(_ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
+        client.produce(_ONLINE, 0, 7)
+        wait_isr(cluster, [_SHARE], {dead, *followers}, seen_by=dead)
+        for each in followers:
+            cluster.brokers[each].freeze()
+        wait_isr(cluster, [_SHARE], {dead}, seen_by=dead)
+        assert _share(cluster, _ONLINE, 7) == 7
+        outcomes = _lose(on_call, _SHARE, dead, followers, witness)
+
+        found = _look(on_call, outcomes)
+        group, partition = (each for each in found if each.kind is AftermathKind.STATE_LOST)
+        assert "acknowledgements of 1 share group (queue) may be lost" in group.explanation
+        assert (partition.topic, partition.partition) == (_ONLINE, 0)
+        assert "share group queue has no state here, and gets no records" in partition.explanation
+        assert not [each for each in found if each.kind is AftermathKind.NOT_KNOWN], found
+        described = client.run_tool(
+            "org.apache.kafka.tools.consumer.group.ShareGroupCommand", *where, "--describe", "--group", "queue"
+        )
+        with Wire(on_call.settings) as wire:
+            kafka = Kafka(wire)
+            addresses = kafka.describe_cluster().unfenced.values()
+            coordinator = next(each for each in addresses if kafka.coordinated_share_groups(each))
+            starts = kafka.share_start_offsets(coordinator, ["queue"])["queue"]
+            assert kafka.coordinated_groups(coordinator) == []
+        told = re.search(rf"queue\s+{_FIRST}\s+0\s+(\d+)", described.stdout)
+        assert told, described.stdout
+        assert starts.error == ""
+        assert starts.offsets[model.TopicPartition(_FIRST, 0)] == int(told[1])
+        assert starts.uninitialized == (model.TopicPartition(_ONLINE, 0),)
+        command = re.search(r"kafka-share-groups\.sh (.*)$", partition.explanation)
+        assert command
+        reset = client.run_tool("org.apache.kafka.tools.consumer.group.ShareGroupCommand", *shlex.split(command[1]))
+        assert "Error" not in reset.stdout + reset.stderr, reset
+        assert _share(cluster, _ONLINE, 7) == 7, "it gets them again"
+
+
+def _share(cluster: Cluster, topic: str, count: int) -> int:
+    """Consume as a member of the share group, and return the number of records."""
+    done = cluster.client.run_tool(
+        "org.apache.kafka.tools.consumer.ConsoleShareConsumer",
+        *("--bootstrap-server", cluster.bootstrap(settings.INTERNAL), "--topic", topic, "--group", "queue"),
+        *("--max-messages", str(count), "--timeout-ms", "60000"),
+    )
+    return len(done.stdout.split())
+
+
+def _replicas_of(cluster: Cluster, topic: str) -> tuple[int, list[int], int]:
+    """Return the leader of partition 0, its followers, and the broker without a replica."""
+    wait_until(lambda: cluster.client.describe(topic), 60, what=f"{topic} exists")
+    state = cluster.client.describe(topic)[0]
+    assert state.leader is not None
+    (witness,) = {*cluster.brokers} - {*state.replicas}
+    return state.leader, [each for each in state.replicas if each != state.leader], witness
+
+
+def _lose(on_call: OnCall, topic: str, dead: int, followers: list[int], witness: int) -> tuple[Outcome, ...]:
+    """Kill the leader, thaw the followers, and elect one of them."""
+    cluster = on_call.cluster
+    cluster.brokers[dead].kill()
+    for each in followers:
+        cluster.brokers[each].thaw()
+    for each in (*followers, witness):
+        wait_offline(cluster, [topic], seen_by=each, away=[dead])
+    policies = {"": {topic: Policy(Strategy.AGGRESSIVE, allow_empty_leader=True)}}
+    outcomes = on_call.carry_out(on_call.plans(policies, topic)[""])
+    assert [each.status for each in outcomes] == [Status.RECOVERED]
+    return outcomes
+
+
+def _look(on_call: OnCall, outcomes: tuple[Outcome, ...]) -> list[AftermathFinding]:
+    """Return the aftermath, once the new coordinator has loaded."""
+
+    def look() -> list[AftermathFinding]:
+        with Wire(on_call.settings) as wire:
+            return [*find_aftermath(Kafka(wire), outcomes)]
+
+    wait_until(lambda: not any("LOAD_IN_PROGRESS" in each.explanation for each in look()), 60, what="it has loaded")
+    return look()
+
+
+def _reader(cluster: Cluster, group: str) -> Consumer:
+    return Consumer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": group})
+
+
+def _commit(cluster: Cluster, group: str, offset: int, *, topic: str = _ONLINE) -> None:
+    """Commit for partition 0; without a topic, for one that the group never reads."""
+    partition = TopicPartition(topic or _FIRST, 0, offset)
+    if not topic:
+        cluster.client.create_topic(_FIRST, {0: [1]}, {"min.insync.replicas": 1})
+
+    def is_done() -> bool:
+        with _reader(cluster, group) as reader:
+            try:
+                reader.commit(offsets=[partition], asynchronous=False)
+            except KafkaException:
+                return False
+        return True
+
+    wait_until(is_done, 60, what=f"{group} has committed")
 
 
 def _writer(cluster: Cluster, name: str) -> Producer:

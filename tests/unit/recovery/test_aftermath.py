@@ -19,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.share_groups import ShareOffsets
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
     PartitionState,
@@ -320,10 +321,16 @@ def test_share_groups_are_listed_with_what_they_may_have_lost(cluster: FakeClust
         coordinated_groups=lambda _address: [],
         coordinated_share_groups=lambda address: ["queue"] if address.host == f"broker-{BEST}.invalid" else [],
         share_start_offsets=lambda _address, groups: {
-            each: CommittedOffsets({OTHER: END + 5}, "one is hidden") for each in groups
+            each: ShareOffsets({OTHER: END + 5}, (FIRST,), "one is hidden") for each in groups
         },
     )
-    beyond, lost, hidden = look(cluster, rolled_back("__share_group_state"))
+    beyond, lost, forgotten, hidden = look(cluster, rolled_back("__share_group_state"))
+    assert (forgotten.kind, forgotten.topic) == (AftermathKind.STATE_LOST, FIRST.topic)
+    assert "share group queue has no state here, and gets no records" in forgotten.explanation
+    reset = "--reset-offsets --group queue --topic orders --to-earliest --execute"
+    assert f"kafka-share-groups.sh --bootstrap-server fake.invalid:9092 {reset}" in forgotten.explanation
+    others = [each.kind for each in look(cluster)]
+    assert others == [AftermathKind.NOT_KNOWN], "without a lost tail, it has just begun"
     assert "share group queue starts at offset 15, 5 beyond the log end 10" in beyond.explanation
     assert "acknowledgements of 1 share group (queue) may be lost" in lost.explanation
     assert hidden.explanation == "start offsets of share group queue: not known: one is hidden"
