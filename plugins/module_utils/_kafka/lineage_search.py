@@ -28,9 +28,9 @@ class LineageSearch:
 
     Each answer decides the next question, which is usually about the epoch just below. So the epochs below are asked
     about at the same time: two at first, then half as many again as were useful the last time, and in a long lineage
-    twice as many. Of a distant broker, it is four times as many from the start, because a round takes longer there than
-    answers that are not needed. The search skips those, so its result is the same as if the questions were asked one by
-    one.
+    twice as many. For a distant broker, the search asks about four times as many from the start, because there a round
+    takes longer than answers that are not needed. The search skips such answers, so its result is the same as if the
+    questions were asked one by one.
     """
 
     def __init__(

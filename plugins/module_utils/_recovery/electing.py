@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a module's parameters to elections that were carried out."""
+"""From a module's parameters to elections that were carried out: steps 8 to 16 of a recovery (``recovering``)."""
 
 from __future__ import annotations
 

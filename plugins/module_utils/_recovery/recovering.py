@@ -2,7 +2,30 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plan and elect in one process, where nobody reviews the plan in between."""
+"""Recover offline partitions in one process: plan and elect, where nobody reviews the plan in between.
+
+The steps of a recovery. A recovery by a reviewed plan runs 1 to 7 and 8 to 16 as two modules.
+
+1. Check all parameters, before any connection is opened.
+2. Find partitions without a leader, and all brokers (``survey``). If one is found, Spark starts in the background. If
+   none is found, the plan is empty: go on with step 8, which also restores what an earlier run left.
+3. Read each topic's policy: what its elections may lose (``policies``).
+4. Wait for brokers whose replicas may decide an election (``waiting``). Not in check mode.
+5. Ask the replicas what they hold (``gather``), and keep the answers as evidence.
+6. Rank the candidates, forecast what each election loses, and decide (``pipeline``): this is the plan.
+7. Add to the plan which brokers its new orders drop, and which open transactions its elections cut.
+8. Refuse what the controllers' configs forbid, and a quorum that could not commit a write (``electing.carry_out``).
+9. End the partitions that have a leader meanwhile, without the lock (``election.run_elections``).
+10. Take the lock, and undo what earlier runs left. The orders of partitions that this run elects stay.
+11. For each batch of one election type: read partitions, reassignments and logs again, and judge each election again.
+    Those that would delete unsaved records of live replicas wait for step 14.
+12. Record the original orders in the journal, and put each designated leader first.
+13. Elect one partition of each leader first, then the others. Wait for leaders, and as long as a lost election may
+    still be executed. Verify the leaders, restore the orders, and end them in the journal (``election_batch``).
+14. Save the records of step 11, and elect these partitions as in steps 11 to 13.
+15. Settle what is in doubt: undo what late requests change (``doubt``). Leave the lock.
+16. Look for what the elections caused (``aftermath``), and write the report.
+"""
 
 from __future__ import annotations
 
