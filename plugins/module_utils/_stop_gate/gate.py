@@ -143,6 +143,7 @@ _TEXTS: Mapping[Kind, tuple[str, str]] = {
     ),
 }
 _ORDER = list(Kind)
+_MOST_REPLACED = 3
 
 
 def reason(kind: Kind, brokers: Sequence[int], text: str, remedy: str, states: Iterable[Any] = ()) -> Reason:
@@ -198,7 +199,9 @@ def smallest_changes(view: View, brokers: Sequence[int], bears: Bears) -> tuple[
     whole = view.repaired(with_down_brokers=True)
     left = predict_stop(whole, brokers).effects
     if down and not left:
-        changes.append(f"start {_brokers(down)}, and wait until all replicas are in sync")
+        to_save = sorted(view.to_save)
+        saved = f"save the disks of {_brokers(to_save)} (playbook salvage_logs), then " if to_save else ""
+        changes.append(f"{saved}start {_brokers(down)}, and wait until all replicas are in sync")
     elif left:
         names = name_partitions(sorted({each.state for each in left}))
         changes.append(
@@ -219,6 +222,7 @@ def notes_about(view: View) -> tuple[str, ...]:
         for each in view.brokers
         if each.broker_id not in view.live
     ]
+    notes += [f"{partition}: {reason}" for partition, reason in sorted(view.replaced.items())[:_MOST_REPLACED]]
     lagging: dict[int, list[PartitionState]] = {}
     for state in view.states:
         for broker_id in view.live.intersection(state.replicas).difference(state.isr):

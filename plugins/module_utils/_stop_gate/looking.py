@@ -23,6 +23,7 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.reasons import join_first, name_partitions
 from .._model.run import looks
+from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.observation import Observation, caught_up_voters
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import may_stop
@@ -125,6 +126,7 @@ def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tu
         brokers=brokers,
         min_isr=kafka.min_insync_replicas(names),
         unclean={topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
+        replaced=find_replaced_leaders(kafka, states, brokers),
     )
 
 

@@ -73,6 +73,14 @@ class View:
     unclean: Mapping[str, bool]
     """unclean.leader.election.enable by topic."""
     reassignments: Mapping[TopicPartition, Reassignment] = field(default_factory=dict)
+    replaced: Mapping[TopicPartition, str] = field(default_factory=dict)
+    """Partitions whose leader seems to have a new disk, while all other replicas are down, each with the reason."""
+
+    @property
+    def to_save(self) -> frozenset[int]:
+        """The brokers whose disks must be saved before they are started."""
+        found = (each for each in self.states if each.topic_partition in self.replaced)
+        return frozenset(broker_id for each in found for broker_id in each.replicas if broker_id != each.leader_id)
 
     @cached_property
     def live(self) -> frozenset[int]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,10 @@ def test_the_good_copies_are_saved_before_they_are_started(
         assert "Save the disks of brokers 2, 3 before you start them" in about[0]["remedy"]
         for each in checks:
             assert each["name"] not in ("brokers", "partitions") or not each["remedy"].startswith("Start")
+
+        gate = run_module("stop_gate", {**connection, "brokers": [_REPLACED]})
+        assert "its disk seems to have been replaced" in json.dumps(gate)
+        assert "save the disks of brokers 2, 3 (playbook salvage_logs), then start" in json.dumps(gate)
 
         saving = {**connection, "salvage_dir": str(tmp_path / "saved")}
         dirs = [str(each) for each in cluster.brokers[_STOPPED[0]].data_dirs]

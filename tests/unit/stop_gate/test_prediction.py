@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     Reassignment,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.advice import Wave, plan_waves
-from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import reasons_of, smallest_changes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import (
+    notes_about,
+    reasons_of,
+    smallest_changes,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.prediction import Kind, View, predict_stop
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import (
     QuestionError,
@@ -135,6 +140,13 @@ def test_the_largest_part_and_what_has_to_be_in_sync() -> None:
     )
     down = a_view(STATE._replace(isr=(1, 3), offline_replicas=(5,)), down={5: BrokerState.FENCED})
     assert smallest_changes(down, (1,), bears) == ((), ("start broker 5, and wait until all replicas are in sync",))
+    key = down.states[0].topic_partition
+    with_new_disk = replace(down, replaced={key: "its disk seems to have been replaced"})
+    (change,) = smallest_changes(with_new_disk, (1,), bears)[1]
+    others = sorted({*down.states[0].replicas} - {down.states[0].leader_id})
+    named = f"broker{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
+    assert change.startswith(f"save the disks of {named} (playbook salvage_logs), then start broker 5")
+    assert f"{key}: its disk seems to have been replaced" in notes_about(with_new_disk)
     single = a_view(STATE._replace(replicas=(1,), isr=(1,)))
     assert "more replicas" in smallest_changes(single, (1,), bears)[1][0]
 
