@@ -11,6 +11,8 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 notes:
   - Runs on the Ansible controller. The text is the same in a terminal and in AWX, except for color.
+  - If a program reads stdout as JSON, because the stdout callback is C(ansible.posix.json) or C(ansible.posix.jsonl),
+    the text goes to stderr, and into the result.
 options:
   report_file:
     description:

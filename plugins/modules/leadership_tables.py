@@ -43,4 +43,10 @@ EXAMPLES = r"""
     orders: "{{ orders }}"
 """
 
-RETURN = "# Nothing of its own."
+RETURN = r"""
+text:
+  description: The lines that are printed to stderr.
+  returned: if the stdout callback writes JSON
+  type: list
+  elements: str
+"""

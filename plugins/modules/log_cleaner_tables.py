@@ -40,4 +40,10 @@ EXAMPLES = r"""
     fail_on_unhealthy: true
 """
 
-RETURN = "# Nothing of its own."
+RETURN = r"""
+text:
+  description: The lines that are printed to stderr.
+  returned: if the stdout callback writes JSON
+  type: list
+  elements: str
+"""

@@ -39,4 +39,10 @@ EXAMPLES = r"""
     fail_on: warning
 """
 
-RETURN = "# Nothing of its own."
+RETURN = r"""
+text:
+  description: The lines that are printed to stderr.
+  returned: if the stdout callback writes JSON
+  type: list
+  elements: str
+"""

@@ -84,4 +84,10 @@ EXAMPLES = r"""
     accepted: [recovered, already_online]
 """
 
-RETURN = "# Nothing of its own."
+RETURN = r"""
+text:
+  description: The lines that are printed to stderr.
+  returned: if the stdout callback writes JSON
+  type: list
+  elements: str
+"""

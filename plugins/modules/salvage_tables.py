@@ -28,4 +28,10 @@ EXAMPLES = r"""
     result: "{{ salvage }}"
 """
 
-RETURN = "# Nothing of its own."
+RETURN = r"""
+text:
+  description: The lines that are printed to stderr.
+  returned: if the stdout callback writes JSON
+  type: list
+  elements: str
+"""

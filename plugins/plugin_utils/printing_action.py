@@ -14,7 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from .page import Block, Line
-from .rendering import is_terminal, rendered
+from .rendering import is_structured, is_terminal, rendered, show
 
 display = Display()
 
@@ -36,8 +36,10 @@ class PrintingAction(ActionBase):
         blocks = [*self.blocks(arguments), *named_files(arguments)]
         text = rendered(blocks, display.columns, color=is_terminal())
         if text:
-            display.display(text)
+            show(text)
         failure = "; ".join(filter(None, [self.failure(arguments), page_failure(arguments["page"])]))
+        if is_structured():
+            result["text"] = text.splitlines()
         return result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {})
 
     @abstractmethod

@@ -20,12 +20,11 @@ from typing import Any
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.program import program
 
 from .progress import Pace, followed
-from .rendering import is_terminal
+from .rendering import is_terminal, show
 from .variable_names import name_variables, variables_of
 
 try:
@@ -33,8 +32,6 @@ try:
     from ansible.module_utils.common.json import Direction, get_module_encoder
 except ImportError:  # ansible-core 2.18 packs each module
     _BuiltModule = None
-
-display = Display()
 
 _COLLECTION = "kafkaops.recovery"
 _WITHOUT_VARIABLES = frozenset({"kafka_connection"})
@@ -137,5 +134,5 @@ class ProgressAction(ModuleAction):
         pace = _IN_A_TERMINAL if is_terminal() else _IN_A_LOG
         with tempfile.TemporaryDirectory(prefix="kafkaops-progress-") as directory:
             path = Path(arguments.setdefault("progress_file", str(Path(directory) / "progress")))
-            with followed(path, display.display, pace):
+            with followed(path, show, pace):
                 return super().results(arguments, task_vars)

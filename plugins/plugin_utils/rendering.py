@@ -12,10 +12,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from ansible import constants
 from ansible.utils import color as ansible_color
+from ansible.utils.display import Display
 
 from .page import PROSE_WIDTH, Block, Heading, Paragraph
 from .words import printable
+
+_display = Display()
 
 # The import of the layout's library takes longer than the print of a short text.
 # ruff: noqa: PLC0415
@@ -43,6 +47,16 @@ def _without_layout(block: Block, width: int) -> list[str] | None:
             return None
     # A character of another script can be two columns wide, or none.
     return lines if all(line.isascii() and "\n" not in line and len(line) <= width for line in lines) else None
+
+
+def show(text: str) -> None:
+    """Print a text for a person: to stdout or, if a program reads stdout as JSON, to stderr."""
+    _display.display(text, stderr=is_structured())
+
+
+def is_structured() -> bool:
+    """Return whether a callback writes JSON to stdout, such as ansible.posix.json and ansible.posix.jsonl."""
+    return "json" in str(constants.DEFAULT_STDOUT_CALLBACK).rpartition(".")[2]
 
 
 def is_terminal() -> bool:
