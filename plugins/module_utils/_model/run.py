@@ -86,6 +86,21 @@ class NullProgress:
         """Do nothing."""
 
 
+class PartOfProgress:
+    """Counts the items of one batch among those of the whole work."""
+
+    def __init__(self, whole: Progress, before: int, total: int) -> None:
+        """``before`` items of ``total`` ended before this batch."""
+        self._whole, self._before, self._total = whole, before, total
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        """Report a step of the batch. ``total`` is the batch's, and only says that the step is counted."""
+        if done is None or total is None:
+            self._whole.step(text)
+        else:
+            self._whole.step(text, self._before + done, self._total)
+
+
 def set_collector_thresholds() -> None:
     """Make Python search for reference cycles less often than by default. For a process that runs one module.
 

@@ -23,7 +23,7 @@ from .._kafka.port import Kafka
 from .._model.log_contents import SaveTails, Stretches, subtract, union
 from .._model.partition import NO_LEADER, PARTITIONS_PER_REQUEST, Broker, TopicPartition, in_batches
 from .._model.reason import because, say
-from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
+from .._model.run import KafkaOpsError, PartOfProgress, Progress, garbage_collection_paused
 from .election_batch import ElectionBatch, Limits
 from .left_orders import (
     KeptOrders,
@@ -242,7 +242,8 @@ class _Run:
             if not halt:
                 self.progress.step("looking at the partitions again", len(outcomes), len(elections))
                 try:
-                    current = self._carry_out_batch(batch, leftovers, saved)
+                    progress = PartOfProgress(self.progress, len(outcomes), len(elections))
+                    current = self._carry_out_batch(batch, leftovers, saved, progress)
                 except KafkaOpsError as error:
                     if not has_begun:
                         raise
@@ -303,6 +304,7 @@ class _Run:
         elections: Sequence[PlannedElection],
         leftovers: Sequence[OrderLeftover],
         saved: Mapping[TopicPartition, Stretches] | None,
+        progress: Progress,
     ) -> ElectionBatch:
         # The cluster is read again, to also ask brokers that were registered since the plan or the last batch.
         observations = observe_partitions(
@@ -334,7 +336,7 @@ class _Run:
         if self.journal is None:
             batch.preview()
         else:
-            batch.carry_out(self.writer, self.journal, self.progress, self.limits)
+            batch.carry_out(self.writer, self.journal, progress, self.limits)
         return batch
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import PartOfProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.fakes.clock import FakeClock
 from unit.fakes.fates import FAILED_OVER, LOST_REQUEST, WELL, Fate
@@ -84,6 +85,14 @@ def test_progress_counts_what_has_ended(wreck: Wreck) -> None:
         ("restoring replica orders", 0, 3),
     ]
     wreck.assert_orders_are_restored()
+
+
+def test_progress_of_a_batch_counts_the_whole_run() -> None:
+    steps = Steps()
+    second = PartOfProgress(steps, 1000, 3012)
+    second.step("electing", 250, 1000)
+    second.step("waiting for a broker")
+    assert steps.seen == [("electing", 1250, 3012), ("waiting for a broker", None, None)]
 
 
 @pytest.fixture
