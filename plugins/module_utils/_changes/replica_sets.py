@@ -247,8 +247,8 @@ class ReplicaSets:
         found = self.writer.kafka.describe_log_dirs(address, [partition])
         if found.refusal:
             raise StepError(f"broker {broker_id} refuses DescribeLogDirs: {found.refusal}")
-        copies = found.replicas.get(partition, ())
-        return next((each.size_bytes for each in copies if not each.is_future), None)
+        copy = found.current_replica(partition)
+        return copy.size_bytes if copy is not None else None
 
     def wait_until(
         self, deadline: float, is_done: Callable[[], bool], otherwise: str, *, heed_stop: bool = True

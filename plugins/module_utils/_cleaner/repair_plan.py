@@ -217,8 +217,8 @@ class RepairPlanner:
             found = self.kafka.describe_log_dirs(self.living[target.broker_id], [target.topic_partition])
         except BrokerCallError as error:
             return None, str(error)
-        here = [each for each in found.replicas.get(target.topic_partition, ()) if not each.is_future]
-        return (here[0].log_dir, "") if here else (None, found.refusal or "DescribeLogDirs does not list the copy")
+        here = found.current_replica(target.topic_partition)
+        return (here.log_dir, "") if here else (None, found.refusal or "DescribeLogDirs does not list the copy")
 
     def _find_healthy_source(self, target: MarkedReplica, state: PartitionState) -> tuple[int | None, str]:
         """Return an in-sync replica with a healthy copy, and what was read; or None, and why there is none."""

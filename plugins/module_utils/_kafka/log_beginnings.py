@@ -71,4 +71,5 @@ def _read_first_epochs(connection: Connection, partitions: Sequence[TopicPartiti
 
 
 def _directory(dirs: LogDirs, partition: TopicPartition) -> str | None:
-    return next((each.log_dir for each in dirs.replicas.get(partition, ()) if not each.is_future), None)
+    current = dirs.current_replica(partition)
+    return current.log_dir if current is not None else None

@@ -66,6 +66,10 @@ class LogDirs:
     offline: dict[str, str]
     refusal: str
 
+    def current_replica(self, partition: TopicPartition) -> ReplicaOnDisk | None:
+        """Return the replica that the broker uses, not one that moves to another directory; None if it has none."""
+        return next((each for each in self.replicas.get(partition, ()) if not each.is_future), None)
+
 
 def describe_log_dirs(connection: Connection, partitions: Sequence[TopicPartition] | None) -> LogDirs:
     """Send ``log_dirs_request`` and return the answer. Raises BrokerCallError."""
