@@ -59,7 +59,9 @@ def _steps(
     result: Result, counts: Mapping[str, int], commands: Result, start_order: Sequence[Result]
 ) -> Iterator[tuple[str, Sequence[str]]]:
     is_any_left = any(count for name, count in counts.items() if name not in _DONE)
-    look = commands.get("look", ())
+    look, declared = commands.get("look", ()), {*commands.get("lost_brokers", ())}
+    # What was declared lost is not repaired first.
+    start_order = [each for each in start_order if not (each["is_running"] and each["broker_id"] in declared)]
     yield from _save_disks(result, counts, commands)
     if is_any_left and start_order:
         yield from ((text, ()) for text in _starts(start_order))
@@ -70,10 +72,11 @@ def _steps(
                 "is replaced:",
                 (
                     *look,
-                    *set_variable("unclean_recovery_lost_brokers", sorted({*lost, *commands.get("lost_brokers", ())})),
+                    *set_variable("unclean_recovery_lost_brokers", sorted({*lost, *declared})),
                 ),
             )
-    if counts.get("refused") and commands.get("aggressive"):
+    only_repairs = bool(start_order) and all(each["is_running"] for each in start_order)
+    if counts.get("refused") and commands.get("aggressive") and not only_repairs:
         yield (
             "If the brokers that are not online cannot return: see what it costs to elect the best surviving replicas. "
             "To carry it out, omit --check:",

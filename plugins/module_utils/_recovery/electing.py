@@ -28,6 +28,7 @@ from .designations import plan_from_designations, read_given_designations
 from .election import ElectionOptions, run_elections
 from .election_results import Elected
 from .observation import plan_drops
+from .offline_dirs import add_offline_dirs
 from .options import Designations
 from .outcome import REPORT_FILE, prepare_report
 from .plan import Plan
@@ -125,7 +126,7 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
         )
         plan = plan_drops(kafka, plan, may_drop=terms.may_drop)
     mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
-    brokers = kafka.probe_brokers(cluster, mentioned)
+    brokers = add_offline_dirs(kafka, kafka.probe_brokers(cluster, mentioned), [each.state for each in plan.elections])
     checks: list[Callable[[], None]] = []
     notes: list[str] = []
     if not terms.acknowledges_unclean_leader_election:

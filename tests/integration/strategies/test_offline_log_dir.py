@@ -47,6 +47,7 @@ def test_a_log_directory_fails_in_a_broker_that_runs(kafka_version: str, tmp_pat
             (silent,) = row["silent"]
             assert (silent["broker_id"], silent["cause"]) == (_LEADER, "given_up")
         assert done["awaited"] == []
+        assert done["brokers"][_LEADER - 1]["offline_log_dirs"] == [str(lost)]
         client = cluster.client
         assert [len(client.consume_all(_TOPIC, each)) for each in offline] == [_COMMON + _MORE] * len(offline)
         online = {*range(4)} - {*offline}

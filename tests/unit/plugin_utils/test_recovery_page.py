@@ -265,6 +265,17 @@ def test_an_offline_log_directory_is_repaired_and_its_broker_is_not_started(
     assert "Repair the offline log directory of broker 1 at kafka1.example.com:9092, which runs" in shown
     assert "start broker 1" not in shown.lower()
     assert json.dumps({"unclean_recovery_lost_brokers": declared}) in shown
+    assert "unclean_recovery_strategy=aggressive" not in shown, "every broker is online"
+
+
+def test_a_log_directory_that_was_declared_lost_is_not_to_be_repaired_first() -> None:
+    result = a_recovery([outages.would_recover()], with_a_dead_directory())
+    advice = {**an_advice(1, 3), "is_running": True}
+    commands = next_commands({"unclean_recovery_lost_brokers": [1]})
+    blocks = recovery_page.blocks(result, commands=commands, start_order=[advice], rows=False)
+    shown = rendered(blocks, 300, color=False)
+    assert "Repair" not in shown
+    assert "1.  Carry it out:" in shown
 
 
 def test_good_copies_are_saved_before_their_brokers_are_started() -> None:
