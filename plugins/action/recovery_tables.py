@@ -30,8 +30,6 @@ class ActionModule(PrintingAction):
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         result = arguments["result"]
-        if "replicas" in arguments["tables"]:
-            yield from recovery_page.replica_blocks(result)
         if "outcomes" in arguments["tables"]:
             saved_in = (result.get("salvage") or {}).get("salvage_dir") or ""
             variables = arguments["variables"]
@@ -42,6 +40,8 @@ class ActionModule(PrintingAction):
                 awaited=arguments["awaited"],
                 rows=self.is_verbose,
             )
+        if "replicas" in arguments["tables"]:
+            yield from recovery_page.replica_blocks(result)
 
     def failure(self, arguments: dict[str, Any]) -> str:
         accepted = arguments["accepted"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Print a recovery: the verdict, brokers that are not online, next steps, and the partitions in groups.
+"""Print a recovery: the verdict, next steps, brokers that are not online, and the partitions in groups.
 
 Standard library only.
 """
@@ -59,9 +59,9 @@ def blocks(
 ) -> Iterator[Block]:
     """Return all blocks. ``rows`` adds a row for each partition."""
     yield Paragraph(verdict(result, start_order), "bold")
+    yield from recovery_steps(result, commands, start_order)
     yield from _brokers(result.get("brokers", []))
     yield from _awaited(awaited)
-    yield from recovery_steps(result, commands, start_order)
     groups = result.get("groups", [])
     if groups:
         yield Heading("Partitions")
