@@ -14,6 +14,7 @@ itself to the broker as a password.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -95,6 +96,21 @@ _ONLY_WITH_DEFAULT = {
     "ssl.trustmanager.algorithm": ("PKIX", "SunX509"),
 }
 """The values whose effect in Java is what this collection always does. Class names are without their package."""
+_OF_LIBRDKAFKA = {
+    "sasl.mechanisms": "sasl.mechanism",
+    "sasl.oauthbearer.client.id": "sasl.oauthbearer.client.credentials.client.id",
+    "sasl.oauthbearer.client.secret": "sasl.oauthbearer.client.credentials.client.secret",
+    "sasl.password": "sasl.jaas.config",
+    "sasl.username": "sasl.jaas.config",
+    "ssl.ca.location": "ssl.truststore.location, with ssl.truststore.type=PEM",
+    "ssl.ca.pem": "ssl.truststore.certificates, with ssl.truststore.type=PEM",
+    "ssl.certificate.location": "ssl.keystore.location, with ssl.keystore.type=PEM and the key in the same file",
+    "ssl.certificate.pem": "ssl.keystore.certificate.chain, with ssl.keystore.type=PEM",
+    "ssl.key.location": "ssl.keystore.location, with ssl.keystore.type=PEM and the certificate in the same file",
+    "ssl.key.pem": "ssl.keystore.key, with ssl.keystore.type=PEM",
+}
+"""Names that only librdkafka (kcat, confluent-kafka) uses, and what Kafka's Java client reads instead."""
+_BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONNECTION_PREFIXES = ("client.dns.lookup", "sasl.", "security.", "ssl.")
 """All properties that affect connecting or authenticating begin like this."""
 _REFERENCE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -129,8 +145,16 @@ def with_command_config(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _load(path: str) -> dict[str, str]:
     try:
-        with Path(path).open("rb") as file:
-            return dict(javaproperties.load(file))
+        content = Path(path).read_bytes()
+        if content.startswith(_BYTE_ORDER_MARKS):
+            # Kafka's tools ignore that property, and may then connect without TLS or SASL.
+            raise SettingsError(
+                [
+                    f"command_config {path} begins with a byte order mark (BOM), which Java reads as part of the first "
+                    "property's name: save it as UTF-8 without a BOM"
+                ]
+            )
+        return dict(javaproperties.loads(content.decode("iso-8859-1")))
     except OSError as error:
         raise SettingsError([f"command_config {path} cannot be read: {error.strerror or 'unreadable'}"]) from None
     except ValueError:
@@ -168,7 +192,9 @@ def _find_unsupported(properties: Mapping[str, str]) -> Iterator[str]:
         ):
             continue
         accepted = _ONLY_WITH_DEFAULT.get(name)
-        if accepted is None:
+        if name in _OF_LIBRDKAFKA:
+            yield f"{name} is a property of librdkafka: in a file for Kafka's Java client, use {_OF_LIBRDKAFKA[name]}"
+        elif accepted is None:
             yield f"{name} is not known here, and may say how to connect: correct its name, or remove it"
         elif value not in accepted and value.rpartition(".")[2] not in accepted:
             yield f"{name} is {value}, which is not supported here: only {', '.join(accepted)}"

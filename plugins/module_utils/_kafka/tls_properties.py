@@ -16,6 +16,8 @@ from .stores import StoreError, is_pem, normalized_pem, read_key_store, read_tru
 
 _TRUST = ("ssl_cafile",)
 _KEY = ("ssl_certfile", "ssl_keyfile")
+_OLD_VERSIONS = frozenset({"SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"})
+"""Names that Java knows, and Kafka's documentation once recommended. They are left out: a list says what is allowed."""
 _TLS_1_3_SUITES = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
 _TLS_1_2_SUITE = re.compile(
     r"TLS_(?:(ECDHE_RSA|ECDHE_ECDSA|DHE_RSA)|RSA)_WITH_(?:AES_(128|256)_(?:CBC|(GCM))|(CHACHA20_POLY1305))_(SHA\d*)"
@@ -55,11 +57,13 @@ def _read_versions(properties: Mapping[str, str], options: dict[str, Any]) -> It
     enabled = _split_list(properties, "ssl.enabled.protocols")
     if not enabled:
         return
-    unusable = [each for each in enabled if each not in TLS_VERSIONS]
-    if unusable:
-        yield f"ssl.enabled.protocols names {', '.join(unusable)}: only {' and '.join(TLS_VERSIONS)} can be used"
+    unknown = [each for each in enabled if each not in TLS_VERSIONS and each not in _OLD_VERSIONS]
+    usable = [each for each in enabled if each in TLS_VERSIONS]
+    if unknown or not usable:
+        named = ", ".join(unknown or enabled)
+        yield f"ssl.enabled.protocols names {named}: only {' and '.join(TLS_VERSIONS)} can be used"
         return
-    options["ssl_min_version"], options["ssl_max_version"] = min(enabled), max(enabled)
+    options["ssl_min_version"], options["ssl_max_version"] = min(usable), max(usable)
 
 
 def _read_ciphers(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:

@@ -130,7 +130,7 @@ def inline_pem(cluster: Cluster, directory: Path) -> Properties:
 
 def tls_1_2(cluster: Cluster, directory: Path) -> Properties:
     suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
-    return pkcs12(cluster, directory) | {"ssl.enabled.protocols": "TLSv1.2", "ssl.cipher.suites": suite}
+    return pkcs12(cluster, directory) | {"ssl.enabled.protocols": "TLSv1.2,TLSv1.1,TLSv1", "ssl.cipher.suites": suite}
 
 
 def tls_1_3(cluster: Cluster, directory: Path) -> Properties:

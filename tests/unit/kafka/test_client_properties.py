@@ -300,6 +300,52 @@ def test_all_unsupported_properties_are_reported_at_once(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("protocols", "oldest", "newest"),
+    [
+        ("TLSv1.2,TLSv1.1,TLSv1", "TLSv1.2", "TLSv1.2"),
+        ("SSLv2Hello, SSLv3 ,TLSv1.3", "TLSv1.3", "TLSv1.3"),
+        ("TLSv1,TLSv1.3,TLSv1.2", "TLSv1.2", "TLSv1.3"),
+    ],
+)
+def test_old_versions_of_tls_are_left_out(tmp_path: Path, protocols: str, oldest: str, newest: str) -> None:
+    options = read(tmp_path, f"security.protocol=SSL\nssl.enabled.protocols={protocols}\n")
+    assert (options["ssl_min_version"], options["ssl_max_version"]) == (oldest, newest)
+
+
+@pytest.mark.parametrize(
+    ("protocols", "named"), [("TLSv1.1,TLSv1", "TLSv1.1, TLSv1"), ("TLSv1.2,TLS1.3", "TLS1.3"), ("SSLv3", "SSLv3")]
+)
+def test_versions_that_leave_nothing_or_are_unknown_are_refused(tmp_path: Path, protocols: str, named: str) -> None:
+    (fault,) = faults(tmp_path, f"security.protocol=SSL\nssl.enabled.protocols={protocols}\n")
+    assert f"ssl.enabled.protocols names {named}: only" in fault
+
+
+def test_each_property_of_librdkafka_is_named_with_that_of_java(tmp_path: Path) -> None:
+    content = f"""
+        security.protocol=sasl_ssl
+        sasl.mechanisms=SCRAM-SHA-512
+        sasl.username=me
+        sasl.password={SECRET}
+        ssl.ca.location=/etc/ca.pem
+    """
+    given = faults(tmp_path, content)
+    for name, java in (
+        ("sasl.mechanisms", "sasl.mechanism"),
+        ("sasl.username", "sasl.jaas.config"),
+        ("sasl.password", "sasl.jaas.config"),
+        ("ssl.ca.location", "ssl.truststore.location"),
+    ):
+        assert any(f": {name} is a property of librdkafka" in each and f"use {java}" in each for each in given), name
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_is_named(tmp_path: Path, encoding: str) -> None:
+    (fault,) = faults(tmp_path, f"security.protocol=SSL\nssl.key.password={SECRET}\n".encode(encoding))
+    assert "byte order mark" in fault
+    assert "save it as UTF-8 without a BOM" in fault
+
+
+@pytest.mark.parametrize(
     "content", [f"sasl.jaas.config={SECRET}\\u12", f"\\uXYZW={SECRET}"], ids=["short escape", "no escape"]
 )
 def test_a_file_that_is_no_properties_file_is_not_quoted(tmp_path: Path, content: str) -> None:
