@@ -45,7 +45,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     approved = {"at": "2026-01-31T02:59:58Z", "by": LONG, "plan_digest": plan["digest"]}
     documents = {
         "recovery": [recovery],
-        "large": [salvages.written(directory / "large.json", a_report(outages.three_thousand()))],
+        "large": [salvages.written(directory / "large.json", a_report(outages.three_thousand()[:200]))],
         "readiness": [readiness],
         "salvage": [disk, manifest],
         "replay": [replay, manifest],
