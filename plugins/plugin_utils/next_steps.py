@@ -25,10 +25,9 @@ _OLD_DIR = (
     "other replicas then delete what they hold."
 )
 _DECLARED_LOST = (
-    "It was declared lost. If its old disk is there after all, start it with this disk. If the disk is gone, first "
-    "recover all partitions that have other replicas: with an empty disk it can be elected there, and these replicas "
-    "then delete what they hold. After that, start it with an empty disk: partitions without another replica begin at "
-    "offset 0."
+    "declared lost: with an empty disk a broker can be elected, and all other replicas then delete what they hold. "
+    "Only after all partitions that have other replicas are recovered, an empty disk is safe: partitions without "
+    "another replica then begin at offset 0."
 )
 _LOOK_AT = {
     "committed_beyond_end": (
@@ -60,8 +59,8 @@ def _steps(
 ) -> Iterator[tuple[str, Sequence[str]]]:
     is_any_left = any(count for name, count in counts.items() if name not in _DONE)
     look, declared = commands.get("look", ()), {*commands.get("lost_brokers", ())}
-    # What was declared lost is not repaired first.
-    start_order = [each for each in start_order if not (each["is_running"] and each["broker_id"] in declared)]
+    given_up = [each["broker_id"] for each in start_order if _is_given_up(each)]
+    start_order = without_declared(start_order, commands)
     yield from _save_disks(result, counts, commands)
     if is_any_left and start_order:
         yield from ((text, ()) for text in _starts(start_order))
@@ -86,6 +85,8 @@ def _steps(
         plan_file = commands.get("plan_file")
         text = f"Let a second person review {plan_file}, then carry it out:" if plan_file else "Carry it out:"
         yield text, commands["recover"]
+    if is_any_left and given_up:
+        yield f"Do not start {brokers(given_up)}, {_DECLARED_LOST}", ()
     if commands.get("replay"):
         yield "Replay the saved records of other replicas, first with --check:", commands["replay"]
     kinds = {each["kind"] for each in result.get("aftermath", [])}
@@ -94,6 +95,16 @@ def _steps(
             yield text, (words[0], "--bootstrap-server", commands.get("bootstrap_servers", _NO_BROKER), *words[1:])
     if any(each["undoing"] == "failed" for each in result.get("leftovers", [])):
         yield "Run again to restore the replica orders that are still changed:", look
+
+
+def without_declared(start_order: Sequence[Result], commands: Result) -> list[Result]:
+    """Return the entries whose brokers were not declared lost: only these are to be started or repaired."""
+    declared = {*commands.get("lost_brokers", ())}
+    return [each for each in start_order if each["broker_id"] not in declared and not _is_given_up(each)]
+
+
+def _is_given_up(advice: Result) -> bool:
+    return bool(advice["broker"]) and advice["broker"]["state"] == "given_up"
 
 
 def _save_disks(result: Result, counts: Mapping[str, int], commands: Result) -> Iterator[tuple[str, Sequence[str]]]:
@@ -128,8 +139,6 @@ def _starts(start_order: Sequence[Result]) -> Iterator[str]:
         if each["is_running"]:
             name = f"broker {each['broker_id']}{where}"
             yield f"Repair the offline log directory of {name}, which runs: {_effect(each)}. {_OLD_DIR}"
-        elif broker and broker["state"] == "given_up":
-            yield f"Broker {each['broker_id']}{where}: {_DECLARED_LOST}"
         else:
             yield f"Start broker {each['broker_id']}{where}: {_effect(each)}. {_OLD_DISK}"
     rest = [str(each["broker_id"]) for each in start_order[_MOST_BROKERS:] if not each["is_running"]]

@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdic
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
 
-from .next_steps import recovery_steps
+from .next_steps import recovery_steps, without_declared
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import (
     Result,
@@ -58,7 +58,7 @@ def blocks(
     awaited: Sequence[Result] = (),
 ) -> Iterator[Block]:
     """Return all blocks. ``rows`` adds a row for each partition."""
-    yield Paragraph(verdict(result, start_order), "bold")
+    yield Paragraph(verdict(result, without_declared(start_order, commands)), "bold")
     yield from recovery_steps(result, commands, start_order)
     yield from _brokers(result.get("brokers", []))
     yield from _awaited(awaited)

@@ -274,8 +274,30 @@ def test_a_log_directory_that_was_declared_lost_is_not_to_be_repaired_first() ->
     commands = next_commands({"unclean_recovery_lost_brokers": [1]})
     blocks = recovery_page.blocks(result, commands=commands, start_order=[advice], rows=False)
     shown = rendered(blocks, 300, color=False)
-    assert "Repair" not in shown
+    assert "repair" not in shown.lower()
     assert "1.  Carry it out:" in shown
+
+
+@pytest.mark.parametrize("outcome", [outages.refused(), outages.would_recover()])
+@pytest.mark.parametrize("given", [[1], "1", [], [1, 5]])
+@pytest.mark.parametrize("alive", [0, 1, 4])
+def test_a_broker_that_was_declared_lost_is_never_to_be_started(
+    outcome: Outcome, given: list[int] | str, alive: int
+) -> None:
+    """Also not if it is beyond the brokers that are named with their effect. ``alive`` others can be started."""
+    lost = an_advice(1, 3)
+    lost["broker"]["state"] = "given_up"
+    commands = next_commands({"kafka_bootstrap_servers": "kafka9:9092", "unclean_recovery_lost_brokers": given})
+    others = [an_advice(broker, 1) for broker in range(2, 2 + alive)]
+    for order in ([lost, *others], [*others, lost]):
+        result = a_recovery([outcome], outages.brokers(9))
+        blocks = recovery_page.blocks(result, commands=commands, start_order=order, rows=False)
+        shown = rendered(blocks, 300, color=False)
+        assert not re.search(r"(?<!not )\bstart brokers? (\d+, )*1\b", shown, re.IGNORECASE)
+        assert "broker 1 should be started" not in shown
+        assert shown.count("Do not start broker 1, declared lost") == 1
+        assert ("Start broker 2 at" in shown) == bool(alive)
+        assert ("Then look again" in shown) == bool(alive), "nothing changes before the next look"
 
 
 def test_good_copies_are_saved_before_their_brokers_are_started() -> None:
