@@ -17,12 +17,25 @@ from .words import Result, change, counted, number, partition_name, size, words
 _COLUMNS = ("Broker", "Diagnosis", "Threads", "Dead", "ms since run", "Uncleanable")
 _FAILED = ("failed", "stopped")
 _QUIET = ("not_needed", "as_wanted")
+_NOT_TRIED = {
+    "not_helped": "not restarted, because a restart does not help",
+    "unknown": "not restarted, because its state is unknown",
+}
+"""How a restart that was not tried is said: "1 restart not helped" would mean that one was."""
 
 
 def blocks(before: Result, restart: Result, repair: Result, after: Result) -> Iterator[Block]:
     """Return all blocks: the state before, the changes, and the state after."""
     yield Paragraph(verdict(restart, repair, after), "bold")
     yield from _actions(restart, repair)
+    marked = any(each["diagnosis"] == "uncleanable_partitions" for each in after["brokers"])
+    if marked and "outcomes" not in repair:
+        yield Heading("Next")
+        yield Paragraph(
+            "To see what a repair of the uncleanable replicas would do, add to the same command: "
+            "--check -e log_cleaner_recovery_repair_uncleanable=true",
+            indent=2,
+        )
     if after["brokers"]:
         yield Heading("Log cleaners")
         yield _broker_table(before, after)
@@ -41,7 +54,9 @@ def verdict(restart: Result, repair: Result, after: Result) -> str:
     clauses = [sentence, *(f"{count} {kind}" for kind, count in kinds.items())]
     for name, result in (("restart", restart), ("repair", repair)):
         counts = Counter(words(each["status"]) for each in result.get("outcomes", []) if each["status"] not in _QUIET)
-        clauses += [f"{counted(count, name)} {status}" for status, count in counts.items()]
+        for status, count in counts.items():
+            untried = _NOT_TRIED.get(status.replace(" ", "_")) if name == "restart" else None
+            clauses.append(f"{counted(count, 'broker')} {untried}" if untried else f"{counted(count, name)} {status}")
     return "; ".join(clauses) + "."
 
 
@@ -92,7 +107,10 @@ def _actions(restart: Result, repair: Result) -> Iterator[Block]:
         for each in (*restart.get("leftovers", []), *repair.get("leftovers", []))
     ]
     entries += [
-        Entry(f"restart broker {each['broker_id']}", (f"{words(each['status'])}: {each['reason']}",))
+        Entry(
+            f"restart broker {each['broker_id']}",
+            (f"{_NOT_TRIED.get(each['status'], words(each['status']))}: {each['reason']}",),
+        )
         for each in restart.get("outcomes", [])
         if each["status"] not in _QUIET
     ]

@@ -88,3 +88,29 @@ def test_what_fails_the_play() -> None:
         "1 restarts or repairs failed; not healthy: broker 2 (uncleanable partitions?); the reasons are above"
     )
     assert cleaner_page.failure(RESTART, {}, AFTER, fail_on_unhealthy=False) == ""
+
+
+def test_a_restart_that_was_not_tried_is_not_counted_as_one() -> None:
+    outcomes = [
+        {"broker_id": 1, "status": "not_helped", "reason": "a replica is marked"},
+        {"broker_id": 2, "status": "unknown", "reason": "no metrics"},
+    ]
+    after = {"brokers": [a_broker(1, "uncleanable_partitions"), a_broker(2, "unknown")]}
+    text = cleaner_page.verdict({"outcomes": outcomes}, {}, after)
+    assert "1 broker not restarted, because a restart does not help" in text
+    assert "1 broker not restarted, because its state is unknown" in text
+    assert "1 restart" not in text
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "repair", "is_named"),
+    [
+        ("uncleanable_partitions", {"skipped": True}, True),
+        ("uncleanable_partitions", {"outcomes": []}, False),
+        ("dead_threads", {}, False),
+    ],
+)
+def test_the_repair_is_named_if_it_was_not_asked_for(diagnosis: str, repair: dict[str, Any], is_named: bool) -> None:
+    before = {"brokers": [a_broker(1, diagnosis)]}
+    shown = " ".join(rendered(cleaner_page.blocks(before, {}, repair, before), 200, color=False).split())
+    assert ("--check -e log_cleaner_recovery_repair_uncleanable=true" in shown) == is_named
