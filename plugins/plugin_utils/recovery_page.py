@@ -100,7 +100,9 @@ def failure(result: Result, accepted: Collection[str]) -> str:
     sentences = []
     if others:
         named = ", ".join(f"{count} {words(name)}" for name, count in others.items())
-        sentences.append(f"{sum(others.values())} of {sum(counts.values())} partitions are not recovered: {named}")
+        # Only a look accepts partitions that would be recovered, and it recovers none.
+        what = "need attention" if "would_recover" in accepted else "are not recovered"
+        sentences.append(f"{sum(others.values())} of {sum(counts.values())} partitions {what}: {named}")
     stuck = sum(each["undoing"] == "failed" for each in result.get("leftovers", []))
     if stuck:
         sentences.append(f"{stuck} replica orders that an earlier run changed are not restored")

@@ -29,7 +29,7 @@ _RUNBOOK = PROJECT / "docs" / "runbook.md"
 _SALVAGE = PROJECT / "docs" / "salvage.md"
 _README = PROJECT / "README.md"
 _AFTER_AN_OUTAGE = (_README, _RUNBOOK, _SALVAGE)
-_STILL_OFFLINE = r"partitions? are not recovered"
+_STILL_OFFLINE = r"partitions? (are not recovered|need attention)"
 _ENDS_OTHERWISE = {
     "recover_offline_partitions": _STILL_OFFLINE,
     # Nothing serves metrics here.

@@ -338,6 +338,12 @@ def test_no_failure_when_all_is_accepted() -> None:
     )
 
 
+@pytest.mark.parametrize("status", ["refused", "unrecoverable", "unknown", "failed"])
+def test_a_look_fails_without_the_word_recovered(status: str) -> None:
+    text = recovery_page.failure({"summary": {status: 2}}, ["recovered", "already_online", "would_recover"])
+    assert text == f"2 of 2 partitions need attention: 2 {status}; the reasons are above"
+
+
 def test_a_failure_counts_what_is_not_accepted() -> None:
     result = {"summary": {"recovered": 2, "refused": 1}, "leftovers": [{"undoing": "failed"}, {"undoing": "restored"}]}
     assert recovery_page.failure(result, ["recovered"]) == (
