@@ -16,6 +16,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.report 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import PARTITIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import QUORUM_REPORT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.plan import QUORUM_RECOVERY_PLAN
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.report import QUORUM_RECOVERY_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import READINESS_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import DESIGNATIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import REPORT_FILE
@@ -35,6 +37,8 @@ def published() -> dict[Path, str]:
         "log-cleaner-report": LOG_CLEANER_REPORT,
         "partitions-file": PARTITIONS_FILE,
         "plan-file": PLAN_FILE,
+        "quorum-recovery-plan": QUORUM_RECOVERY_PLAN,
+        "quorum-recovery-report": QUORUM_RECOVERY_REPORT,
         "quorum-report": QUORUM_REPORT,
         "readiness-report": READINESS_REPORT,
         "replay-report": REPLAY_REPORT,

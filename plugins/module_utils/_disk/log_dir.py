@@ -10,7 +10,7 @@ import fcntl
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import zip_longest
@@ -168,6 +168,29 @@ def read_log_dir(path: str) -> LogDir:
     return LogDir(path, cluster_id, node_id, properties.get("directory.id"))
 
 
+def is_in_use(path: str) -> bool:
+    """Return whether a node runs on a log directory: it holds an exclusive lock on ``.lock``. Raises OSError."""
+    try:
+        with open(Path(path, _LOCK), "rb") as file:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+@contextmanager
+def exclusive_lock(path: str) -> Iterator[None]:
+    """Hold the lock that a node takes when it starts, so that none starts meanwhile. Raises LogDirError."""
+    try:
+        with open(Path(path, _LOCK), "ab") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+    except BlockingIOError:
+        raise LogDirError(f"{path} is in use: a node runs on it. Stop it first") from None
+
+
 def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
     """List the replicas' directories in a log directory, in order of name.
 
@@ -181,7 +204,7 @@ def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
         name = _PARTITION.fullmatch(entry.name)
         if name is not None and entry.is_dir() and name["topic"] != METADATA_TOPIC:
             kind = DirKind(name["kind"] or DirKind.CURRENT)
-            topic_id, segments = _read_topic_id(entry.path), _list_segments(entry.path)
+            topic_id, segments = _read_topic_id(entry.path), list_segments(entry.path)
             yield PartitionDir(name["topic"], int(name["number"]), topic_id, segments, entry.path, kind)
 
 
@@ -207,7 +230,8 @@ def _read_topic_id(path: str) -> str | None:
     return None
 
 
-def _list_segments(path: str) -> tuple[Segment, ...]:
+def list_segments(path: str) -> tuple[Segment, ...]:
+    """List the segment files of a log in order of base offset. Raises LogDirError."""
     try:
         found = [
             Segment(entry.path, int(match[1]), entry.stat().st_size)

@@ -38,11 +38,21 @@ class RecordType(IntEnum):
     FENCE_BROKER = 7
     UNFENCE_BROKER = 8
     REMOVE_TOPIC = 9
+    DELEGATION_TOKEN = 10
+    USER_SCRAM_CREDENTIAL = 11
     FEATURE_LEVEL = 12
+    CLIENT_QUOTA = 14
+    PRODUCER_IDS = 15
     BROKER_REGISTRATION_CHANGE = 17
+    ACCESS_CONTROL_ENTRY = 18
+    REMOVE_ACCESS_CONTROL_ENTRY = 19
+    NO_OP = 20
+    REMOVE_USER_SCRAM_CREDENTIAL = 22
     BEGIN_TRANSACTION = 23
     END_TRANSACTION = 24
     ABORT_TRANSACTION = 25
+    REMOVE_DELEGATION_TOKEN = 26
+    REGISTER_CONTROLLER = 27
     CLEAR_ELR = 28
 
 
@@ -153,7 +163,74 @@ _DEFINITIONS: Mapping[RecordType, tuple[int, Sequence[Mapping[str, Any]]]] = {
     RecordType.FENCE_BROKER: (0, [field("Id", "int32"), field("Epoch", "int64")]),
     RecordType.UNFENCE_BROKER: (0, [field("Id", "int32"), field("Epoch", "int64")]),
     RecordType.REMOVE_TOPIC: (0, [field("TopicId", "uuid")]),
+    RecordType.DELEGATION_TOKEN: (
+        0,
+        [
+            field("Owner", "string"),
+            field("Requester", "string"),
+            field("Renewers", "[]string"),
+            field("IssueTimestamp", "int64"),
+            field("MaxTimestamp", "int64"),
+            field("ExpirationTimestamp", "int64"),
+            field("TokenId", "string"),
+        ],
+    ),
+    RecordType.REMOVE_DELEGATION_TOKEN: (0, [field("TokenId", "string")]),
+    RecordType.USER_SCRAM_CREDENTIAL: (
+        0,
+        [
+            field("Name", "string"),
+            field("Mechanism", "int8"),
+            field("Salt", "bytes"),
+            field("StoredKey", "bytes"),
+            field("ServerKey", "bytes"),
+            field("Iterations", "int32"),
+        ],
+    ),
+    RecordType.REMOVE_USER_SCRAM_CREDENTIAL: (0, [field("Name", "string"), field("Mechanism", "int8")]),
     RecordType.FEATURE_LEVEL: (0, [field("Name", "string"), field("FeatureLevel", "int16")]),
+    RecordType.CLIENT_QUOTA: (
+        0,
+        [
+            field(
+                "Entity",
+                "[]EntityData",
+                fields=[field("EntityType", "string"), field("EntityName", "string", nullableVersions="0+")],
+            ),
+            field("Key", "string"),
+            field("Value", "float64"),
+            field("Remove", "bool"),
+        ],
+    ),
+    RecordType.PRODUCER_IDS: (
+        0,
+        [field("BrokerId", "int32"), field("BrokerEpoch", "int64", default="-1"), field("NextProducerId", "int64")],
+    ),
+    RecordType.ACCESS_CONTROL_ENTRY: (
+        0,
+        [
+            field("Id", "uuid"),
+            field("ResourceType", "int8"),
+            field("ResourceName", "string"),
+            field("PatternType", "int8"),
+            field("Principal", "string"),
+            field("Host", "string"),
+            field("Operation", "int8"),
+            field("PermissionType", "int8"),
+        ],
+    ),
+    RecordType.REMOVE_ACCESS_CONTROL_ENTRY: (0, [field("Id", "uuid")]),
+    RecordType.NO_OP: (0, []),
+    RecordType.REGISTER_CONTROLLER: (
+        0,
+        [
+            field("ControllerId", "int32"),
+            field("IncarnationId", "uuid"),
+            field("ZkMigrationReady", "bool"),
+            field("EndPoints", "[]ControllerEndpoint", fields=_ENDPOINT),
+            field("Features", "[]ControllerFeature", fields=_FEATURE),
+        ],
+    ),
     RecordType.BROKER_REGISTRATION_CHANGE: (
         3,
         [

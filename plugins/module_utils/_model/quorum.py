@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
-from .fields import Meta, Port
+from .fields import UUID_PATTERN, Meta, NodeId, Port
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,6 +30,23 @@ class Voter:
     directory_id: str | None
     """None if it is unknown. Such a voter can be neither added nor removed."""
     endpoints: tuple[Endpoint, ...] = ()
+
+
+FeatureLevel: TypeAlias = Annotated[int, Meta("a feature level", minimum=0, maximum=32767)]
+DirectoryId: TypeAlias = Annotated[
+    str, Meta(description="a directory id is 22 characters of URL-safe base64", pattern=UUID_PATTERN)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class VoterNode:
+    """One voter of a VotersRecord in the metadata log (KIP-853)."""
+
+    voter_id: NodeId
+    directory_id: DirectoryId
+    endpoints: tuple[Endpoint, ...]
+    min_kraft_version: FeatureLevel
+    max_kraft_version: FeatureLevel
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from typing import Annotated, Any, TypeAlias
 from .._documents.dataclass_json import codec, document
 from .._model.fields import (
     SCHEMA_VERSION,
-    UUID_PATTERN,
     ClusterId,
     LeaderEpoch,
     Meta,
@@ -27,16 +26,11 @@ from .._model.fields import (
     SchemaVersion,
     Time,
 )
-from .._model.quorum import Endpoint, QuorumReplica, QuorumState, Voter
+from .._model.quorum import DirectoryId, Endpoint, FeatureLevel, QuorumReplica, QuorumState, Voter
 from .disruption import is_controller
 from .finding import Finding
 from .observation import Controller, Observation, is_caught_up
 from .verdict import Verdict, collect_findings, may_add, may_elect, may_remove, may_restart
-
-DirectoryId: TypeAlias = Annotated[
-    str, Meta(description="a directory id is 22 characters of URL-safe base64", pattern=UUID_PATTERN)
-]
-FeatureLevel: TypeAlias = Annotated[int, Meta("a feature level", minimum=0, maximum=32767)]
 
 
 @dataclass(frozen=True, slots=True)

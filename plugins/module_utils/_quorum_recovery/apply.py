@@ -1,0 +1,264 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Carry out a plan on one host. The controller there is stopped, and cannot start meanwhile.
+
+On the host of the survivor:
+
+1. Take the lock of its log directory, which a node takes when it starts.
+2. Compare the log with the plan. A run that continues a killed run skips this, and steps 3 and 4.
+3. Copy the metadata directory, and compare the copy.
+4. Write the journal: from here on, a killed run is continued.
+5. Cut off a torn tail, and append the batch with the new voters, if they are in the log (KIP-853). Replace the vote in
+   quorum-state: with a vote for a lost voter, Kafka 3.9 ends when it becomes the leader at once.
+6. Read the log again: it must be the planned one, with the planned voters.
+7. Mark the journal as changed.
+
+On every host whose properties name static voters: copy the file, then replace it as a whole. So a killed run leaves
+either the old or the new file, and the next run continues.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._disk.log_dir import exclusive_lock
+from .._documents.files import sync_to_disk
+from .._kafka.voters_record import encode_voters_batch
+from .._model.run import KafkaOpsError
+from .backup import back_up
+from .copy import CopyState
+from .journal import NAME, Pending, Step, read_pending, replace_file, write_pending
+from .node import METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_properties
+from .plan import Plan, VotersChange, format_voters
+from .scan import read_copy
+
+_NO_DIRECTORY = "A" * 22
+_NOBODY = -1
+
+
+class ApplyError(KafkaOpsError):
+    """The plan cannot be carried out on this host. The message says what was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one host's part of a plan changes: of a file, what it says before and after."""
+
+    path: str
+    before: str
+    after: str
+
+
+def pending_changes(plan: Plan, host: str) -> list[Change]:
+    """Return what is still to be changed on a host. Writes nothing. Raises ApplyError or NodeFileError."""
+    changes = []
+    if host == plan.host:
+        pending = _own_pending(plan)
+        if pending is None:
+            _check_copy(plan, is_ours=False)
+        if pending is None or pending.step is Step.CHANGING:
+            changes += _log_changes(plan)
+    return [*changes, *(Change(each.path, each.before, each.after) for each in _voters_changes(plan, host))]
+
+
+def apply(plan: Plan, host: str, backup_dir: str | None) -> str:
+    """Carry out the plan on a host, and return the path of the backup. Raises ApplyError and others; see above."""
+    changes = _voters_changes(plan, host)
+    if host != plan.host:
+        return _apply_properties(changes, plan, backup_dir)
+    with exclusive_lock(plan.log_dir):
+        pending = _own_pending(plan)
+        if pending is None:
+            _check_copy(plan, is_ours=True)
+            state = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
+            properties = [each.path for each in plan.voters_changes if each.host == host]
+            target = str(_backup_place(plan, backup_dir, Path(plan.log_dir)))
+            pending = Pending(
+                step=Step.CHANGING,
+                backup=back_up(plan.log_dir, properties, target),
+                segment_bytes=os.stat(plan.segment or "").st_size,
+                quorum_state=state.read_text("utf-8") if state.exists() else "",
+                plan=plan,
+            )
+            write_pending(plan.log_dir, pending)
+        if pending.step is Step.CHANGING:
+            if not _was_started(plan):
+                if plan.is_dynamic:
+                    _append_voters(plan)
+                _replace_vote(plan)
+            _check_changed(plan)
+            for each in changes:
+                _replace_voters(each)
+            write_pending(plan.log_dir, pending.at(Step.CHANGED))
+    return pending.backup
+
+
+def planned_batch(plan: Plan) -> bytes:
+    """Return the batch that a plan appends. Empty if the voters are static."""
+    if plan.voter is None:
+        return b""
+    return encode_voters_batch([plan.voter], offset=plan.end_offset, epoch=plan.epoch, time_ms=plan.time_ms)
+
+
+def _own_pending(plan: Plan) -> Pending | None:
+    pending = read_pending(plan.log_dir)
+    if pending is not None and pending.plan.digest != plan.digest:
+        raise ApplyError(
+            f"another recovery was begun on {plan.host}, with the plan {pending.plan.digest}: continue that one. Its "
+            f"backup is {pending.backup}"
+        )
+    return pending
+
+
+def _check_copy(plan: Plan, *, is_ours: bool) -> None:
+    """Compare the log on the disk with the plan."""
+    found = read_copy(plan.host, plan.log_dir, None, is_ours=is_ours).copy
+    if found.is_running:
+        raise ApplyError(f"controller {plan.node_id} runs on {plan.host} ({plan.log_dir} is locked). Stop it first")
+    planned = (plan.cluster_id, plan.directory_id, plan.node_id, plan.checksum, plan.segment, plan.segment_bytes)
+    there = (found.cluster_id, found.directory_id, found.node_id, found.checksum, found.segment, found.segment_bytes)
+    if planned != there or found.torn_bytes != plan.torn_bytes:
+        raise ApplyError(
+            f"{plan.log_dir} is not what the plan was made for: it ends at offset {found.log_end_offset} in epoch "
+            f"{found.last_epoch}, and the plan says {plan.end_offset} in epoch {plan.epoch}. {found.reason or ''}"
+            "Nothing was changed. Make a new plan"
+        )
+
+
+def _log_changes(plan: Plan) -> list[Change]:
+    changes = []
+    if plan.voter is not None:
+        before = f"{plan.segment_bytes + plan.torn_bytes} bytes, voters {', '.join(map(str, plan.old_voters))}"
+        size = plan.segment_bytes + len(planned_batch(plan))
+        record = f"a VotersRecord at offset {plan.end_offset} in epoch {plan.epoch}"
+        changes.append(Change(plan.segment or "", before, f"{size} bytes, voter {plan.node_id} by {record}"))
+    state = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
+    text = state.read_text("utf-8") if state.exists() else ""
+    after = _new_vote(text, plan) if text else ""
+    return [*changes, *([Change(str(state), text, after)] if text != after else [])]
+
+
+def _append_voters(plan: Plan) -> None:
+    """Make the segment end with the planned batch, whatever an earlier attempt has left after the planned end."""
+    with open(plan.segment or "", "r+b") as file:
+        file.truncate(plan.segment_bytes)
+        file.seek(plan.segment_bytes)
+        file.write(planned_batch(plan))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _was_started(plan: Plan) -> bool:
+    """Return whether the log has grown beyond the plan: after a killed run, somebody has started the controller."""
+    return (read_copy(plan.host, plan.log_dir, None, is_ours=True).copy.log_end_offset or 0) > _planned_end(plan)
+
+
+def _planned_end(plan: Plan) -> int:
+    return plan.end_offset + bool(plan.voter)
+
+
+def _replace_vote(plan: Plan) -> None:
+    path = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
+    if path.exists():
+        before = path.read_text("utf-8")
+        after = _new_vote(before, plan)
+        if after != before:
+            replace_file(str(path), after.encode())
+
+
+def _new_vote(text: str, plan: Plan) -> str:
+    """Return quorum-state without a vote if the voters are dynamic, and with no epoch below another node's.
+
+    A node refuses a leader whose epoch is lower than one that it has seen.
+    """
+    state = json.loads(text)
+    is_behind = state["leaderEpoch"] < plan.highest_epoch
+    if not is_behind and not (plan.is_dynamic and state["votedId"] != _NOBODY):
+        return text
+    if is_behind:
+        state |= {"leaderEpoch": plan.highest_epoch, "leaderId": _NOBODY}
+    state["votedId"] = _NOBODY
+    if "votedDirectoryId" in state:
+        state["votedDirectoryId"] = _NO_DIRECTORY
+    return json.dumps(state, separators=(",", ":"))
+
+
+def _check_changed(plan: Plan) -> None:
+    """Read the log back: up to the planned end it is the same as before, and its voters are the planned ones."""
+    found = read_copy(plan.host, plan.log_dir, None, is_ours=True, mark=plan.end_offset)
+    wanted = (plan.voter,) if plan.voter else found.copy.voters
+    if (
+        found.copy.state is not CopyState.WHOLE
+        or found.copy.voters != wanted
+        or found.checksum_at_mark != plan.checksum
+    ):
+        raise ApplyError(
+            f"{plan.segment} does not read back as it was written: {found.copy.reason or 'its content differs'}. "
+            f"Restore the backup that {Path(plan.log_dir, NAME)} names"
+        )
+
+
+def _voters_changes(plan: Plan, host: str) -> list[VotersChange]:
+    """Return the properties files of a host that do not have the new voters yet. Raises ApplyError or NodeFileError."""
+    left = []
+    for each in plan.voters_changes:
+        if each.host != host:
+            continue
+        there = format_voters(read_properties(each.path).static_voters)
+        if there == each.after:
+            continue
+        if there != each.before:
+            raise ApplyError(
+                f"{each.path}: {VOTERS} is {there!r}, and the plan was made for {each.before!r}. Make a new plan"
+            )
+        left.append(each)
+    return left
+
+
+def _apply_properties(changes: list[VotersChange], plan: Plan, backup_dir: str | None) -> str:
+    """Replace the voters in the files of a host that is not the survivor's."""
+    place = ""
+    for each in changes:
+        target = _backup_place(plan, backup_dir, Path(each.path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(each.path, target)
+        sync_to_disk(target)
+        sync_to_disk(target.parent)
+        _replace_voters(each)
+        place = str(target)
+    return place
+
+
+def _replace_voters(change: VotersChange) -> None:
+    """Replace the property's line, and leave every other byte of the file as it is."""
+    content = Path(change.path).read_bytes()
+    lines = content.splitlines(keepends=True)
+    found = [index for index, line in enumerate(lines) if _is_voters_line(line)]
+    if len(found) != 1 or lines[found[0]].rstrip(b"\r\n").endswith(b"\\"):
+        raise ApplyError(
+            f"{change.path} has {VOTERS} {len(found)} times, or on several lines: set it to {change.after!r} yourself"
+        )
+    ending = lines[found[0]][len(lines[found[0]].rstrip(b"\r\n")) :]
+    lines[found[0]] = f"{VOTERS}={change.after}".encode() + ending
+    replace_file(change.path, b"".join(lines))
+    after = read_properties(change.path)
+    if list(after.static_voters) != parse_voters(change.after, change.path):
+        raise ApplyError(f"{change.path} does not read back as it was written")
+
+
+def _is_voters_line(line: bytes) -> bool:
+    text = line.strip()
+    rest = text[len(VOTERS) :].lstrip()
+    return text.startswith(VOTERS.encode()) and (rest[:1] in (b"=", b":") or text[len(VOTERS) :] != rest)
+
+
+def _backup_place(plan: Plan, backup_dir: str | None, original: Path) -> Path:
+    """Return where the backup of a plan is: always the same place for the same plan, so that a rerun finds it."""
+    name = f"{original.name}.quorum-recovery-{plan.digest.rpartition(':')[2][:12]}"
+    return Path(backup_dir, name) if backup_dir else original.with_name(name)

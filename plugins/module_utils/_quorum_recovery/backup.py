@@ -1,0 +1,87 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copy a metadata directory before it is changed, and compare the copy with it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from .._documents.files import sync_to_disk
+from .._model.run import KafkaOpsError
+from .node import METADATA_DIR
+
+_UNFINISHED = ".unfinished"
+_CHUNK_BYTES = 1024 * 1024
+_MODE = 0o700
+
+
+class BackupError(KafkaOpsError):
+    """The backup could not be made. Nothing was changed."""
+
+
+def back_up(log_dir: str, more: Sequence[str], target: str) -> str:
+    """Copy the metadata directory, meta.properties and further files to ``target``, and return it.
+
+    It has another name until each file is on the disk and equals its original. A backup that is there already is
+    compared again. Raises BackupError.
+    """
+    work = Path(f"{target}{_UNFINISHED}")
+    originals = dict(_originals(log_dir, more))
+    try:
+        if not Path(target).exists():
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(mode=_MODE, parents=True)
+            for name, original in originals.items():
+                copy = work / name
+                copy.parent.mkdir(mode=_MODE, parents=True, exist_ok=True)
+                shutil.copy2(original, copy)
+                sync_to_disk(copy)
+            _compare(originals, work)
+            for directory, _directories, _files in os.walk(work):
+                sync_to_disk(directory)
+            work.rename(target)
+            sync_to_disk(work.parent)
+        else:
+            _compare(originals, Path(target))
+    except OSError as error:
+        raise BackupError(
+            f"the backup {target} could not be written: {error.filename or work}: {error.strerror}. Nothing was "
+            "changed. Set quorum_recovery_backup_dir to a directory with enough space"
+        ) from None
+    return target
+
+
+def _originals(log_dir: str, more: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each file to copy, by its name in the backup."""
+    metadata_dir = Path(log_dir, METADATA_DIR)
+    for path in [*metadata_dir.rglob("*"), Path(log_dir, "meta.properties")]:
+        if path.is_file():
+            yield str(path.relative_to(log_dir)), str(path)
+    for path in map(Path, more):
+        yield path.name, str(path)
+
+
+def _compare(originals: dict[str, str], copies: Path) -> None:
+    different = [name for name, original in originals.items() if _digest(original) != _digest(copies / name)]
+    if different:
+        raise BackupError(
+            f"{copies} differs from the original in {', '.join(different)}. Nothing was changed. Move it away, or set "
+            "quorum_recovery_backup_dir"
+        )
+
+
+def _digest(path: str | Path) -> str | None:
+    found = hashlib.sha256()
+    try:
+        with open(path, "rb") as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                found.update(chunk)
+    except FileNotFoundError:
+        return None
+    return found.hexdigest()

@@ -1,0 +1,334 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Plan the recovery of a quorum whose majority is lost: which copy of the log goes on, and what that forgets.
+
+1. Rank the copies of controllers: the highest epoch of a last batch wins, then the highest end offset.
+2. Collect every reason against a recovery, so that one look shows all of them.
+3. Name what the winner lacks of each other copy.
+4. Derive the least change: one VotersRecord at the end of the winner's log, or the voters in the properties.
+
+Pure; standard library only. Schema: docs/schemas/quorum-recovery-plan.schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+from .._documents.dataclass_json import codec, document
+from .._documents.files import digest
+from .._model.fields import (
+    SCHEMA_VERSION,
+    ClusterId,
+    Count,
+    LeaderEpoch,
+    Meta,
+    NodeId,
+    Offset,
+    SchemaVersion,
+    SizeBytes,
+)
+from .._model.log_contents import Stretches, compare_logs, records_in, stretches_with_epochs
+from .._model.quorum import DirectoryId, Endpoint, VoterNode
+from .copy import Checksum, Contents, CopyState, LogCopy, StaticVoter
+
+_NEWEST_KRAFT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """What another copy holds and the winner lacks."""
+
+    host: str
+    node_id: NodeId | None
+    is_controller: bool
+    ranges: Stretches
+    records: Count
+    says: tuple[str, ...]
+    """What these records say, in words. Empty until they were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class VotersChange:
+    """``controller.quorum.voters`` in one properties file."""
+
+    host: str
+    path: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How one copy of the metadata log becomes the log of a quorum with one voter."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    digest: Annotated[str, Meta(description="a digest is sha256:<hex>")] = ""
+    cluster_id: ClusterId
+    host: str
+    """The host, in the inventory, whose copy goes on."""
+    node_id: NodeId
+    directory_id: DirectoryId | None
+    log_dir: str
+    is_dynamic: Annotated[bool, Meta(description="whether the voters are in the log (kraft.version 1)")]
+    old_voters: tuple[NodeId, ...]
+    lost_voters: tuple[NodeId, ...]
+    checksum: Checksum
+    """That of the copy, so that nothing else is changed."""
+    end_offset: Offset
+    epoch: LeaderEpoch
+    segment: str | None
+    segment_bytes: SizeBytes
+    torn_bytes: SizeBytes
+    voter: VoterNode | None
+    """The one voter of the VotersRecord. None if the voters are static."""
+    time_ms: Annotated[int, Meta("a time in POSIX milliseconds", minimum=0, maximum=2**63 - 1)]
+    """Of the batch with this record: that of the batch before it."""
+    voters_changes: tuple[VotersChange, ...]
+    highest_epoch: LeaderEpoch
+    """The highest epoch that any copy or vote has."""
+    endpoints: tuple[Endpoint, ...]
+    """Where the survivor's controller listeners are reached."""
+    contents: Contents
+    forgets: tuple[Beyond, ...]
+
+
+_CODEC = codec(Plan, "a plan of a quorum's recovery is an object")
+QUORUM_RECOVERY_PLAN = document("quorum-recovery-plan", "How a controller quorum is recovered", _CODEC.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A plan, or every reason why there is none."""
+
+    plan: Plan | None
+    refusals: tuple[str, ...]
+    must_stop: tuple[str, ...]
+    """Controllers that have to be stopped before the plan is carried out."""
+    survivor: LogCopy | None
+    beyond: tuple[Beyond, ...]
+    notes: tuple[str, ...]
+
+
+def encode_plan(plan: Plan) -> dict[str, Any]:
+    """Return the plan as JSON values, with its digest."""
+    encoded = _CODEC.encode(plan)
+    return encoded | {"digest": digest(encoded)}
+
+
+def decode_plan(values: Any) -> Plan:
+    """Return the plan that ``encode_plan`` returned. Other JSON raises KeyError, TypeError or ValueError."""
+    return _CODEC.decode(values)
+
+
+def decide(
+    copies: Sequence[LogCopy],
+    lost: Collection[int],
+    answering: Mapping[int, str] | None = None,
+    said: Mapping[str, tuple[str, ...]] | None = None,
+) -> Decision:
+    """Plan the recovery.
+
+    Args:
+        copies: what each host has.
+        lost: ids of the voters that the operator declares lost for good.
+        answering: where something answers for a voter, by its id.
+        said: by host, what the records say that the winner lacks, once they were read.
+    """
+    usable = [each for each in copies if each.state is CopyState.WHOLE and each.log_end_offset]
+    survivor = max((each for each in usable if each.is_controller), key=lambda each: each.rank, default=None)
+    if survivor is None:
+        reasons = [f"{each.host}: {each.reason}" for each in copies if each.reason]
+        why = f": {'; '.join(reasons)}" if reasons else ""
+        return Decision(None, (f"no controller's disk has a whole metadata log{why}",), (), None, (), ())
+    voters = old_voters(survivor)
+    whole = {each.node_id: each for each in usable if each.is_controller and _is_voter(each, survivor, voters)}
+    refusals = tuple(_refusals(copies, survivor, whole, lost, answering or {}))
+    beyond = tuple(_beyond(survivor, [each for each in usable if each is not survivor], said or {}))
+    running = [each for each in whole.values() if each.is_running]
+    must_stop = tuple(f"controller {each.node_id} on {each.host}" for each in running)
+    plan = None if refusals else _plan(copies, survivor, lost, beyond)
+    return Decision(plan, refusals, must_stop, survivor, beyond, tuple(_notes(copies, survivor)))
+
+
+def old_voters(copy: LogCopy) -> tuple[int, ...]:
+    """Return the ids of the voters before the recovery, as the copy names them."""
+    if copy.kraft_version:
+        return tuple(each.voter_id for each in copy.voters)
+    static = tuple(sorted(each.voter_id for each in copy.static_voters))
+    return static or tuple(sorted(copy.vote.voters if copy.vote else ()))
+
+
+def _is_voter(copy: LogCopy, survivor: LogCopy, voters: Collection[int]) -> bool:
+    """Return whether a node is an old voter with its old disk: a new disk has another directory id."""
+    if copy.node_id not in voters or copy.cluster_id != survivor.cluster_id:
+        return False
+    known = next((each.directory_id for each in survivor.voters if each.voter_id == copy.node_id), None)
+    return not survivor.kraft_version or known in (None, copy.directory_id)
+
+
+def _refusals(
+    copies: Sequence[LogCopy],
+    survivor: LogCopy,
+    whole: Mapping[int | None, LogCopy],
+    lost: Collection[int],
+    answering: Mapping[int, str],
+) -> Iterator[str]:
+    voters = old_voters(survivor)
+    clusters = sorted({each.cluster_id for each in copies if each.cluster_id})
+    if len(clusters) > 1:
+        named = ", ".join(f"{each.host} ({each.log_dir}): {each.cluster_id}" for each in copies if each.cluster_id)
+        yield f"the disks belong to {len(clusters)} clusters: {named}. Take those of the other cluster out of the run"
+    if not voters:
+        yield f"{survivor.host} names no voters, neither in the log nor in its properties"
+        return
+    majority = len(voters) // 2 + 1
+    kept = sorted(each for each in whole if each is not None)
+    if len(kept) >= majority:
+        yield (
+            f"start controllers {_ids(kept)} first; their disks are whole, and {majority} of {len(voters)} voters are "
+            "a majority. Nothing needs to be recovered"
+        )
+        return
+    if survivor.node_id not in voters:
+        yield f"controller {survivor.node_id} has the newest log, and is none of the voters {_ids(voters)}"
+    if not survivor.kraft_version and not any(each.voter_id == survivor.node_id for each in survivor.static_voters):
+        yield f"{survivor.properties_file} does not name controller {survivor.node_id} in controller.quorum.voters"
+    if survivor.segment is None:
+        yield f"{survivor.log_dir} has a snapshot and no segment of the metadata log"
+    yield from _undeclared(voters, whole, lost)
+    gone = [each for each in voters if each not in whole]
+    for node_id in gone:
+        here = next((each for each in copies if each.node_id == node_id and each.is_running), None)
+        if node_id in answering:
+            yield f"voter {node_id} answers at {answering[node_id]}: stop it, because it may lead with its old voters"
+        elif here is not None:
+            yield f"voter {node_id} runs on {here.host} ({here.log_dir} is locked): stop it"
+
+
+def _undeclared(voters: tuple[int, ...], whole: Mapping[int | None, LogCopy], lost: Collection[int]) -> Iterator[str]:
+    """Compare the voters that the operator declares lost with the disks that were found."""
+    gone = [each for each in voters if each not in whole]
+    unknown = [each for each in gone if each not in lost]
+    if not lost:
+        declared = f"set it to {','.join(map(str, gone))}"
+        yield f"quorum_recovery_lost_voters is not set. If voters {_ids(gone)} are lost for good, {declared}"
+    elif unknown:
+        yield (
+            f"voters {_ids(unknown)} are neither declared lost nor have a whole disk in this run: add their hosts to "
+            "the run, or, if they are lost for good, add them to quorum_recovery_lost_voters"
+        )
+    no_voters = [each for each in sorted(lost) if each not in voters]
+    if no_voters:
+        yield f"quorum_recovery_lost_voters names {_ids(no_voters)}, and the voters are {_ids(voters)}"
+    for each in sorted(lost):
+        if each in whole:
+            yield f"voter {each} is declared lost, and its disk on {whole[each].host} is whole ({whole[each].log_dir})"
+
+
+def _beyond(survivor: LogCopy, others: Sequence[LogCopy], said: Mapping[str, tuple[str, ...]]) -> Iterator[Beyond]:
+    mine = stretches_with_epochs(_Log(survivor))
+    for each in others:
+        lost = compare_logs(_Log(survivor), mine, stretches_with_epochs(_Log(each))).lost
+        if lost:
+            says = said.get(each.host, ())
+            yield Beyond(each.host, each.node_id, each.is_controller, lost, records_in(lost), says)
+
+
+class _Log:
+    """A copy as ``compare_logs`` reads logs."""
+
+    def __init__(self, copy: LogCopy) -> None:
+        self.log_start_offset = copy.log_start_offset or 0
+        self.log_end_offset = copy.log_end_offset or 0
+        self.lineage = copy.lineage
+
+
+def _notes(copies: Sequence[LogCopy], survivor: LogCopy) -> Iterator[str]:
+    for each in copies:
+        if each.state in (CopyState.DAMAGED, CopyState.UNREADABLE):
+            more = ""
+            if each.rank > survivor.rank:
+                more = f" Its readable part ends at offset {each.log_end_offset}, after the log that is used"
+            yield f"{each.host}: the copy of node {each.node_id} is {each.state} and not used: {each.reason}.{more}"
+    if survivor.torn_bytes:
+        yield f"{survivor.segment}: the last {survivor.torn_bytes} bytes are no whole batch, and are cut off"
+    if survivor.contents is not None and survivor.contents.open_transaction:
+        yield "a metadata transaction has no end in the log: its records do not count, and the new leader aborts it"
+
+
+def _plan(
+    copies: Sequence[LogCopy],
+    survivor: LogCopy,
+    lost: Collection[int],
+    beyond: tuple[Beyond, ...],
+) -> Plan:
+    is_dynamic = bool(survivor.kraft_version)
+    votes = [each.vote.leader_epoch for each in copies if each.vote is not None]
+    plan = Plan(
+        cluster_id=survivor.cluster_id or "",
+        host=survivor.host,
+        node_id=survivor.node_id or 0,
+        directory_id=survivor.directory_id,
+        log_dir=survivor.log_dir,
+        is_dynamic=is_dynamic,
+        old_voters=old_voters(survivor),
+        lost_voters=tuple(sorted(lost)),
+        checksum=survivor.checksum or "",
+        end_offset=survivor.log_end_offset or 0,
+        epoch=max(survivor.last_epoch, 0),
+        segment=survivor.segment,
+        segment_bytes=survivor.segment_bytes,
+        torn_bytes=survivor.torn_bytes,
+        voter=_voter(survivor) if is_dynamic else None,
+        time_ms=max(survivor.last_batch_ms, 0),
+        voters_changes=() if is_dynamic else tuple(_voters_changes(copies, survivor)),
+        highest_epoch=max([0, *votes, *(each.last_epoch for each in copies)]),
+        endpoints=_endpoints(survivor),
+        contents=survivor.contents or Contents(),
+        forgets=beyond,
+    )
+    return replace(plan, digest=encode_plan(plan)["digest"])
+
+
+def _endpoints(survivor: LogCopy) -> tuple[Endpoint, ...]:
+    """Return where the survivor is reached: as the voters say, or else as its properties say."""
+    known = next((each for each in survivor.voters if each.voter_id == survivor.node_id), None)
+    if known is not None:
+        return known.endpoints
+    named = zip(survivor.listener_names, survivor.advertised, strict=True)
+    found = tuple(Endpoint(name, each.host, each.port) for name, each in named)
+    static = tuple(each for each in survivor.static_voters if each.voter_id == survivor.node_id)
+    return tuple(Endpoint("CONTROLLER", each.host, each.port) for each in static) or found
+
+
+def _voter(survivor: LogCopy) -> VoterNode:
+    """Return the survivor as the voters in its log name it, with the directory id of its disk."""
+    known = next((each for each in survivor.voters if each.voter_id == survivor.node_id), None)
+    if known is not None:
+        return replace(known, directory_id=survivor.directory_id or known.directory_id)
+    return VoterNode(survivor.node_id or 0, survivor.directory_id or "", _endpoints(survivor), 0, _NEWEST_KRAFT_VERSION)
+
+
+def _voters_changes(copies: Sequence[LogCopy], survivor: LogCopy) -> Iterator[VotersChange]:
+    """Yield a change for each properties file that names voters, also of lost controllers and of brokers."""
+    after = format_voters(tuple(each for each in survivor.static_voters if each.voter_id == survivor.node_id))
+    for each in copies:
+        before = format_voters(each.static_voters)
+        if each.static_voters and each.properties_file and before != after:
+            yield VotersChange(each.host, each.properties_file, before, after)
+
+
+def format_voters(voters: tuple[StaticVoter, ...]) -> str:
+    """Return the value of ``controller.quorum.voters``."""
+    return ",".join(
+        f"{each.voter_id}@{f'[{each.host}]' if ':' in each.host else each.host}:{each.port}" for each in voters
+    )
+
+
+def _ids(ids: Collection[int]) -> str:
+    *first, last = map(str, ids)
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Build the report of a quorum's recovery. It has no secret.
+
+Pure; standard library only. Schema: docs/schemas/quorum-recovery-report.schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from .._documents.dataclass_json import codec, document
+from .._model.fields import SCHEMA_VERSION, LeaderEpoch, Meta, NodeId, Offset, SchemaVersion, Time
+from .copy import LogCopy
+from .plan import Beyond, Decision, Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What the recovered quorum looks like."""
+
+    leader_epoch: LeaderEpoch
+    high_watermark: Offset
+    brokers: tuple[NodeId, ...]
+    """Nodes that fetch from the survivor and are no voters."""
+    since: tuple[str, ...]
+    """What was written to the log since the recovery, in words."""
+    backup: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryReport:
+    """What was found, planned and done."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    started_at: Time
+    finished_at: Time
+    copies: Annotated[tuple[LogCopy, ...], Meta(description="the copies of the metadata log are a list")]
+    refusals: tuple[str, ...]
+    must_stop: tuple[str, ...]
+    notes: tuple[str, ...]
+    beyond: Annotated[tuple[Beyond, ...], Meta(description="what other copies hold is a list")]
+    plan: Plan | None
+    outcome: Verified | None
+    """None if the quorum was not recovered and verified by this run."""
+
+
+_CODEC = codec(RecoveryReport, "a report of a quorum's recovery is an object")
+QUORUM_RECOVERY_REPORT = document("quorum-recovery-report", "How a controller quorum was recovered", _CODEC.schema)
+
+
+def encode_recovery_report(
+    copies: Sequence[LogCopy], decision: Decision, outcome: Verified | None, started_at: str, finished_at: str
+) -> dict[str, Any]:
+    """Return the report as JSON values."""
+    return _CODEC.encode(
+        RecoveryReport(
+            started_at=started_at,
+            finished_at=finished_at,
+            copies=tuple(copies),
+            refusals=decision.refusals,
+            must_stop=decision.must_stop,
+            notes=decision.notes,
+            beyond=decision.beyond,
+            plan=decision.plan,
+            outcome=outcome,
+        )
+    )

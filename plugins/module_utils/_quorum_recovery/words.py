@@ -1,0 +1,96 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Say in words what was found and what is planned, one line for each fact. Pure; standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .copy import Contents, LogCopy
+from .plan import Beyond, Decision, Plan
+from .report import Verified
+
+_MOST_LINES = 20
+
+
+def describe(copies: Sequence[LogCopy], decision: Decision) -> list[str]:
+    """Return what a person reads before the decision."""
+    lines = [_copy(each) for each in copies]
+    lines += [f"Note: {each}" for each in decision.notes]
+    for each in decision.beyond:
+        lines += _beyond(each)
+    lines += [f"Refused: {each}" for each in decision.refusals]
+    if decision.plan is not None:
+        lines += _plan(decision.plan)
+        lines += [f"Before that, stop {each}." for each in decision.must_stop]
+    return lines
+
+
+def _copy(copy: LogCopy) -> str:
+    who = f"{copy.host}: node {'unknown' if copy.node_id is None else copy.node_id}"
+    if copy.log_end_offset is None:
+        return f"{who}: {copy.state}: {copy.reason}"
+    running = "runs" if copy.is_running else f"stopped {'cleanly' if copy.stopped_cleanly else 'uncleanly'}"
+    state = f"{copy.state}, offsets {copy.log_start_offset} to {copy.log_end_offset} (exclusive), last epoch "
+    snapshot = f", snapshot at {copy.snapshot.end_offset}" if copy.snapshot else ""
+    kind = "broker's copy, " if not copy.is_controller else ""
+    return f"{who}: {kind}{state}{copy.last_epoch}{snapshot}, {running}"
+
+
+def _beyond(beyond: Beyond) -> Iterator[str]:
+    kind = "controller" if beyond.is_controller else "broker"
+    yield f"Forgotten: {beyond.records} records that only {kind} {beyond.node_id} on {beyond.host} holds:"
+    yield from (f"  {each}" for each in beyond.says[:_MOST_LINES])
+    if len(beyond.says) > _MOST_LINES:
+        yield f"  and {len(beyond.says) - _MOST_LINES} more"
+
+
+def _plan(plan: Plan) -> Iterator[str]:
+    yield (
+        f"Plan {plan.digest}: controller {plan.node_id} on {plan.host} becomes the only voter. Voters before: "
+        f"{', '.join(map(str, plan.old_voters))}. Lost: {', '.join(map(str, plan.lost_voters))}."
+    )
+    yield f"It keeps {describe_contents(plan.contents)}."
+    if plan.voter is not None:
+        yield f"Change: a VotersRecord at offset {plan.end_offset} in {plan.segment}"
+    for each in plan.voters_changes:
+        yield f"Change: controller.quorum.voters in {each.path} on {each.host}: {each.before} -> {each.after}"
+    lost = " and ".join(map(str, plan.lost_voters))
+    yield f"Never start {lost} with the old disks again: together they could elect a leader of their own."
+
+
+def describe_contents(contents: Contents) -> str:
+    """Return the counts of what a log holds."""
+    return (
+        f"{contents.topics} topics with {contents.partitions} partitions, {contents.configs} configs, {contents.acls} "
+        f"ACLs, {contents.scram_credentials} SCRAM credentials, {contents.quotas} quotas, "
+        f"{contents.delegation_tokens} delegation tokens, {contents.brokers} brokers, {', '.join(contents.features)}"
+    )
+
+
+def describe_verified(plan: Plan, verified: Verified) -> list[str]:
+    """Return what a person reads after the recovery."""
+    lost = ", ".join(map(str, plan.lost_voters))
+    lines = [
+        f"Controller {plan.node_id} leads in epoch {verified.leader_epoch}, and has committed up to offset "
+        f"{verified.high_watermark}. Its log has everything that it had before offset {plan.end_offset}.",
+        f"Nodes that follow it: {', '.join(map(str, verified.brokers)) or 'none'}. Brokers that it knows: "
+        f"{plan.contents.brokers}.",
+        f"Written since: {len(verified.since)} records with a meaning.",
+        *(f"  {each}" for each in verified.since[:_MOST_LINES]),
+    ]
+    if verified.backup:
+        lines.append(f"The backup is {verified.backup}. Remove it when you do not need it any more.")
+    if plan.is_dynamic:
+        lines.append(
+            f"Next, format each controller of {lost} with a new disk (--no-initial-controllers), start it, and add it "
+            "with kafkaops.recovery.replace_controller and controller_replacement_endpoints."
+        )
+    else:
+        lines.append(
+            f"Next, add {lost} one at a time: append the entry to controller.quorum.voters on every node, restart "
+            "the controllers that run, format the disk, start the controller, and wait until it has caught up."
+        )
+    return lines
