@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from .._model.partition import Broker, BrokerState, PartitionState
+from .._model.reason import say
 from .._model.run import Clock
 from .plan import LeftAlone, Status, leave_alone
 
@@ -32,10 +33,12 @@ def find_led_by_silent(states: Sequence[PartitionState], brokers: Collection[Bro
 
 def describe_silent_leader(broker: Broker) -> str:
     """Say why it is unknown whether the partitions of this leader can be used, and what to do."""
-    return (
-        f"the metadata names broker {broker.broker_id} as leader, and it does not answer ({broker.cause}): if it is "
-        "dead or hung, the controller fences it after broker.session.timeout.ms (9 s by default), so run this again; "
-        "if it runs, check its advertised.listeners and the network between it and this host"
+    return say(
+        "the metadata names broker {broker} as leader, and it does not answer ({cause}): if it is dead or hung, the "
+        "controller fences it after broker.session.timeout.ms (9 s by default), so run this again; if it runs, check "
+        "its advertised.listeners and the network between it and this host",
+        broker=broker.broker_id,
+        cause=broker.cause,
     )
 
 
