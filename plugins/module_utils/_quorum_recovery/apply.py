@@ -33,9 +33,9 @@ from .._kafka.voters_record import encode_voters_batch
 from .._model.run import KafkaOpsError
 from .backup import back_up
 from .copy import CopyState
-from .journal import NAME, Pending, Step, read_pending, replace_file, write_pending
+from .journal import NAME, PendingRecovery, Step, read_pending, replace_file, write_pending
 from .node import METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_properties
-from .plan import Plan, VotersChange, format_voters
+from .plan import QuorumPlan, VotersChange, format_voters
 from .scan import read_copy
 
 _NO_DIRECTORY = "A" * 22
@@ -47,7 +47,7 @@ class ApplyError(KafkaOpsError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """What one host's part of a plan changes: of a file, what it says before and after."""
 
     path: str
@@ -55,7 +55,7 @@ class Change:
     after: str
 
 
-def pending_changes(plan: Plan, host: str) -> list[Change]:
+def pending_changes(plan: QuorumPlan, host: str) -> list[FileChange]:
     """Return what is still to be changed on a host. Writes nothing. Raises ApplyError or NodeFileError."""
     changes = []
     if host == plan.host:
@@ -64,10 +64,10 @@ def pending_changes(plan: Plan, host: str) -> list[Change]:
             _check_copy(plan, is_ours=False)
         if pending is None or pending.step is Step.CHANGING:
             changes += _log_changes(plan)
-    return [*changes, *(Change(each.path, each.before, each.after) for each in _voters_changes(plan, host))]
+    return [*changes, *(FileChange(each.path, each.before, each.after) for each in _voters_changes(plan, host))]
 
 
-def apply(plan: Plan, host: str, backup_dir: str | None) -> str:
+def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
     """Carry out the plan on a host, and return the path of the backup. Raises ApplyError and others; see above."""
     changes = _voters_changes(plan, host)
     if host != plan.host:
@@ -79,7 +79,7 @@ def apply(plan: Plan, host: str, backup_dir: str | None) -> str:
             state = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
             properties = [each.path for each in plan.voters_changes if each.host == host]
             target = str(_backup_place(plan, backup_dir, Path(plan.log_dir)))
-            pending = Pending(
+            pending = PendingRecovery(
                 step=Step.CHANGING,
                 backup=back_up(plan.log_dir, properties, target),
                 segment_bytes=os.stat(plan.segment or "").st_size,
@@ -99,14 +99,14 @@ def apply(plan: Plan, host: str, backup_dir: str | None) -> str:
     return pending.backup
 
 
-def planned_batch(plan: Plan) -> bytes:
+def planned_batch(plan: QuorumPlan) -> bytes:
     """Return the batch that a plan appends. Empty if the voters are static."""
     if plan.voter is None:
         return b""
     return encode_voters_batch([plan.voter], offset=plan.end_offset, epoch=plan.epoch, time_ms=plan.time_ms)
 
 
-def _own_pending(plan: Plan) -> Pending | None:
+def _own_pending(plan: QuorumPlan) -> PendingRecovery | None:
     pending = read_pending(plan.log_dir)
     if pending is not None and pending.plan.digest != plan.digest:
         raise ApplyError(
@@ -116,7 +116,7 @@ def _own_pending(plan: Plan) -> Pending | None:
     return pending
 
 
-def _check_copy(plan: Plan, *, is_ours: bool) -> None:
+def _check_copy(plan: QuorumPlan, *, is_ours: bool) -> None:
     """Compare the log on the disk with the plan."""
     found = read_copy(plan.host, plan.log_dir, None, is_ours=is_ours).copy
     if found.is_running:
@@ -131,20 +131,20 @@ def _check_copy(plan: Plan, *, is_ours: bool) -> None:
         )
 
 
-def _log_changes(plan: Plan) -> list[Change]:
+def _log_changes(plan: QuorumPlan) -> list[FileChange]:
     changes = []
     if plan.voter is not None:
         before = f"{plan.segment_bytes + plan.torn_bytes} bytes, voters {', '.join(map(str, plan.old_voters))}"
         size = plan.segment_bytes + len(planned_batch(plan))
         record = f"a VotersRecord at offset {plan.end_offset} in epoch {plan.epoch}"
-        changes.append(Change(plan.segment or "", before, f"{size} bytes, voter {plan.node_id} by {record}"))
+        changes.append(FileChange(plan.segment or "", before, f"{size} bytes, voter {plan.node_id} by {record}"))
     state = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
     text = state.read_text("utf-8") if state.exists() else ""
     after = _new_vote(text, plan) if text else ""
-    return [*changes, *([Change(str(state), text, after)] if text != after else [])]
+    return [*changes, *([FileChange(str(state), text, after)] if text != after else [])]
 
 
-def _append_voters(plan: Plan) -> None:
+def _append_voters(plan: QuorumPlan) -> None:
     """Make the segment end with the planned batch, whatever an earlier attempt has left after the planned end."""
     with open(plan.segment or "", "r+b") as file:
         file.truncate(plan.segment_bytes)
@@ -154,16 +154,16 @@ def _append_voters(plan: Plan) -> None:
         os.fsync(file.fileno())
 
 
-def _was_started(plan: Plan) -> bool:
+def _was_started(plan: QuorumPlan) -> bool:
     """Return whether the log has grown beyond the plan: after a killed run, somebody has started the controller."""
     return (read_copy(plan.host, plan.log_dir, None, is_ours=True).copy.log_end_offset or 0) > _planned_end(plan)
 
 
-def _planned_end(plan: Plan) -> int:
+def _planned_end(plan: QuorumPlan) -> int:
     return plan.end_offset + bool(plan.voter)
 
 
-def _replace_vote(plan: Plan) -> None:
+def _replace_vote(plan: QuorumPlan) -> None:
     path = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
     if path.exists():
         before = path.read_text("utf-8")
@@ -172,7 +172,7 @@ def _replace_vote(plan: Plan) -> None:
             replace_file(str(path), after.encode())
 
 
-def _new_vote(text: str, plan: Plan) -> str:
+def _new_vote(text: str, plan: QuorumPlan) -> str:
     """Return quorum-state without a vote if the voters are dynamic, and with no epoch below another node's.
 
     A node refuses a leader whose epoch is lower than one that it has seen.
@@ -189,7 +189,7 @@ def _new_vote(text: str, plan: Plan) -> str:
     return json.dumps(state, separators=(",", ":"))
 
 
-def _check_changed(plan: Plan) -> None:
+def _check_changed(plan: QuorumPlan) -> None:
     """Read the log back: up to the planned end it is the same as before, and its voters are the planned ones."""
     found = read_copy(plan.host, plan.log_dir, None, is_ours=True, mark=plan.end_offset)
     wanted = (plan.voter,) if plan.voter else found.copy.voters
@@ -204,7 +204,7 @@ def _check_changed(plan: Plan) -> None:
         )
 
 
-def _voters_changes(plan: Plan, host: str) -> list[VotersChange]:
+def _voters_changes(plan: QuorumPlan, host: str) -> list[VotersChange]:
     """Return the properties files of a host that do not have the new voters yet. Raises ApplyError or NodeFileError."""
     left = []
     for each in plan.voters_changes:
@@ -221,7 +221,7 @@ def _voters_changes(plan: Plan, host: str) -> list[VotersChange]:
     return left
 
 
-def _apply_properties(changes: list[VotersChange], plan: Plan, backup_dir: str | None) -> str:
+def _apply_properties(changes: list[VotersChange], plan: QuorumPlan, backup_dir: str | None) -> str:
     """Replace the voters in the files of a host that is not the survivor's."""
     place = ""
     for each in changes:
@@ -258,7 +258,7 @@ def _is_voters_line(line: bytes) -> bool:
     return text.startswith(VOTERS.encode()) and (rest[:1] in (b"=", b":") or text[len(VOTERS) :] != rest)
 
 
-def _backup_place(plan: Plan, backup_dir: str | None, original: Path) -> Path:
+def _backup_place(plan: QuorumPlan, backup_dir: str | None, original: Path) -> Path:
     """Return where the backup of a plan is: always the same place for the same plan, so that a rerun finds it."""
     name = f"{original.name}.quorum-recovery-{plan.digest.rpartition(':')[2][:12]}"
     return Path(backup_dir, name) if backup_dir else original.with_name(name)

@@ -23,7 +23,7 @@ from .._documents.dataclass_json import codec
 from .._documents.files import sync_to_disk
 from .._model.fields import Meta, SizeBytes
 from .node import NodeFileError
-from .plan import Plan
+from .plan import QuorumPlan
 
 NAME = "kafkaops.recovery-quorum.json"
 
@@ -38,7 +38,7 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class PendingRecovery:
     """What a recovery has begun."""
 
     step: Step
@@ -47,16 +47,16 @@ class Pending:
     segment_bytes: SizeBytes
     """Size of the segment file before the change, torn bytes included."""
     quorum_state: Annotated[str, Meta(description="the content of quorum-state before the change")]
-    plan: Plan
+    plan: QuorumPlan
 
-    def at(self, step: Step) -> Pending:
+    def at(self, step: Step) -> PendingRecovery:
         return replace(self, step=step)
 
 
-_CODEC = codec(Pending, "the journal of a quorum's recovery is an object")
+_CODEC = codec(PendingRecovery, "the journal of a quorum's recovery is an object")
 
 
-def read_pending(log_dir: str) -> Pending | None:
+def read_pending(log_dir: str) -> PendingRecovery | None:
     """Return what is pending in a log directory. Raises NodeFileError."""
     path = Path(log_dir, NAME)
     try:
@@ -71,7 +71,7 @@ def read_pending(log_dir: str) -> Pending | None:
         ) from None
 
 
-def write_pending(log_dir: str, pending: Pending) -> None:
+def write_pending(log_dir: str, pending: PendingRecovery) -> None:
     """Write what is pending, and wait until it is on the disk. Raises OSError."""
     replace_file(str(Path(log_dir, NAME)), json.dumps(_CODEC.encode(pending), indent=1).encode())
 

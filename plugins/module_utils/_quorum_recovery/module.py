@@ -24,7 +24,7 @@ from .._module.run import to_json_types
 from .apply import apply, pending_changes
 from .copy import LogCopy
 from .look import decode_copy
-from .plan import QUORUM_RECOVERY_PLAN, Decision, Plan, decide, decode_plan, encode_plan
+from .plan import QUORUM_RECOVERY_PLAN, QuorumDecision, QuorumPlan, decide, decode_plan, encode_plan
 from .report import QUORUM_RECOVERY_REPORT, Verified, encode_recovery_report
 from .verify import verify
 from .words import describe, describe_verified
@@ -81,7 +81,7 @@ def plan_results(params: Mapping[str, Any], *, check_mode: bool) -> dict[str, An
     }
 
 
-def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[LogCopy]) -> tuple[Decision, bool]:
+def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[LogCopy]) -> tuple[QuorumDecision, bool]:
     """Return the decision, and whether it is that of a killed run, which is continued."""
     reviewed = _read_plan(params["plan_file"]) if params["plan_file"] else None
     pending = next((each["pending_plan"] for each in logs if each["pending_plan"]), None)
@@ -90,7 +90,7 @@ def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[Log
         if reviewed is not None and reviewed.digest != plan.digest:
             raise PlanError(f"a recovery was begun with the plan {plan.digest}, and this is {reviewed.digest}")
         note = "a recovery was begun with this plan, and is continued"
-        return Decision(plan, (), (), None, plan.forgets, (note,)), True
+        return QuorumDecision(plan, (), (), None, plan.forgets, (note,)), True
     answering = {int(voter): where for each in logs for voter, where in each["answering"].items()}
     said = {copy.host: tuple(each["beyond"]) for copy, each in zip(copies, logs, strict=True)}
     decision = decide(copies, params["lost_voters"], answering, said)
@@ -114,7 +114,7 @@ def _unread(params: Mapping[str, Any]) -> Iterator[str]:
         yield f"{host}: nothing could be read: {why}"
 
 
-def parse_plan(values: Any) -> Plan:
+def parse_plan(values: Any) -> QuorumPlan:
     """Return the plan in a document whose digest is right. Raises PlanError."""
     problems = schema_problems(values, QUORUM_RECOVERY_PLAN)
     if problems:
@@ -125,14 +125,14 @@ def parse_plan(values: Any) -> Plan:
     return plan
 
 
-def _read_plan(path: str) -> Plan:
+def _read_plan(path: str) -> QuorumPlan:
     def check(value: Any) -> list[Problem]:
         return schema_problems(value, QUORUM_RECOVERY_PLAN)
 
     return parse_plan(read_json(path, check, must_be_protected=True))
 
 
-def apply_results(plan: Plan, params: Mapping[str, Any], *, check_mode: bool) -> dict[str, Any]:
+def apply_results(plan: QuorumPlan, params: Mapping[str, Any], *, check_mode: bool) -> dict[str, Any]:
     """Carry out a host's part of the plan, and return the results of module quorum_recovery."""
     changes = pending_changes(plan, params["host"])
     backup = ""
@@ -150,7 +150,7 @@ def apply_results(plan: Plan, params: Mapping[str, Any], *, check_mode: bool) ->
     return {"changed": bool(changes), "backup": backup, "diff": diff}
 
 
-def with_survivor(params: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+def with_survivor(params: Mapping[str, Any], plan: QuorumPlan) -> dict[str, Any]:
     """Return a module's parameters, with the survivor's listener where no address is given."""
     there = [str(Address(each.host, each.port)) for each in plan.endpoints]
     more = {} if params["bootstrap_servers"] or params["command_config"] else {"bootstrap_servers": there}
@@ -159,7 +159,7 @@ def with_survivor(params: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     return {**params, **more}
 
 
-def verify_results(wire: Wire, plan: Plan, timeout_ms: int) -> dict[str, Any]:
+def verify_results(wire: Wire, plan: QuorumPlan, timeout_ms: int) -> dict[str, Any]:
     """Verify the recovered quorum, and return the results of module quorum_recovery."""
     verified = verify(wire, plan, timeout_ms)
     return {"changed": False, "text": describe_verified(plan, verified), **to_json_types(verified)}

@@ -62,7 +62,7 @@ class VotersChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class QuorumPlan:
     """How one copy of the metadata log becomes the log of a quorum with one voter."""
 
     schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
@@ -96,15 +96,15 @@ class Plan:
     forgets: tuple[Beyond, ...]
 
 
-_CODEC = codec(Plan, "a plan of a quorum's recovery is an object")
+_CODEC = codec(QuorumPlan, "a plan of a quorum's recovery is an object")
 QUORUM_RECOVERY_PLAN = document("quorum-recovery-plan", "How a controller quorum is recovered", _CODEC.schema)
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class QuorumDecision:
     """A plan, or every reason why there is none."""
 
-    plan: Plan | None
+    plan: QuorumPlan | None
     refusals: tuple[str, ...]
     must_stop: tuple[str, ...]
     """Controllers that have to be stopped before the plan is carried out."""
@@ -113,13 +113,13 @@ class Decision:
     notes: tuple[str, ...]
 
 
-def encode_plan(plan: Plan) -> dict[str, Any]:
+def encode_plan(plan: QuorumPlan) -> dict[str, Any]:
     """Return the plan as JSON values, with its digest."""
     encoded = _CODEC.encode(plan)
     return encoded | {"digest": digest(encoded)}
 
 
-def decode_plan(values: Any) -> Plan:
+def decode_plan(values: Any) -> QuorumPlan:
     """Return the plan that ``encode_plan`` returned. Other JSON raises KeyError, TypeError or ValueError."""
     return _CODEC.decode(values)
 
@@ -129,7 +129,7 @@ def decide(
     lost: Collection[int],
     answering: Mapping[int, str] | None = None,
     said: Mapping[str, tuple[str, ...]] | None = None,
-) -> Decision:
+) -> QuorumDecision:
     """Plan the recovery.
 
     Args:
@@ -143,7 +143,7 @@ def decide(
     if survivor is None:
         reasons = [f"{each.host}: {each.reason}" for each in copies if each.reason]
         why = f": {'; '.join(reasons)}" if reasons else ""
-        return Decision(None, (f"no controller's disk has a whole metadata log{why}",), (), None, (), ())
+        return QuorumDecision(None, (f"no controller's disk has a whole metadata log{why}",), (), None, (), ())
     voters = old_voters(survivor)
     whole = {each.node_id: each for each in usable if each.is_controller and _is_voter(each, survivor, voters)}
     refusals = tuple(_refusals(copies, survivor, whole, lost, answering or {}))
@@ -151,7 +151,7 @@ def decide(
     running = [each for each in whole.values() if each.is_running]
     must_stop = tuple(f"controller {each.node_id} on {each.host}" for each in running)
     plan = None if refusals else _plan(copies, survivor, lost, beyond)
-    return Decision(plan, refusals, must_stop, survivor, beyond, tuple(_notes(copies, survivor)))
+    return QuorumDecision(plan, refusals, must_stop, survivor, beyond, tuple(_notes(copies, survivor)))
 
 
 def old_voters(copy: LogCopy) -> tuple[int, ...]:
@@ -265,10 +265,10 @@ def _plan(
     survivor: LogCopy,
     lost: Collection[int],
     beyond: tuple[Beyond, ...],
-) -> Plan:
+) -> QuorumPlan:
     is_dynamic = bool(survivor.kraft_version)
     votes = [each.vote.leader_epoch for each in copies if each.vote is not None]
-    plan = Plan(
+    plan = QuorumPlan(
         cluster_id=survivor.cluster_id or "",
         host=survivor.host,
         node_id=survivor.node_id or 0,

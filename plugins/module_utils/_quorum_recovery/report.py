@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from .._documents.dataclass_json import codec, document
 from .._model.fields import SCHEMA_VERSION, LeaderEpoch, Meta, NodeId, Offset, SchemaVersion, Time
 from .copy import LogCopy
-from .plan import Beyond, Decision, Plan
+from .plan import Beyond, QuorumDecision, QuorumPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class RecoveryReport:
     must_stop: tuple[str, ...]
     notes: tuple[str, ...]
     beyond: Annotated[tuple[Beyond, ...], Meta(description="what other copies hold is a list")]
-    plan: Plan | None
+    plan: QuorumPlan | None
     outcome: Verified | None
     """None if the quorum was not recovered and verified by this run."""
 
@@ -53,7 +53,7 @@ QUORUM_RECOVERY_REPORT = document("quorum-recovery-report", "How a controller qu
 
 
 def encode_recovery_report(
-    copies: Sequence[LogCopy], decision: Decision, outcome: Verified | None, started_at: str, finished_at: str
+    copies: Sequence[LogCopy], decision: QuorumDecision, outcome: Verified | None, started_at: str, finished_at: str
 ) -> dict[str, Any]:
     """Return the report as JSON values."""
     return _CODEC.encode(

@@ -42,7 +42,7 @@ _MOST_DAMAGES = 5
 
 
 @dataclass
-class Reading:
+class CopyReading:
     """What a reading of one copy found."""
 
     copy: LogCopy
@@ -94,7 +94,7 @@ def read_copy(
     lacking: Stretches = (),
     mark: int | None = None,
     is_ours: bool = False,
-) -> Reading:
+) -> CopyReading:
     """Read the copy of the metadata log in a log directory. Problems of the disk are in the result's ``state``.
 
     Args:
@@ -119,7 +119,7 @@ def read_copy(
     metadata_dir = str(Path(log_dir, METADATA_DIR))
     if not Path(log_dir, "meta.properties").is_file() or not Path(metadata_dir).is_dir():
         what = f"{log_dir} has no meta.properties or no {METADATA_DIR}"
-        return Reading(replace(copy, reason=f"{what}: the disk is empty, or it is not the one that the node used"))
+        return CopyReading(replace(copy, reason=f"{what}: the disk is empty, or it is not the one that the node used"))
     try:
         identity = read_log_dir(log_dir)
         copy = replace(
@@ -132,20 +132,20 @@ def read_copy(
         )
         if copy.node_id is not None and identity.node_id != copy.node_id:
             reason = f"{log_dir} is the disk of node {identity.node_id}, and {copy.properties_file} is that of node "
-            return Reading(replace(copy, state=CopyState.DAMAGED, reason=f"{reason}{copy.node_id}"))
+            return CopyReading(replace(copy, state=CopyState.DAMAGED, reason=f"{reason}{copy.node_id}"))
         copy = replace(copy, node_id=identity.node_id)
-        return _LogReader(Reading(copy), metadata_dir, lacking, mark).read()
+        return _LogReader(CopyReading(copy), metadata_dir, lacking, mark).read()
     except (LogDirError, NodeFileError) as error:
-        return Reading(replace(copy, state=CopyState.UNREADABLE, reason=str(error)))
+        return CopyReading(replace(copy, state=CopyState.UNREADABLE, reason=str(error)))
     except OSError as error:
         reason = f"{error.filename or metadata_dir} could not be read: {error.strerror}"
-        return Reading(replace(copy, state=CopyState.UNREADABLE, reason=reason))
+        return CopyReading(replace(copy, state=CopyState.UNREADABLE, reason=reason))
 
 
 class _LogReader:
     """Reads the log of one copy once, from the newest snapshot on."""
 
-    def __init__(self, reading: Reading, metadata_dir: str, lacking: Stretches, mark: int | None) -> None:
+    def __init__(self, reading: CopyReading, metadata_dir: str, lacking: Stretches, mark: int | None) -> None:
         self._reading = reading
         self._metadata_dir = metadata_dir
         self._lacking = lacking
@@ -156,7 +156,7 @@ class _LogReader:
         self._expected = 0
         self._valid_bytes = self._torn_bytes = 0
 
-    def read(self) -> Reading:
+    def read(self) -> CopyReading:
         self._snapshot, snapshot_error = _read_snapshot(self._metadata_dir, self._state)
         if snapshot_error:
             self._damages.append(snapshot_error)

@@ -16,7 +16,7 @@ from .._kafka.wire import Wire
 from .._model.quorum import QuorumState
 from .._model.run import KafkaOpsError
 from .journal import read_pending, remove_pending
-from .plan import Plan
+from .plan import QuorumPlan
 from .report import Verified
 from .scan import read_copy
 
@@ -27,7 +27,7 @@ class VerifyError(KafkaOpsError):
     """The recovered quorum is not what was planned. The message says what differs."""
 
 
-def verify(wire: Wire, plan: Plan, timeout_ms: int) -> Verified:
+def verify(wire: Wire, plan: QuorumPlan, timeout_ms: int) -> Verified:
     """Wait until the survivor leads, compare its log with the plan, and end the journal.
 
     Raises VerifyError.
@@ -53,7 +53,7 @@ def verify(wire: Wire, plan: Plan, timeout_ms: int) -> Verified:
     )
 
 
-def _wait_for_leader(wire: Wire, plan: Plan, deadline: float) -> QuorumState:
+def _wait_for_leader(wire: Wire, plan: QuorumPlan, deadline: float) -> QuorumState:
     """Return the quorum once the survivor leads it alone, has committed the planned log, and each broker follows."""
     last = "no controller answers"
     state: QuorumState | None = None
@@ -79,7 +79,7 @@ def _wait_for_leader(wire: Wire, plan: Plan, deadline: float) -> QuorumState:
         time.sleep(_LOOK_EVERY_S)
 
 
-def _problem(plan: Plan, state: QuorumState | None) -> str:
+def _problem(plan: QuorumPlan, state: QuorumState | None) -> str:
     if state is None or state.leader_id != plan.node_id:
         return f"the leader is {'unknown' if state is None else state.leader_id}"
     voters = [each.replica_id for each in state.voters]

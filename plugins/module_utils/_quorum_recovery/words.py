@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .copy import Contents, LogCopy
-from .plan import Beyond, Decision, Plan
+from .plan import Beyond, QuorumDecision, QuorumPlan
 from .report import Verified
 
 _MOST_LINES = 20
 
 
-def describe(copies: Sequence[LogCopy], decision: Decision) -> list[str]:
+def describe(copies: Sequence[LogCopy], decision: QuorumDecision) -> list[str]:
     """Return what a person reads before the decision."""
     lines = [_copy(each) for each in copies]
     lines += [f"Note: {each}" for each in decision.notes]
@@ -47,7 +47,7 @@ def _beyond(beyond: Beyond) -> Iterator[str]:
         yield f"  and {len(beyond.says) - _MOST_LINES} more"
 
 
-def _plan(plan: Plan) -> Iterator[str]:
+def _plan(plan: QuorumPlan) -> Iterator[str]:
     yield (
         f"Plan {plan.digest}: controller {plan.node_id} on {plan.host} becomes the only voter. Voters before: "
         f"{', '.join(map(str, plan.old_voters))}. Lost: {', '.join(map(str, plan.lost_voters))}."
@@ -70,7 +70,7 @@ def describe_contents(contents: Contents) -> str:
     )
 
 
-def describe_verified(plan: Plan, verified: Verified) -> list[str]:
+def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
     """Return what a person reads after the recovery."""
     lost = ", ".join(map(str, plan.lost_voters))
     lines = [

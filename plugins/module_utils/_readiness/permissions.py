@@ -93,6 +93,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _CONFIGS,
         _JOURNAL,
     ),
+    "recover_quorum": (_LOOK,),
     "recover_offline_partitions": (
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to put the designated leader first and to elect it"),
