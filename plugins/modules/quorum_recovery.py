@@ -86,6 +86,11 @@ brokers:
   type: list
   elements: int
   sample: [1, 2, 3]
+missing_brokers:
+  description: How many brokers the log knows besides. The quorum is recovered, but they do not follow it.
+  returned: when verified
+  type: int
+  sample: 0
 text:
   description: All of this in words, and what to do next.
   returned: when verified

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
-from .._model.fields import SCHEMA_VERSION, LeaderEpoch, Meta, NodeId, Offset, SchemaVersion, Time
+from .._model.fields import SCHEMA_VERSION, Count, LeaderEpoch, Meta, NodeId, Offset, SchemaVersion, Time
 from .copy import LogCopy
 from .plan import Beyond, QuorumDecision, QuorumPlan
 
@@ -26,6 +26,8 @@ class Verified:
     high_watermark: Offset
     brokers: tuple[NodeId, ...]
     """Nodes that fetch from the survivor and are no voters."""
+    missing_brokers: Count
+    """How many brokers the log knows besides. The quorum is recovered, but these do not follow it."""
     since: tuple[str, ...]
     """What was written to the log since the recovery, in words."""
     backup: str

@@ -48,6 +48,7 @@ def verify(wire: Wire, plan: QuorumPlan, timeout_ms: int) -> Verified:
         leader_epoch=state.leader_epoch,
         high_watermark=state.high_watermark or 0,
         brokers=brokers,
+        missing_brokers=max(0, plan.contents.brokers - len(brokers)),
         since=since,
         backup=backup,
     )
