@@ -22,6 +22,8 @@ from .messages import defined, field
 from .settings import Address
 from .wire import Wire
 
+# pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
+
 _API_KEY = 90
 _GROUPS_PER_REQUEST = 10
 _NOT_INITIALIZED = -1

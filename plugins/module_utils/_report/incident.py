@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._model.partition import TopicPartition
 from .._model.reason import because, say
@@ -21,7 +21,7 @@ from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 
 _DOUBTFUL = frozenset({Status.FAILED, Status.UNKNOWN})
-_Election = tuple[TopicPartition, str | None, int | None]
+_Election: TypeAlias = "tuple[TopicPartition, str | None, int | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ def _join(before: Outcome | None, after: Outcome) -> Outcome:
         return after
     if before.status is Status.RECOVERED:
         return _with_leader_of(after, before)
-    if before.status in _DOUBTFUL and before.designated_leader == after.leader_after is not None:
+    planned = before.designated_leader
+    if before.status in _DOUBTFUL and planned is not None and planned == after.leader_after:
         form = "broker {broker} leads it, as planned: a later run saw it"
         reason = because(say(form, broker=after.leader_after), before.reason)
         return _with_leader_of(after, replace(before, status=Status.RECOVERED, reason=reason, cause=None))
