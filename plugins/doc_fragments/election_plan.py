@@ -32,6 +32,11 @@ options:
         planned with this limit or a lower one. If a replica that was silent answers now, each election is checked again
         by its own limit.
     type: int
+  max_estimated_loss:
+    description:
+      - The limit of records that an election may be estimated to lose. The plan is refused unless each of its elections
+        was planned with this limit or a lower one.
+    type: int
   partitions:
     description:
       - The partitions and their new leaders, chosen by you. The logs of the replicas are not compared.

@@ -27,6 +27,22 @@ options:
         unknown, and do not prevent an election.
       - There is no limit by default.
     type: int
+  proof:
+    description:
+      - Whether a proof is sufficient where V(balanced) waits for replicas that hold all committed records.
+      - With V(accept), V(balanced) elects the best surviving replica if the controllers' metadata log proves that this
+        replica holds every record that was acknowledged with C(acks=all). Records that only the last leader had
+        acknowledged are then lost, like records of producers with C(acks=1).
+      - Needs the addresses of the controllers, and CLUSTER_ACTION there. Without a proof, V(balanced) waits.
+    type: str
+    choices: [ignore, accept]
+    default: ignore
+  max_estimated_loss:
+    description:
+      - Refuse an election that is estimated to lose more records than this. The upper end of the estimate counts, or
+        the greatest number of lost records if that is known. If both are unknown, the election is refused.
+      - The estimate needs the addresses of the controllers, and CLUSTER_ACTION there.
+    type: int
   allow_empty_leader:
     description:
       - Elect an empty log although another replica holds records, or may hold records because it does not answer. The

@@ -185,6 +185,10 @@ partitions:
       type: list
       elements: int
     dropped: {type: list, elements: int, description: Unregistered brokers that were dropped from its replicas.}
+    history:
+      description: What the controllers' metadata log said of the outage when the plan was made, null if nobody asked.
+        The fields are those of M(kafkaops.recovery.leader_candidate_info).
+      type: dict
     cause: {type: str, description: "The reason without what C(candidates) and C(losses) explain."}
 truncated:
   description: Whether there are more partitions than O(max_rows).

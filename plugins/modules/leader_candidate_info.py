@@ -27,11 +27,12 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
   kafkaops.recovery.selection.designations, kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows,
+  kafkaops.recovery.controllers,
   kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.report, kafkaops.recovery.progress,
   kafkaops.recovery.attributes,
   kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 attributes:
-  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.planning]}
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.planning]}
 options:
   evidence:
     description:
@@ -217,10 +218,31 @@ partitions:
           type: int
         explanation: {type: str, description: "The same in words, with the offsets."}
         against: {type: list, elements: dict, description: The comparison with each other replica.}
+        log_ends_at: {type: str, description: "The timestamp of its newest record, null if unknown."}
+        lacks_seconds:
+          description:
+            - How many seconds before the leader was lost the oldest record was written that it lacks, at most. Null if
+              unknown.
+          type: int
+        acks_all_lost:
+          description: Records acknowledged with C(acks=all) that are lost at most. V(0) is a proof, null is unknown.
+          type: int
+        proof: {type: str, description: "The proof from the metadata log, or why there is none."}
+        estimate: {type: dict, description: "Estimated lost records, with C(low), C(high) and C(method). No bound."}
     isr: {type: list, elements: int, description: "Broker ids of the ISR, null if unknown."}
     elr: {type: list, elements: int, description: "Broker ids of the ELR, null if unknown or without ELR."}
     last_known_elr: {type: list, elements: int, description: "Broker ids of the last known ELR, null if unknown."}
     dropped: {type: list, elements: int, description: Unregistered brokers that the election drops from its replicas.}
+    history:
+      description: What the controllers' metadata log says of the outage, null if nobody asked.
+      type: dict
+      contains:
+        last_leader_id: {type: int, description: The broker that led last.}
+        alone_since: {type: str, description: Since when it was the only member of the ISR.}
+        leader_lost_at: {type: str, description: When the partition lost its leader.}
+        isr_changes: {type: list, elements: dict, description: "The newest changes of leader and ISR, oldest first."}
+        sources: {type: list, elements: str, description: Where this comes from.}
+        missing: {type: list, elements: str, description: Why something is not known.}
     cause: {type: str, description: "The reason without what C(candidates) and C(losses) explain."}
   sample:
     - topic: orders
@@ -298,6 +320,15 @@ loss:
         or may hold some."}
     with_gap:
       {type: int, description: Number of partitions whose elected log ends before that of another replica begins.}
+    seconds:
+      description: In how many seconds at most the uncounted records were written, null if unknown.
+      type: int
+    estimated:
+      description: Estimated records where RV(loss.at_most) is unknown, then low and high. Null if one has no estimate.
+      type: list
+      elements: int
+    keeps_acks_all:
+      {type: bool, description: It is proven that no record is lost that was acknowledged with C(acks=all).}
 summary:
   description: How many partitions have each status.
   returned: success
@@ -338,6 +369,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
+    CONTROLLERS,
     Arguments,
     connection_arguments,
 )
@@ -355,6 +387,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waitin
 
 ARGUMENTS = (
     connection_arguments("evidence")
+    + CONTROLLERS
     + SELECTION
     + CHOSEN
     + GATHERING

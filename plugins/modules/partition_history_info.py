@@ -46,7 +46,7 @@ EXAMPLES = r"""
 
 - name: List the survivors that hold every record that was acknowledged with acks=all
   ansible.builtin.debug:
-    msg: "{{ item.topic }} {{ item.partition }}: {{ item.survivors | selectattr('acks_all_lost') | list }}"
+    msg: "{{ item.topic }} {{ item.partition }}: {{ item.survivors | selectattr('keeps_acks_all') | list }}"
   loop: "{{ history.partitions }}"
 """
 
@@ -79,14 +79,24 @@ partitions:
       elements: dict
       contains:
         broker_id: {type: int, description: The broker.}
-        log_end_offset: {type: int, description: The log end offset of its replica.}
-        left_isr_at:
-          description: When it left the ISR. Its election gives up what was written from then until the leader was lost.
-          type: str
-        acks_all_lost:
-          description: V(none) if it is proven that no record is lost that was acknowledged with C(acks=all).
-          type: str
-        reason: {type: str, description: "The proof, or why there is none."}
+        log_ends_at: {type: str, description: The timestamp of its newest record.}
+        lacks_seconds:
+          description:
+            - Its election gives up at most what was written in so many seconds before the leader was lost. It held
+              everything when it was caught up last, which is at most C(replica.lag.time.max.ms) before it left the ISR.
+          type: int
+        keeps_acks_all:
+          description: V(true) if it is proven that it holds every record that was acknowledged with C(acks=all).
+          type: bool
+        proof: {type: str, description: "The proof, or why there is none."}
+        estimate:
+          description: How many records its election gives up. It is no bound.
+          type: dict
+          contains:
+            records: {type: int, description: The estimated number of records.}
+            low: {type: int, description: The least number by the slowest rate that was seen.}
+            high: {type: int, description: The greatest number by the fastest rate that was seen.}
+            method: {type: str, description: How it was estimated.}
   sample:
     - topic: orders
       partition: 0
@@ -96,12 +106,19 @@ partitions:
       isr_changes: [{at: '2026-01-31T20:57:41.450Z', leader_id: 1, isr: [1]}]
       survivors:
         - broker_id: 3
-          log_end_offset: 15
-          left_isr_at: '2026-01-31T20:57:41.450Z'
-          acks_all_lost: none
-          reason: >-
+          log_ends_at: '2026-01-31T20:57:41.101Z'
+          lacks_seconds: 11
+          keeps_acks_all: true
+          proof: >-
             after broker 3 left the ISR, the ISR was smaller than min.insync.replicas (2), so nothing was acknowledged
             with acks=all that it does not hold
+          estimate:
+            records: 320
+            low: 150
+            high: 1100
+            method: >-
+              91.2 records/s, as in the last 600 s of the log, for 4 s; low and high by the rates of the last 600, 60,
+              3600 s, and by when the leader died
 truncated: {type: bool, returned: success, sample: false, description: Whether RV(partitions) leaves out partitions.}
 source:
   description: Where the history comes from. Empty if there is none.
@@ -128,8 +145,11 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.outage import (
     HISTORY,
-    explain_offline_partitions,
+    find_outages,
+    history_limits,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Outage
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
     CONTROLLERS,
@@ -164,15 +184,25 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     with Wire(settings, of_controllers) as wire:
         kafka = Kafka(wire)
         found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
-        rows, read = explain_offline_partitions(kafka, found.offline, found.brokers, controllers, params)
+        outages = find_outages(
+            kafka, found.offline, found.brokers, controllers, cluster_id=found.cluster_id, limits=history_limits(params)
+        )
+    read = outages.read
+    rows = [_row(each, outage) for each, outage in sorted(outages.outages.items())]
     return {
         "cluster_id": found.cluster_id,
-        "partitions": [asdict(each) for each in rows[: params["max_rows"]]],
+        "partitions": rows[: params["max_rows"]],
         "truncated": len(rows) > params["max_rows"],
         "source": read.source if read.history is not None else "",
         "missing": read.missing,
         "not_decoded": read.history.not_decoded if read.history is not None else 0,
     }
+
+
+def _row(partition: TopicPartition, outage: Outage) -> dict[str, Any]:
+    history = {name: value for name, value in asdict(outage.history).items() if name not in {"sources", "missing"}}
+    survivors = [{"broker_id": broker_id, **asdict(past)} for broker_id, past in outage.replicas.items()]
+    return {**partition._asdict(), **history, "survivors": survivors}
 
 
 if __name__ == "__main__":

@@ -168,6 +168,8 @@ _POLICY = (
     "unclean_recovery_include_internal_topics",
     "unclean_recovery_acknowledge_unclean_leader_election",
     "unclean_recovery_max_lost_records",
+    "unclean_recovery_max_estimated_loss",
+    "unclean_recovery_proof",
     "unclean_recovery_lost_brokers",
     "unclean_recovery_wait_ms",
     "unclean_recovery_allow_empty_leader",

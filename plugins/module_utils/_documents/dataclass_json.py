@@ -89,6 +89,8 @@ def _shape(hint: Any, name: str) -> _Shape:
         if isinstance(metadata[-1], WrittenAs):
             return _write_only(metadata[-1], name)
         meta = metadata[-1]
+    if meta.zero:
+        return _with_word_for_zero(_plain_schema(hint, meta, name), meta.zero)
     if get_origin(hint) in (Union, UnionType):
         (known,) = (each for each in get_args(hint) if each is not NoneType)
         return _nullable(_shape(Annotated[known, meta] if meta != Meta() else known, name))
@@ -139,11 +141,22 @@ def _nullable(known: _Shape) -> _Shape:
     allowed = {
         **schema,
         "description": f"{schema['description']}, or null if not known",
-        "type": [schema["type"], "null"],
+        "type": [*(schema["type"] if isinstance(schema["type"], list) else [schema["type"]]), "null"],
     }
     if "enum" in schema:
         allowed["enum"] = [*schema["enum"], None]
     return _Shape(allowed, _unless_none(known.encode), _unless_none(known.decode))
+
+
+def _with_word_for_zero(schema: Schema, word: str) -> _Shape:
+    schema = {
+        **schema,
+        "description": f'{schema["description"]}, or "{word}" for 0',
+        "type": ["integer", "string"],
+        "minimum": 1,
+        "pattern": f"^{word}$",
+    }
+    return _Shape(schema, lambda value: value or word, lambda value: 0 if value == word else value)
 
 
 def _unless_none(convert: Convert | None) -> Convert | None:

@@ -47,6 +47,13 @@ def _screen_of_many(schema: Mapping[str, Any]) -> _ScreenOfMany:
         case {"type": [kind, "null"], **rest}:
             meet = _screen_of_many({"type": kind, **rest})
             return lambda values: meet([value for value in values if value is not None])
+        case {"type": ["integer", "string", *null], "pattern": word, **numbers} if null in ([], ["null"]):
+            meet_numbers = _screen_of_many({"type": ["integer", "null"] if null else "integer", **numbers})
+            meet_words = _screen_of_many({"type": "string", "pattern": word})
+            return lambda values: (
+                meet_words([each for each in values if isinstance(each, str)])
+                and meet_numbers([each for each in values if not isinstance(each, str)])
+            )
         case {"type": "boolean", **rest} if not rest:
             return lambda values: _all_are(bool, values)
         case {"type": "integer", "minimum": minimum, "maximum": maximum, **rest} if not rest:

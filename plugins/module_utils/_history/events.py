@@ -25,6 +25,7 @@ from .._kafka.metadata_records import (
     read_head,
 )
 from .._model.metadata_history import (
+    TOPIC_RESOURCE,
     BrokerChange,
     BrokerMoment,
     ConfigKey,
@@ -59,7 +60,7 @@ class Event(NamedTuple):
     at_ms: int
     kind: int
     subject: Any
-    """A TopicPartition, a broker id, a ConfigKey, or None for the end of a transaction."""
+    """A TopicPartition, a topic's name, a broker id, a ConfigKey, or None for the end of a transaction."""
     fields: Mapping[str, Any]
     is_change: bool = True
     """False: it is in a snapshot."""
@@ -74,10 +75,12 @@ class EventReader:
     config_names: Collection[str] = ()
     not_decoded: int = 0
     _keys: dict[bytes, TopicPartition] = field(default_factory=dict)
+    _topics: Mapping[str, str] = field(default_factory=dict)
     _names: tuple[bytes, ...] = ()
 
     def __post_init__(self) -> None:
         self._keys = {partition_key(topic_id, each.partition): each for each, topic_id in self.topic_ids.items()}
+        self._topics = {topic_id: each.topic for each, topic_id in self.topic_ids.items()}
         self._names = tuple(name.encode() for name in self.config_names)
 
     def events(self, batches: Iterable[MetadataBatch], *, of_snapshot: bool = False) -> list[Event]:
@@ -105,6 +108,10 @@ class EventReader:
         elif number == RecordType.CONFIG.value:
             if not any(name in value for name in self._names):
                 return None
+        elif number == RecordType.TOPIC.value:
+            subject = self._topics.get(id_text(decode_record(value, head)["topic_id"])) if can_decode(head) else None
+            if subject is None:
+                return None
         elif number not in _OF_BROKERS and number not in _OF_TRANSACTIONS:
             # A type that no release had when this was written may say anything.
             self.not_decoded += number not in _KNOWN and number > max(_KNOWN)
@@ -128,8 +135,17 @@ def make_history(events: Sequence[Event], begins_at_ms: int, ends_at_ms: int, **
     brokers: dict[int, list[BrokerMoment]] = {}
     configs: dict[ConfigKey, list[ConfigMoment]] = {}
     created: set[TopicPartition] = set()
+    newest_ms = disordered_until_ms = 0
     for event in _committed(events):
-        if event.kind in _OF_PARTITIONS:
+        if event.at_ms < newest_ms:
+            disordered_until_ms = newest_ms
+        newest_ms = max(newest_ms, event.at_ms)
+        if event.kind == RecordType.TOPIC.value:
+            if event.is_change:
+                # An earlier topic of this name took its configs along. Those of this one follow (createTopic).
+                for key in [each for each in configs if each[:2] == (TOPIC_RESOURCE, event.subject)]:
+                    configs[key] = [ConfigMoment(event.at_ms, None)]
+        elif event.kind in _OF_PARTITIONS:
             if event.subject not in partitions and event.kind == RecordType.PARTITION.value and event.is_change:
                 created.add(event.subject)
             moments = partitions.setdefault(event.subject, [])
@@ -146,6 +162,7 @@ def make_history(events: Sequence[Event], begins_at_ms: int, ends_at_ms: int, **
         {each: PartitionHistory(tuple(moments), each in created) for each, moments in partitions.items()},
         {each: tuple(moments) for each, moments in brokers.items()},
         {each: tuple(moments) for each, moments in configs.items()},
+        disordered_until_ms=disordered_until_ms,
         **more,
     )
 
@@ -207,7 +224,7 @@ def _broker_moments(event: Event) -> list[BrokerMoment]:
     match event.kind:
         case RecordType.REGISTER_BROKER.value:
             directories = tuple(id_text(each) for each in fields["log_dirs"] or ())
-            found = [BrokerMoment(at_ms, BrokerChange.REGISTERED, epoch, directories)]
+            found = [BrokerMoment(at_ms, BrokerChange.REGISTERED, epoch, directories, event.is_change)]
             if not fields["fenced"]:  # a snapshot has the state of a broker in its registration
                 found.append(BrokerMoment(at_ms, BrokerChange.UNFENCED, epoch))
             return found

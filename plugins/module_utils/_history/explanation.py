@@ -6,97 +6,156 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import NamedTuple
 
-from .._model.metadata_history import MetadataHistory, PartitionHistory
-from .._model.partition import NO_LEADER, PartitionState, TopicPartition
-from .promise import explain_promise, judge_promise
+from .._model.metadata_history import BrokerChange, MetadataHistory, PartitionHistory
+from .._model.outage import Estimate, IsrChange, Outage, OutageHistory, ReplicaPast, utc_text
+from .._model.partition import NO_LEADER, TopicPartition
+from .promise import Promise, explain_promise, judge_promise
 
 _MOST_CHANGES = 50
+_HEARTBEAT_MS = 2_000
+"""broker.heartbeat.interval.ms: a broker that died lived at most this long after its last heartbeat."""
 
-LogEnds: TypeAlias = Mapping[TopicPartition, Mapping[int, int | None]]
-"""The log end offset of each survivor, by broker id."""
-
-
-@dataclass(frozen=True, slots=True)
-class IsrChange:
-    """One change of a partition. -1 is no leader; None is not known."""
-
-    at: str
-    leader_id: int | None
-    isr: tuple[int, ...] | None
+_SHRINK_MS = 1_000
+"""How long the controller may take to write a change of the ISR into its log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Survivor:
-    """What electing this replica gives up. Times are RFC 3339 in UTC, of the active controller's clock."""
+class LogRate(NamedTuple):
+    """How fast a log grew in a time that ends with its newest record."""
 
-    broker_id: int
-    log_end_offset: int | None
-    """None if it is not known."""
-    left_isr_at: str | None
-    """Electing it gives up what was written from then until ``leader_lost_at``. None if it is not known."""
-    acks_all_lost: str | None
-    """``none`` if it is proven that no record is lost that was acknowledged with acks=all. None if it is not known."""
-    reason: str
-    """The proof, or why there is none."""
+    records: int
+    milliseconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class OutageRow:
-    """The history of one offline partition."""
+class LogTimes:
+    """What a survivor says about its log. None, or empty, is not known."""
 
-    topic: str
-    partition: int
-    last_leader_id: int | None
-    alone_since: str | None
-    """Since when the last leader was the only member of the ISR. None if it never was, or if it is not known."""
-    leader_lost_at: str | None
-    isr_changes: tuple[IsrChange, ...]
-    """The newest ones, oldest first."""
-    survivors: tuple[Survivor, ...]
+    end_offset: int | None = None
+    ends_at_ms: int | None = None
+    """The timestamp of its newest record."""
+    rates: tuple[LogRate, ...] = ()
+    """Over several times, all of which end with the newest record."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeLimits:
+    """Settings that say how late the cluster notices something, in milliseconds. None is not known."""
+
+    replica_lag_ms: int | None
+    """replica.lag.time.max.ms: how long a replica stays in the ISR after it was caught up last."""
+    session_ms: int | None
+    """broker.session.timeout.ms: how long a dead broker keeps its leaderships."""
 
 
 def explain_outage(
-    history: MetadataHistory | None, states: Mapping[TopicPartition, PartitionState], log_ends: LogEnds
-) -> list[OutageRow]:
-    """Return a row for each partition, in order. ``log_ends`` has the survivors; None if a log end is not known."""
+    history: MetadataHistory | None,
+    times: Mapping[TopicPartition, Mapping[int, LogTimes]],
+    limits: NoticeLimits,
+    sources: Sequence[str] = (),
+    missing: Sequence[str] = (),
+) -> dict[TopicPartition, Outage]:
+    """Return what is known of the outage of each partition. ``times`` has the survivors of each, by broker id."""
     known = history if history is not None else MetadataHistory(0, 0)
-    return [_explain(known, partition, log_ends.get(partition, {})) for partition in sorted(states)]
+    return {
+        partition: Outage(
+            _describe(known.partitions.get(partition, PartitionHistory()), tuple(sources), tuple(missing)),
+            {
+                broker_id: _judge(known, partition, broker_id, each, limits)
+                for broker_id, each in sorted(of_partition.items())
+            },
+        )
+        for partition, of_partition in times.items()
+    }
 
 
-def _explain(history: MetadataHistory, partition: TopicPartition, log_ends: Mapping[int, int | None]) -> OutageRow:
-    found = history.partitions.get(partition, PartitionHistory())
+def _describe(found: PartitionHistory, sources: tuple[str, ...], missing: tuple[str, ...]) -> OutageHistory:
     leader = found.last_leader_id
-    return OutageRow(
-        partition.topic,
-        partition.partition,
+    return OutageHistory(
         leader if leader != NO_LEADER else None,
         utc_text(found.alone_since_ms),
         utc_text(found.leader_lost_at_ms),
         tuple(
             IsrChange(utc_text(each.at_ms) or "", each.leader_id, each.isr) for each in found.moments[-_MOST_CHANGES:]
         ),
-        tuple(_judge(history, partition, broker_id, end) for broker_id, end in sorted(log_ends.items())),
+        sources,
+        missing,
     )
 
 
-def _judge(history: MetadataHistory, partition: TopicPartition, broker_id: int, end: int | None) -> Survivor:
-    promise = judge_promise(history, partition, broker_id, is_empty=not end)
-    return Survivor(
-        broker_id,
-        end,
-        utc_text(promise.left_at_ms),
-        "none" if promise.is_kept else None,
+def _judge(
+    history: MetadataHistory, partition: TopicPartition, broker_id: int, times: LogTimes, limits: NoticeLimits
+) -> ReplicaPast:
+    promise = judge_promise(history, partition, broker_id, is_empty=not times.end_offset)
+    lacks_ms = _lacks_ms(promise, limits)
+    found = history.partitions.get(partition, PartitionHistory())
+    return ReplicaPast(
+        utc_text(times.ends_at_ms),
+        None if lacks_ms is None else math.ceil(lacks_ms / 1000),
+        True if promise.is_kept else None,
         explain_promise(promise),
+        _estimate(promise, times, limits, _unnoticed_ms(history, found, limits)),
     )
 
 
-def utc_text(at_ms: int | None) -> str | None:
-    """Return RFC 3339 in UTC with milliseconds: 2026-01-31T23:59:59.123Z."""
-    if at_ms is None:
+def _caught_up_ms(promise: Promise, limits: NoticeLimits) -> int | None:
+    """Return the earliest time at which the replica may have been caught up last. It held everything then.
+
+    The leader looks for replicas that lag every half of replica.lag.time.max.ms (ReplicaManager.maybeShrinkIsr).
+    """
+    if promise.left_at_ms is None or limits.replica_lag_ms is None:
         return None
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return promise.left_at_ms - limits.replica_lag_ms * 3 // 2 - _SHRINK_MS
+
+
+def _lacks_ms(promise: Promise, limits: NoticeLimits) -> int | None:
+    """Return how long before the loss of the leader records may have been written that the replica does not hold.
+
+    Only the controllers' clock counts. The timestamps of records are their producers', and prove nothing.
+    """
+    caught_up = _caught_up_ms(promise, limits)
+    if caught_up is None or promise.lost_at_ms is None:
+        return None
+    return max(promise.lost_at_ms - caught_up, 0)
+
+
+def _unnoticed_ms(history: MetadataHistory, found: PartitionHistory, limits: NoticeLimits) -> tuple[int, int]:
+    """Return the least and greatest time from the death of the last leader until the controller noticed it."""
+    lost, leader = found.leader_lost_at_ms, found.last_leader_id
+    if lost is None or leader is None or limits.session_ms is None:
+        return 0, limits.session_ms or 0
+    before = [each.change for each in history.brokers.get(leader, ()) if each.at_ms <= lost]
+    relevant = [each for each in before if each is not BrokerChange.FENCED]
+    if relevant and relevant[-1] is BrokerChange.SHUTTING_DOWN:
+        return 0, 0
+    return max(limits.session_ms - _HEARTBEAT_MS, 0), limits.session_ms
+
+
+def _estimate(
+    promise: Promise, times: LogTimes, limits: NoticeLimits, unnoticed_ms: tuple[int, int]
+) -> Estimate | None:
+    """Return the rate before the log ends times the time in which the last leader took records alone.
+
+    The log ends when the replica was caught up last. If its newest record is older, nothing was written in between.
+    """
+    caught_up, left, lost = _caught_up_ms(promise, limits), promise.left_at_ms, promise.lost_at_ms
+    if caught_up is None or left is None or lost is None or times.ends_at_ms is None or not times.rates:
+        return None
+    ended = min(max(times.ends_at_ms, caught_up), left)
+    silent_ms = max(caught_up - times.ends_at_ms, 0)
+    alone_ms = max(lost - ended, 0)
+    speeds = [each.records / (each.milliseconds + silent_ms) for each in times.rates]
+    least, most = (max(alone_ms - each, 0) for each in (unnoticed_ms[1], unnoticed_ms[0]))
+    measured_s = [f"{(each.milliseconds + silent_ms) / 1000:.0f}" for each in times.rates]
+    spread = f"the rates of the last {', '.join(measured_s)} s, and by " if len(measured_s) > 1 else ""
+    return Estimate(
+        round(speeds[0] * (least + most) / 2),
+        math.floor(min(speeds) * least),
+        math.ceil(max(speeds) * alone_ms),
+        f"{speeds[0] * 1000:.3g} records/s, as in the last {measured_s[0]} s of the log, for "
+        f"{(least + most) / 2000:.0f} s; low and high by {spread}when the leader died",
+    )

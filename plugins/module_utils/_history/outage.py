@@ -2,19 +2,27 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask the controllers for the history of offline partitions, and the survivors for their log ends. Reads only."""
+"""Ask the controllers for the history of offline partitions, and the survivors for the times of their logs. Reads only.
+
+Nothing here raises for what does not answer: what is missing is named, and everything else goes on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from .._kafka.errors import BrokerCallError
+from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.held_replicas import OffsetAnswer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
+from .._model.background import in_background
+from .._model.outage import Outage
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
-from .explanation import OutageRow, explain_outage
+from .explanation import LogRate, LogTimes, NoticeLimits, explain_outage
 from .promise import MIN_INSYNC_REPLICAS
 from .reading import HistoryLimits, HistoryQuestion, ReadHistory, read_history
 
@@ -25,51 +33,159 @@ HISTORY = Arguments(
     }
 )
 
+_WINDOWS_MS = (600_000, 60_000, 10_000)
+"""The times before the newest record over which the rate is measured. The first one is that of the estimate."""
+_REPLICA_LAG = "replica.lag.time.max.ms"
+_SESSION = "broker.session.timeout.ms"
 
-def explain_offline_partitions(
+
+@dataclass(frozen=True, slots=True)
+class FoundOutages:
+    """What is known of each offline partition, and what was read of the metadata log."""
+
+    outages: Mapping[TopicPartition, Outage]
+    read: ReadHistory
+
+
+def find_outages(
     kafka: Kafka,
     offline: Sequence[PartitionState],
     brokers: Collection[Broker],
     controllers: Sequence[Address],
-    params: Mapping[str, Any],
-) -> tuple[list[OutageRow], ReadHistory]:
-    """Return a row for each offline partition, and what was read of the metadata log.
-
-    ``params`` are those of HISTORY. A survivor that does not answer has no log end.
-    """
+    *,
+    cluster_id: str,
+    limits: HistoryLimits,
+) -> FoundOutages:
+    """Return what is known of the outage of each offline partition. Needs CLUSTER_ACTION at the controllers."""
     states = {each.topic_partition: each for each in offline}
     if not states:
-        return [], ReadHistory(None, "")
-    log_ends = _read_log_ends(kafka, states, brokers)
-    question = HistoryQuestion(
-        {each: state.topic_id for each, state in states.items()},
-        {each: tuple(log_ends[each]) for each in states},
-        (MIN_INSYNC_REPLICAS,),
-    )
-    limits = HistoryLimits(params["max_bytes"], params["max_seconds"])
-    read = read_history(kafka.wire.controller_side, controllers, question, limits)
-    return explain_outage(read.history, states, log_ends), read
-
-
-def _read_log_ends(
-    kafka: Kafka, states: Mapping[TopicPartition, PartitionState], brokers: Collection[Broker]
-) -> dict[TopicPartition, dict[int, int | None]]:
-    """Return the log end offsets of the replicas on brokers that are online. None if a replica does not answer."""
+        return FoundOutages({}, ReadHistory(None, ""))
     online = {
         each.broker_id: Address(each.host, each.port)
         for each in brokers
         if each.state is BrokerState.ONLINE and each.host is not None and each.port is not None
     }
+    times, missing = _read_log_times(kafka, states, online)
+    question = HistoryQuestion(
+        {each: state.topic_id for each, state in states.items()},
+        {each: tuple(times[each]) for each in states},
+        (MIN_INSYNC_REPLICAS,),
+    )
+    read = read_history(kafka.wire.controller_side, controllers, cluster_id, question, limits=limits)
+    sources = [read.source] if read.history is not None else []
+    if any(each.ends_at_ms is not None for of_partition in times.values() for each in of_partition.values()):
+        sources.append("the timestamps of the survivors' records")
+    settings = NoticeLimits(*(_read_ms(kafka, online, name) for name in (_REPLICA_LAG, _SESSION)))
+    missing += [
+        f"no broker says what {name} is: grant DESCRIBE_CONFIGS on the cluster to this principal"
+        for name, value in ((_REPLICA_LAG, settings.replica_lag_ms), (_SESSION, settings.session_ms))
+        if value is None
+    ]
+    outages = explain_outage(read.history, times, settings, sources, [*filter(None, [read.missing]), *missing])
+    return FoundOutages(outages, read)
+
+
+def begin_to_find_outages(
+    kafka: Kafka,
+    offline: Sequence[PartitionState],
+    brokers: Collection[Broker],
+    cluster_id: str,
+    limits: HistoryLimits,
+) -> Callable[[], Mapping[TopicPartition, Outage]]:
+    """Begin ``find_outages`` in the background, and return a function that waits for it.
+
+    The function waits at most for the seconds of ``limits``. It never raises: what is missing is named.
+    """
+    begun = in_background(
+        lambda: (
+            find_outages(kafka, offline, brokers, kafka.wire.controllers, cluster_id=cluster_id, limits=limits).outages
+        ),
+        "history",
+    )
+
+    def wait() -> Mapping[TopicPartition, Outage]:
+        try:
+            return begun.result(limits.max_seconds)
+        except TimeoutError:
+            missing = f"the history was not read within {limits.max_seconds:.0f} s"
+        except KafkaOpsError as error:
+            missing = str(error)
+        nothing: dict[TopicPartition, dict[int, LogTimes]] = {each.topic_partition: {} for each in offline}
+        return explain_outage(None, nothing, NoticeLimits(None, None), missing=[missing])
+
+    return wait
+
+
+def history_limits(params: Mapping[str, Any]) -> HistoryLimits:
+    """Read the parameters of HISTORY."""
+    return HistoryLimits(params["max_bytes"], params["max_seconds"])
+
+
+def _read_ms(kafka: Kafka, online: Mapping[int, Address], name: str) -> int | None:
+    """Return a time from the settings of a broker that is online: the last leader cannot be asked for its own."""
+    for broker_id, address in online.items():
+        try:
+            found = kafka.broker_config(address, broker_id, name)
+        except (BrokerCallError, RequestRefusedError):
+            continue
+        if found and found.value and found.value.isdecimal():
+            return int(found.value)
+    return None
+
+
+def _read_log_times(
+    kafka: Kafka, states: Mapping[TopicPartition, PartitionState], online: Mapping[int, Address]
+) -> tuple[dict[TopicPartition, dict[int, LogTimes]], list[str]]:
+    """Return the log end of each survivor, with its time and rates, and a text for each broker that does not answer."""
     of_broker = {
         broker_id: [each for each, state in states.items() if broker_id in state.replicas] for broker_id in online
     }
     asked = {broker_id: partitions for broker_id, partitions in of_broker.items() if partitions}
-    answers = kafka.in_parallel(lambda broker_id: kafka.log_end_offsets(online[broker_id], asked[broker_id]), asked)
-    found: dict[TopicPartition, dict[int, int | None]] = {each: {} for each in states}
+
+    def ask(broker_id: int) -> dict[TopicPartition, LogTimes]:
+        return dict(_ask_broker(kafka, online[broker_id], asked[broker_id]))
+
+    answers = kafka.in_parallel(ask, asked)
+    found: dict[TopicPartition, dict[int, LogTimes]] = {each: {} for each in states}
+    missing = []
     for broker_id, partitions in asked.items():
         answer = answers[broker_id]
+        if isinstance(answer, BrokerCallError):
+            missing.append(f"broker {broker_id} does not say when its logs end: {answer}")
         for partition in partitions:
-            ends = [] if isinstance(answer, BrokerCallError) else answer.get(partition, [])
-            is_known = len(ends) == 1 and not ends[0].error_code
-            found[partition][broker_id] = ends[0].offset if is_known else None
-    return found
+            known = {} if isinstance(answer, BrokerCallError) else answer
+            found[partition][broker_id] = known.get(partition, LogTimes())
+    return found, missing
+
+
+def _ask_broker(
+    kafka: Kafka, address: Address, partitions: Sequence[TopicPartition]
+) -> Iterator[tuple[TopicPartition, LogTimes]]:
+    """Yield what one broker says. Raises BrokerCallError."""
+    ends = _single(kafka.log_end_offsets(address, partitions))
+    newest = {
+        each: answer
+        for each, answer in _single(kafka.newest_records(address, partitions)).items()
+        if answer.time_ms > 0
+    }
+    rates: dict[TopicPartition, list[LogRate]] = {each: [] for each in newest}
+    for window in _WINDOWS_MS if newest else ():
+        firsts = _single(
+            kafka.offsets_at(address, {each: max(answer.time_ms - window, 0) for each, answer in newest.items()})
+        )
+        for each, first in firsts.items():
+            records, milliseconds = newest[each].offset - first.offset, newest[each].time_ms - first.time_ms
+            rate = LogRate(records, milliseconds)
+            if first.offset >= 0 and records > 0 and milliseconds > 0 and rate not in rates[each]:
+                rates[each].append(rate)
+    for each, end in ends.items():
+        newest_of = newest.get(each)
+        if newest_of is None:
+            yield each, LogTimes(end.offset)
+        else:
+            yield each, LogTimes(end.offset, newest_of.time_ms, tuple(rates[each]))
+
+
+def _single(answers: Mapping[TopicPartition, list[OffsetAnswer]]) -> dict[TopicPartition, OffsetAnswer]:
+    """Return the answers without errors, and without partitions that a broker answers more than once."""
+    return {each: found[0] for each, found in answers.items() if len(found) == 1 and not found[0].error_code}

@@ -37,7 +37,7 @@ from .._model.metadata_history import (
 from .._model.partition import NO_LEADER, TopicPartition
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
-_CONFIG_LAG_MS = 300_000
+CONFIG_LAG_MS = 300_000
 """How long a broker may be late with a changed config. Brokers apply changes within seconds."""
 
 
@@ -58,6 +58,10 @@ class Obstacle(StrEnum):
     LEADER_RESTARTED = "leader_restarted"
     """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
     EMPTY = "empty"
+    NOT_DECODED = "not_decoded"
+    """The log has records that this collection does not know. They may say anything."""
+    CLOCKS_DIFFER = "clocks_differ"
+    """Since the replica left, a controller's clock was behind an earlier one's: the order of events is not certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,11 @@ _WORDS = {
         "the leader restarted since then without a controlled shutdown, and broker {broker} may have truncated its log "
         "to it"
     ),
+    Obstacle.NOT_DECODED: "the metadata log has records that this version of the collection does not know",
+    Obstacle.CLOCKS_DIFFER: (
+        "since broker {broker} left the ISR, the times in the metadata log do not follow its order: the controllers' "
+        "clocks differ"
+    ),
     Obstacle.EMPTY: "the log of broker {broker} is empty, or its end is not known",
 }
 _KEPT = (
@@ -131,6 +140,10 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
     promise = Promise(broker_id, None, min(left, lost), lost)
     if is_empty:
         return _broken(promise, Obstacle.EMPTY)
+    if history.not_decoded:
+        return _broken(promise, Obstacle.NOT_DECODED)
+    if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:
+        return _broken(promise, Obstacle.CLOCKS_DIFFER)
     obstacle = next(_obstacles_of_log(history, found, promise), None)
     if obstacle is not None:
         return obstacle
@@ -143,18 +156,21 @@ def _judge_isr(
     left, lost = promise.left_at_ms or 0, promise.lost_at_ms or 0
     smallest: int | None = None
     for moment, end in found.spans(lost):
-        if end <= left or moment.at_ms >= lost:
+        # What is as old as the loss of the replica or of the leader counts: a clock has milliseconds.
+        if end < left or moment.at_ms > lost:
             continue
         if moment.isr is None or moment.leader_id is None or moment.replicas is None:
             return _broken(promise, Obstacle.LEFT_EARLIER)
-        begins = max(moment.at_ms, left) - _CONFIG_LAG_MS
+        if moment.leader_id == NO_LEADER:
+            continue
+        begins = max(moment.at_ms, left) - CONFIG_LAG_MS
         if found.begins_with_creation:
             begins = max(begins, found.moments[0].at_ms)
         values = _min_isr_values(history, partition.topic, moment.leader_id, begins, end)
         if values is None:
             return _broken(promise, Obstacle.MIN_ISR_UNKNOWN, at_ms=moment.at_ms)
         least = min(*values, len(moment.replicas))
-        if moment.leader_id != NO_LEADER and promise.broker_id not in moment.isr and len(moment.isr) >= least:
+        if promise.broker_id not in moment.isr and len(moment.isr) >= least:
             return _broken(promise, Obstacle.ISR_WAS_LARGE_ENOUGH, at_ms=moment.at_ms, isr=moment.isr, min_isr=least)
         smallest = least if smallest is None else min(smallest, least)
     return Promise(promise.broker_id, None, left, lost, min_isr=smallest)
@@ -189,16 +205,22 @@ class _Restart:
 
 
 def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[_Restart]:
-    """Yield each start of a broker. A stop is clean if the broker asked for it: then it has flushed its logs."""
+    """Yield each start of a broker. A stop is clean if the broker asked for it: then it has flushed its logs.
+
+    A registration in a snapshot is an earlier one: it was read before, or it is older than all that was read.
+    """
     asked_for_stop = False
+    epoch: int | None = None
     directories: tuple[str, ...] | None = None
     for moment in moments:
         if moment.change is BrokerChange.SHUTTING_DOWN:
             asked_for_stop = True
+        elif moment.change is BrokerChange.REGISTERED and not moment.is_change and epoch in (None, moment.broker_epoch):
+            epoch, directories = moment.broker_epoch, moment.directories
         elif moment.change is BrokerChange.REGISTERED:
             is_new = directories is not None and not {*directories} <= {*moment.directories}
             yield _Restart(moment.at_ms, asked_for_stop, is_new)
-            asked_for_stop, directories = False, moment.directories
+            asked_for_stop, epoch, directories = False, moment.broker_epoch, moment.directories
 
 
 def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:
@@ -237,7 +259,8 @@ def _values_in(
     within = {each.value for each in moments if begins_ms < each.at_ms <= ends_ms}
     if before:
         return within | {before[-1].value}
-    if not history.has_base:
+    # Before the log that was read begins, it may have had another value, which the leader may have used for a while.
+    if not history.has_base or (history.begins_at_ms > begins_ms and not history.begins_at_start):
         return None
     if not moments:
         return {None}

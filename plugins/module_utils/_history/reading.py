@@ -23,6 +23,7 @@ from .._model.metadata_history import MetadataHistory
 from .._model.partition import TopicPartition
 from .._model.run import Clock
 from .events import Event, EventReader, make_history
+from .promise import CONFIG_LAG_MS
 
 _FIRST_WINDOW = 20_000
 """Offsets of the first window before a snapshot. Each further window has twice as many."""
@@ -52,7 +53,13 @@ class HistoryQuestion:
             if found is None or found.leader_lost_at_ms is None:
                 return False
             isr = found.moments[-1].isr or ()
-            if any(each not in isr and found.left_isr_at_ms(each) is None for each in brokers):
+            left = [found.leader_lost_at_ms if each in isr else found.left_isr_at_ms(each) for each in brokers]
+            known = [each for each in left if each is not None]
+            if len(known) < len(left):
+                return False
+            # The last leader may have used an older value of a config for a while.
+            is_old_enough = all(history.begins_at_ms <= each - CONFIG_LAG_MS for each in known)
+            if not is_old_enough and not found.begins_with_creation:
                 return False
         return True
 
@@ -72,18 +79,20 @@ class ReadHistory:
 def read_history(
     wire: Wire,
     controllers: Sequence[Address],
+    cluster_id: str,
     question: HistoryQuestion,
+    *,
     limits: HistoryLimits = HistoryLimits(),
     clock: Clock = time,
 ) -> ReadHistory:
-    """Read the history from the active controller. ``wire`` has the settings for controllers.
+    """Read the history from the active controller of this cluster. ``wire`` has the settings for controllers.
 
     It never raises: without a history, ``missing`` says why, and everything else goes on.
     """
     if not controllers:
         return ReadHistory(None, "", "no controller's address is known: set kafka_bootstrap_controllers")
     try:
-        log = open_metadata_log(wire, controllers)
+        log = open_metadata_log(wire, controllers, cluster_id)
         return _Reading(log, question, limits, clock).read()
     except (BrokerCallError, MetadataLogError, MetadataRecordError) as error:
         return ReadHistory(None, "", str(error))

@@ -57,6 +57,7 @@ KAFKA_STORAGE_ERROR = 56
 ELECTION_NOT_NEEDED = 84
 NO_REASSIGNMENT_IN_PROGRESS = 85
 UNKNOWN_TOPIC_ID = 100
+INCONSISTENT_CLUSTER_ID = 104
 
 # kafka-python has other names for these errors. Kafka's logs and tools use these names.
 _RENAMED = {

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
@@ -36,6 +36,8 @@ class HeldOffset(IntEnum):
 
     LOG_END = -1
     LOG_START = -2
+    NEWEST = -3
+    """The record with the greatest timestamp (KIP-734)."""
     LOCAL_START = -4
     """For a tiered topic: the first offset on the broker's own disk (KIP-405, version 8)."""
     LAST_TIERED = -5
@@ -53,6 +55,8 @@ class OffsetAnswer(NamedTuple):
     error_code: int
     offset: int
     current_leader_epoch: int
+    time_ms: int = -1
+    """The timestamp of the record at this offset, where one was asked for by its time. -1: there is no such record."""
 
 
 _offset_answer = tuple_maker(OffsetAnswer)
@@ -65,22 +69,35 @@ def held_offsets(connection: Connection, partitions: Sequence[TopicPartition], w
     return answers
 
 
+def offsets_at(connection: Connection, times_ms: Mapping[TopicPartition, int]) -> Answers:
+    """Return the first record of each replica at its time or after it. Raises BrokerCallError."""
+    questions = {
+        topic: [_QUESTION.pack(number, -1, times_ms[to_topic_partition((topic, number))], 0) for number in numbers]
+        for topic, numbers in by_topic(times_ms).items()
+    }
+    answers: Answers = connection.call(_request(questions, HeldOffset.NEWEST.version)).value
+    return answers
+
+
 def offsets_request(partitions: Sequence[TopicPartition], which: HeldOffset) -> BulkRequest[Answers]:
     """Ask for this offset of each replica that this broker holds. LAST_TIERED is negative if the broker does not know.
 
     The epoch beside LOG_END is the partition's current leader epoch, not the last written one. The lists show if a
     broker answers a partition more than once, which is an error.
     """
-    head, timestamp = _HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED), which.value
-    topics = encode_topics(
-        {
-            topic: [_QUESTION.pack(number, -1, timestamp, 0) for number in numbers]
-            for topic, numbers in by_topic(partitions).items()
-        }
-    )
-    body = b"".join([head, topics, b"\0"])
+    timestamp = which.value
+    questions = {
+        topic: [_QUESTION.pack(number, -1, timestamp, 0) for number in numbers]
+        for topic, numbers in by_topic(partitions).items()
+    }
+    return _request(questions, which.version)
+
+
+def _request(questions: Mapping[str, Sequence[bytes]], version: int) -> BulkRequest[Answers]:
+    """Return the request with these encoded questions of each topic."""
+    body = b"".join([_HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED), encode_topics(questions), b"\0"])
     return BulkRequest(
-        ListOffsetsRequest, ListOffsetsResponse, {which.version: RequestVersion(body, _read_answer)}, _convert_answer
+        ListOffsetsRequest, ListOffsetsResponse, {version: RequestVersion(body, _read_answer)}, _convert_answer
     )
 
 
@@ -89,11 +106,11 @@ def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
 
     def read_partitions(view: memoryview, position: int, count: int, topic: str) -> int:
         end = position + count * _ANSWER.size
-        for number, code, _time, offset, epoch, tags in _ANSWER.iter_unpack(view[position:end]):
+        for number, code, time_ms, offset, epoch, tags in _ANSWER.iter_unpack(view[position:end]):
             if tags:
                 raise UnusualAnswerError
             key = to_topic_partition((topic, number))
-            answers.setdefault(key, []).append(_offset_answer((code, offset, epoch)))
+            answers.setdefault(key, []).append(_offset_answer((code, offset, epoch, time_ms)))
         return end
 
     (throttle_time_ms,) = _THROTTLE.unpack_from(view)
@@ -106,6 +123,6 @@ def _convert_answer(response: Any) -> Answers:
     for topic in response.topics:
         for partition in topic.partitions:
             answers.setdefault(TopicPartition(topic.name, partition.partition_index), []).append(
-                OffsetAnswer(partition.error_code, partition.offset, partition.leader_epoch)
+                OffsetAnswer(partition.error_code, partition.offset, partition.leader_epoch, partition.timestamp)
             )
     return answers

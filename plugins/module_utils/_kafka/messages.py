@@ -92,12 +92,13 @@ def fetch_request(  # noqa: PLR0917  # the protocol's own fields
     *,
     current_leader_epoch: int = -1,
     last_fetched_epoch: int = -1,
+    cluster_id: str | None = None,
 ) -> Any:
     """Return a Fetch request (API key 1) without a fetch session.
 
     The broker answers at once, with batches from ``offset`` on, at most ``max_bytes`` of them. With ``topic_id``
     (Kafka's text form) the request identifies the topic by its id, so that a re-created topic is not read. The broker
-    checks neither epoch if it is -1.
+    checks neither epoch if it is -1. A controller refuses the ``cluster_id`` of another cluster; a broker ignores it.
     """
     message = FetchRequest
     version = _BY_NAME_VERSION if topic_id is None else _BY_ID_VERSION
@@ -110,7 +111,10 @@ def fetch_request(  # noqa: PLR0917  # the protocol's own fields
         log_start_offset=-1,
         partition_max_bytes=max_bytes,
     )
+    # Older versions of the request have no id of the cluster.
+    of_cluster = {} if cluster_id is None else {"cluster_id": cluster_id}
     return message(
+        **of_cluster,
         replica_id=replica_id,
         max_wait_ms=0,
         min_bytes=0,

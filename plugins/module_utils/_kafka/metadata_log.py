@@ -122,8 +122,9 @@ class MetadataLogRange(NamedTuple):
 class MetadataLog:
     """The log as the active controller returns it. Made by ``open_metadata_log``."""
 
-    def __init__(self, wire: Wire, address: Address, leader: KnownLeader) -> None:
+    def __init__(self, wire: Wire, address: Address, leader: KnownLeader, cluster_id: str) -> None:
         self._wire = wire
+        self._cluster_id = cluster_id
         self._leader = leader
         self.address = address
         self.read_bytes = 0
@@ -185,7 +186,7 @@ class MetadataLog:
                 position=position,
             )
             request = message(
-                cluster_id=None,
+                cluster_id=self._cluster_id,
                 replica_id=-1,
                 max_bytes=_CHUNK_BYTES,
                 topics=[topic(name=METADATA_TOPIC, partitions=[wanted])],
@@ -217,6 +218,7 @@ class MetadataLog:
             topic_id=_TOPIC_ID,
             current_leader_epoch=self._leader.epoch,
             last_fetched_epoch=last_fetched_epoch,
+            cluster_id=self._cluster_id,
         )
         response = self._wire.call(self.address, request)
         self._raise_if_refused(response.error_code or (0 if response.responses else error_codes.UNKNOWN_SERVER_ERROR))
@@ -229,15 +231,21 @@ class MetadataLog:
         if code == error_codes.NONE:
             return
         where = f"the controller at {self.address} does not return its metadata log"
-        if code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
-            raise MetadataLogError(f"{where}: grant CLUSTER_ACTION on the cluster to this principal")
-        raise MetadataLogError(f"{where}: {error_codes.describe_error(code)}")
+        raise MetadataLogError(f"{where}: {_explain_refusal(code, self._cluster_id)}")
 
     def _decode(self, records: bytes) -> Iterator[MetadataBatch]:
         try:
             yield from decode_batches(records)
         except MetadataLogError as error:
             raise BrokerCallError(str(self.address), Cause.BAD_ANSWER, str(error), request="Fetch") from None
+
+
+def _explain_refusal(code: int, cluster_id: str) -> str:
+    if code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
+        return "grant CLUSTER_ACTION on the cluster to this principal"
+    if code == error_codes.INCONSISTENT_CLUSTER_ID:
+        return f"it belongs to another cluster than {cluster_id}"
+    return error_codes.describe_error(code)
 
 
 def decode_batches(content: bytes) -> Iterator[MetadataBatch]:
@@ -256,10 +264,11 @@ def decode_batches(content: bytes) -> Iterator[MetadataBatch]:
         raise MetadataLogError(f"a batch cannot be decoded: {error}") from None
 
 
-def open_metadata_log(wire: Wire, addresses: Sequence[Address]) -> MetadataLog:
+def open_metadata_log(wire: Wire, addresses: Sequence[Address], cluster_id: str) -> MetadataLog:
     """Find the active controller, by these controllers' own listeners and those that they list, and return its log.
 
-    ``wire`` has the settings for controllers. Raises MetadataLogError with what each controller answered.
+    ``wire`` has the settings for controllers. A controller of another cluster than ``cluster_id`` refuses. Raises
+    MetadataLogError with what each controller answered.
     """
     failures: list[str] = []
 
@@ -280,13 +289,13 @@ def open_metadata_log(wire: Wire, addresses: Sequence[Address]) -> MetadataLog:
             found[address] = leader
         elif not isinstance(answer, BrokerCallError):
             code = answer.error_code
-            failures.append(f"the controller at {address} refuses a Fetch: {error_codes.describe_error(code)}")
+            failures.append(f"the controller at {address} refuses a Fetch: {_explain_refusal(code, cluster_id)}")
     if not found:
         raise MetadataLogError(f"no controller returns its metadata log: {'; '.join(failures)}")
     newest = max(found.values(), key=lambda each: each.epoch)
     for address, leader in found.items():
         if leader.epoch == newest.epoch:
-            log = MetadataLog(wire, address, leader)
+            log = MetadataLog(wire, address, leader, cluster_id)
             try:
                 log.range()
             except (BrokerCallError, MetadataLogError) as error:

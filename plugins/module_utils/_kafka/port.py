@@ -124,6 +124,19 @@ class Kafka(BaseKafka):
         ask = partial(log_beginnings.read_log_beginnings, broker_id=broker_id, partitions=partitions)
         return self.wire.with_connection(address, ask)
 
+    def newest_records(
+        self, address: Address, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
+        """Return the newest record of each of this broker's replicas, with its timestamp (ListOffsets, KIP-734)."""
+        ask = partial(held_replicas.held_offsets, partitions=partitions, which=held_replicas.HeldOffset.NEWEST)
+        return self.wire.with_connection(address, ask)
+
+    def offsets_at(
+        self, address: Address, times_ms: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
+        """Return the first record of each of this broker's replicas at its time or after it (ListOffsets)."""
+        return self.wire.with_connection(address, partial(held_replicas.offsets_at, times_ms=times_ms))
+
     def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
         """Return all replicas of this broker, also of topics that are hidden from us (DescribeLogDirs)."""
         return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=None))

@@ -41,6 +41,8 @@ class Meta:
     """The key in JSON. The default is the field's name in camel case."""
     keys: type[StrEnum] | None = None
     """For a mapping: the enum that defines its keys. The mapping has a value for each of them."""
+    zero: str = ""
+    """For an integer: the word that stands for 0 in JSON, such as "none"."""
     flat: bool = False
     """For a dataclass: its keys are added to the outer object. Such a field is only written, never read."""
 
@@ -93,6 +95,13 @@ Time: TypeAlias = Annotated[
     Meta(
         description="a time is UTC in ISO 8601, to the second: 2026-01-31T23:59:59Z",
         pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+    ),
+]
+Moment: TypeAlias = Annotated[
+    str,
+    Meta(
+        description="a moment is UTC in RFC 3339, to the millisecond: 2026-01-31T23:59:59.123Z",
+        pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$",
     ),
 ]
 PartitionIndex: TypeAlias = Annotated[int, Meta("a partition", minimum=0, maximum=INT32_MAX)]

@@ -51,6 +51,8 @@ class BrokerMoment(NamedTuple):
     broker_epoch: int
     directories: tuple[str, ...] = ()
     """Of REGISTERED: the ids of its log directories. Empty if the record does not name them."""
+    is_change: bool = True
+    """False: a snapshot says it. The broker registered earlier."""
 
 
 class ConfigMoment(NamedTuple):
@@ -151,3 +153,5 @@ class MetadataHistory:
     """The log was read from its first offset."""
     not_decoded: int = 0
     """Records of types or versions that this collection does not know."""
+    disordered_until_ms: int = 0
+    """Until then, times do not follow the order of the log, because the controllers' clocks differ. 0: they do."""

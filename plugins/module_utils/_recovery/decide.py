@@ -15,19 +15,21 @@ at the next change of the partition, even by a reorder, and all others truncate 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from .._model.controller_model import acceptable_replicas, predict
+from .._model.outage import ReplicaPast
 from .._model.partition import NO_LEADER, Cause, PartitionState, ReplicaLog
 from .._model.reason import Kind, as_kind, because, say
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 from .empty_leader import explain_empty_leader
-from .expected_loss import ExpectedLosses, describe_forecast, describe_losses
+from .expected_loss import ExpectedLosses, describe_forecast, describe_losses, explain_estimate_refusal
 from .forecast import Forecast, explain_limit_refusal, forecast_losses
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, explain_choice, leave_alone, plan_election
 from .preconditions import PartitionObservation, find_election_order, find_obstacles
-from .strategy import Policy, Step, apply_strategy, name_brokers
+from .strategy import Policy, Step, Strategy, apply_strategy, name_brokers
 
 
 def decide(
@@ -36,21 +38,24 @@ def decide(
     silent: Sequence[SilentReplica],
     policy: Policy,
     designated: int | None = None,
+    *,
+    pasts: Mapping[int, ReplicaPast] = MappingProxyType({}),
 ) -> PlannedElection | LeftAlone:
     """Return the election that the policy allows for this partition, or the partition as left alone, with the reason.
 
     The election is an ordinary one, or an unclean election of the best candidate. ``candidates`` are best first.
     ``designated`` is the leader that a person chose instead; the policy applies to it too. If the controller would
-    elect another broker than the chosen one, the partition is left alone: a person has to decide.
+    elect another broker than the chosen one, the partition is left alone: a person has to decide. ``pasts`` is what is
+    known of the replicas besides their logs, by broker id.
     """
     forecasts = forecast_losses(state, candidates, [each.broker_id for each in silent])
-    losses = describe_losses(forecasts)
+    losses = describe_losses(forecasts, pasts)
     case = _Case(state, tuple(candidates), tuple(silent), forecasts, losses, acceptable_replicas(state), policy)
     lost = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]
     if lost and {*lost} == {*state.replicas}:
         return case.leave_alone(Status.UNRECOVERABLE, [f"no replica left: {explain_lost_everywhere(lost)}"])
     ruling = apply_strategy(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], lost)
-    if ruling.step is Step.UNCLEAN_RECOVERY:
+    if ruling.step is Step.UNCLEAN_RECOVERY or (ruling.step is Step.WAIT and case.is_proven(designated)):
         return case.plan_unclean_election(designated)
     if ruling.step is Step.ORDINARY_ELECTION:
         return case.plan_ordinary_election(ruling.reason, designated)
@@ -70,6 +75,17 @@ class _Case:
     acceptable: frozenset[int]
     """Replicas that the controller would elect."""
     policy: Policy
+
+    def is_proven(self, designated: int | None) -> bool:
+        """Return whether the policy accepts a proof, and there is one for the leader: the designated one, or the best.
+
+        ``balanced`` waits for replicas that hold all committed records. The proof shows that this replica is one, as a
+        member of the ELR would be (KIP-966).
+        """
+        best = next((each.broker_id for each in self.candidates if each.broker_id in self.acceptable), None)
+        leader = best if designated is None else designated
+        may_accept = self.policy.strategy is Strategy.BALANCED and self.policy.accepts_proof
+        return may_accept and any(each.broker_id == leader and each.acks_all_lost == 0 for each in self.losses)
 
     def plan_unclean_election(self, designated: int | None) -> PlannedElection | LeftAlone:
         best = next((each for each in self.candidates if each.broker_id in self.acceptable), None)
@@ -117,10 +133,12 @@ class _Case:
         return [pending] if pending else []
 
     def _find_limit_refusals(self, leader: int) -> list[str]:
-        limit = self.policy.max_lost_records
-        if limit is None:
-            return []
-        refusals = [explain_limit_refusal(limit, each) for each in self.forecasts if each.broker_id == leader]
+        limit, estimated = self.policy.max_lost_records, self.policy.max_estimated_loss
+        refusals: list[str | None] = []
+        if limit is not None:
+            refusals += [explain_limit_refusal(limit, each) for each in self.forecasts if each.broker_id == leader]
+        if estimated is not None:
+            refusals += [explain_estimate_refusal(estimated, each) for each in self.losses if each.broker_id == leader]
         return [each for each in refusals if each]
 
     def _find_empty_leader(self, leader: Candidate) -> list[str]:
@@ -156,9 +174,7 @@ class _Case:
             candidates=self.candidates,
             silent=self.silent,
             losses=self.losses,
-            strategy=self.policy.strategy,
-            max_lost_records=self.policy.max_lost_records,
-            allow_empty_leader=self.policy.allow_empty_leader,
+            policy=self.policy,
             is_designated=is_designated,
         )
 
@@ -267,13 +283,16 @@ def _decide_as_before(
 ) -> PlannedElection | LeftAlone:
     """Decide on the leader of the plan. It counts as designated by a person only if it was so in the plan."""
     leader, policy = election.designated_leader, election.policy
-    decision = decide(state, candidates, silent, policy)
+    pasts = {each.broker_id: each.past for each in election.losses}
+    decision = decide(state, candidates, silent, policy, pasts=pasts)
     if isinstance(decision, PlannedElection):
         # Of logs that are alike, the one that has returned may come first in the replica list.
-        return decision if decision.designated_leader == leader else decide(state, candidates, silent, policy, leader)
-    planned = decide(election.state, election.candidates, election.silent, policy)
+        if decision.designated_leader == leader:
+            return decision
+        return decide(state, candidates, silent, policy, leader, pasts=pasts)
+    planned = decide(election.state, election.candidates, election.silent, policy, pasts=pasts)
     was_chosen = isinstance(planned, LeftAlone) or planned.designated_leader != leader
-    return decide(state, candidates, silent, policy, leader) if was_chosen else decision
+    return decide(state, candidates, silent, policy, leader, pasts=pasts) if was_chosen else decision
 
 
 def _compare_bare_designation(

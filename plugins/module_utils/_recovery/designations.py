@@ -19,7 +19,7 @@ from .._model.run import garbage_collection_paused
 from .._module.connection import Arguments
 from .options import PAIRS, Designations, check_designations
 from .plan import LeftAlone, Plan, Status, plan_election
-from .plan_file import check_plan, read_plan, require_digest, require_limit, unpack
+from .plan_file import check_plan, read_plan, require_digest, require_limits, unpack
 from .survey import leave_internal_alone
 
 DESIGNATIONS = Arguments(
@@ -28,12 +28,14 @@ DESIGNATIONS = Arguments(
         "plan": {"type": "dict"},
         "plan_digest": {"type": "str"},
         "max_lost_records": {"type": "int"},
+        "max_estimated_loss": {"type": "int"},
         "partitions": PAIRS,
     },
     mutually_exclusive=[
         ("plan_file", "plan", "partitions"),
         ("plan_digest", "partitions"),
         ("max_lost_records", "partitions"),
+        ("max_estimated_loss", "partitions"),
     ],
     required_one_of=[("plan_file", "plan", "partitions")],
 )
@@ -49,7 +51,8 @@ def read_given_designations(params: Mapping[str, Any]) -> Plan | Designations:
     path = params["plan_file"]
     plan = read_plan(path) if path is not None else check_plan(unpack(params["plan"]))
     place = "plan" if path is None else path
-    return require_limit(require_digest(plan, params["plan_digest"], place), params["max_lost_records"], place)
+    plan = require_digest(plan, params["plan_digest"], place)
+    return require_limits(plan, params["max_lost_records"], params["max_estimated_loss"], place)
 
 
 @garbage_collection_paused()

@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, TypeAlias
 
-from .._model.fields import INT64_MAX, BrokerId, Meta
+from .._model.fields import INT32_MAX, INT64_MAX, BrokerId, Meta, Moment
 from .._model.log_contents import Stretches, records_in
+from .._model.outage import UNKNOWN_PAST, Estimate, ReplicaPast, in_words
+from .._model.reason import say
 from .forecast import Forecast, LossAgainst
 
 Records: TypeAlias = Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX)]
@@ -32,18 +35,99 @@ class ExpectedLoss:
         tuple[Annotated[LossAgainst, Meta(description="a comparison is an object")], ...],
         Meta(description="the comparisons are a list"),
     ]
+    log_ends_at: Moment | None = None
+    """The timestamp of the newest record of the candidate."""
+    lacks_seconds: Annotated[int, Meta("a number of seconds", minimum=0, maximum=INT32_MAX)] | None = None
+    """The election gives up at most what was written in so many seconds before the leader was lost."""
+    acks_all_lost: Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX, zero="none")] | None = None
+    """The most records acknowledged with acks=all that are lost. 0 is a proof, by ``proof`` or by ``at_most``."""
+    proof: str = ""
+    """Why no record that was acknowledged with acks=all is lost, or why that is not known."""
+    estimate: Estimate | None = None
+    """How many records are lost that only the last leader held. Never a bound."""
+
+    @property
+    def bounded_seconds(self) -> int | None:
+        """``lacks_seconds``, unless a replica that answered cannot be compared, so that it says nothing of the loss."""
+        return None if any(each.is_incomparable for each in self.against) else self.lacks_seconds
+
+    @property
+    def past(self) -> ReplicaPast:
+        """What was known of the candidate besides its log."""
+        keeps = True if self.acks_all_lost == 0 and self.at_most != 0 else None
+        return ReplicaPast(self.log_ends_at, self.lacks_seconds, keeps, self.proof, self.estimate)
 
 
 ExpectedLosses: TypeAlias = Annotated[tuple[ExpectedLoss, ...], Meta(description="the expected losses are a list")]
 
 
-def describe_losses(forecasts: Iterable[Forecast]) -> tuple[ExpectedLoss, ...]:
-    return tuple(
-        ExpectedLoss(
-            each.broker_id, each.at_least, each.at_most, each.more_than_first, describe_forecast(each), each.against
-        )
-        for each in forecasts
+def describe_losses(
+    forecasts: Iterable[Forecast], pasts: Mapping[int, ReplicaPast] = MappingProxyType({})
+) -> tuple[ExpectedLoss, ...]:
+    """Return the expected loss of each candidate. ``pasts`` is what is known besides the logs, by broker id."""
+    return tuple(_describe_loss(each, pasts.get(each.broker_id, UNKNOWN_PAST)) for each in forecasts)
+
+
+def _describe_loss(forecast: Forecast, past: ReplicaPast) -> ExpectedLoss:
+    return ExpectedLoss(
+        forecast.broker_id,
+        forecast.at_least,
+        forecast.at_most,
+        forecast.more_than_first,
+        describe_forecast(forecast),
+        forecast.against,
+        past.log_ends_at,
+        past.lacks_seconds,
+        0 if past.keeps_acks_all else forecast.at_most,
+        past.proof,
+        past.estimate,
     )
+
+
+def explain_loss(loss: ExpectedLoss) -> Iterator[str]:
+    """Yield what the election loses: by the logs, then in time, in promises, and in estimated records."""
+    yield loss.explanation
+    yield from describe_past(loss)
+
+
+def describe_past(loss: ExpectedLoss) -> Iterator[str]:
+    """Yield what the election gives up in time, in promises, and in estimated records, as far as it is known."""
+    if loss.log_ends_at is not None and loss.at_most is None:
+        yield f"its newest record is of {loss.log_ends_at}"
+    if loss.bounded_seconds is not None and loss.at_most is None:
+        yield (
+            f"it gives up at most what was written in the last {in_words(loss.bounded_seconds)} before the leader was "
+            "lost"
+        )
+    if loss.acks_all_lost == 0:
+        yield "no record that was acknowledged with acks=all is lost"
+    if loss.estimate is not None and loss.at_most is None:
+        yield f"estimated: {describe_estimate(loss.estimate)}"
+
+
+def explain_estimate_refusal(limit: int, loss: ExpectedLoss) -> str | None:
+    """Return why unclean_recovery_max_estimated_loss refuses the election; None if it does not.
+
+    A bound that is known counts instead of the estimate. Without both, the limit may be exceeded.
+    """
+    is_comparable = not any(each.is_incomparable for each in loss.against)
+    estimated = max(loss.estimate.high, loss.at_least) if loss.estimate is not None and is_comparable else None
+    most = estimated if loss.at_most is None else loss.at_most
+    if most is None:
+        return say(
+            "how many records electing {broker} loses can neither be bounded nor estimated, and the limit of the "
+            "estimate is {limit}",
+            broker=loss.broker_id,
+            limit=limit,
+        )
+    if most <= limit:
+        return None
+    form = "electing {broker} is estimated to lose up to {records} records, and the limit of the estimate is {limit}"
+    return say(form, broker=loss.broker_id, records=most, limit=limit)
+
+
+def describe_estimate(estimate: Estimate) -> str:
+    return f"about {_count_records(estimate.records)}, {estimate.low} to {estimate.high}"
 
 
 _MOST_RANGES = 3

@@ -13,7 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from .._model.outage import in_words, led_alone
 from .._model.reason import likeness
 from .._model.reasons import NamedTopics, common_reason, name_topics, ranges
 from .candidate import Candidate, Flag
@@ -21,7 +23,7 @@ from .empty_leader import is_empty
 from .expected_loss import ExpectedLoss
 from .outcome import Outcome
 from .plan import Status
-from .verdict import LossTotal, count_records
+from .verdict import LossTotal, count_records, describe_knowledge
 
 MAX_GROUPS = 8
 """If there are more groups, outcomes are grouped with fewer distinctions."""
@@ -218,7 +220,25 @@ def _sum_losses(losses: Sequence[ExpectedLoss | None], dangers: Sequence[tuple[D
         len(most) - len(bounded),
         left_empty=sum(Danger.EMPTY in each for each in dangers),
         with_gap=sum(Danger.GAP in each for each in dangers),
+        **_sum_pasts([each for each in losses if each is None or each.at_most is None]),
+        keeps_acks_all=bool(losses) and all(each is not None and each.acks_all_lost == 0 for each in losses),
     )
+
+
+def _sum_pasts(losses: Sequence[ExpectedLoss | None]) -> dict[str, Any]:
+    """Return what is known of losses without an upper bound. One that is not known makes the total unknown."""
+    seconds = [None if each is None else each.bounded_seconds for each in losses]
+    estimates = [None if each is None else each.estimate for each in losses]
+    known_s = [each for each in seconds if each is not None]
+    known = [each for each in estimates if each is not None]
+    return {
+        "seconds": max(known_s) if known_s and len(known_s) == len(losses) else None,
+        "estimated": (
+            (sum(e.records for e in known), sum(e.low for e in known), sum(e.high for e in known))
+            if known and len(known) == len(losses)
+            else None
+        ),
+    }
 
 
 def _loss_in_words(facts: Sequence[_Facts], total: LossTotal) -> str:
@@ -232,9 +252,13 @@ def _loss_in_words(facts: Sequence[_Facts], total: LossTotal) -> str:
     elif any(each.nothing for each in facts) and Danger.EMPTY not in dangers:
         clauses.append(f"loses nothing that {_holders_in_words([each.nothing for each in facts])}")
     if any(each.unknown for each in facts):
-        clauses.append(
-            f"what {_brokers_in_words({b for e in facts for b in e.unknown})} may hold beyond that is unknown"
-        )
+        others = _brokers_in_words({b for e in facts for b in e.unknown})
+        if total.seconds is None:
+            clauses.append(f"what {others} may hold beyond that is unknown")
+        else:
+            clauses.append(f"{others} may hold what was written in the last {in_words(total.seconds)} before the loss")
+        clauses += filter(None, [led_alone(each.outcome.history for each in facts)])
+        clauses += describe_knowledge(total)
     return "; ".join(clauses) or "nothing could be compared"
 
 

@@ -31,6 +31,7 @@ from .._model.fields import (
     TopicId,
     TopicName,
 )
+from .._model.outage import OutageHistory
 from .._model.partition import NO_LEADER, Broker, OfPartition, PartitionState
 from .._model.reason import Reason, because, causes_of
 from .._model.run import RunMode, count_by_status
@@ -79,6 +80,8 @@ class Outcome(OfPartition):
     last_known_elr: LastKnownElr | None = None
     dropped: Dropped = ()
     """Unregistered brokers that the new order dropped for good, or would drop."""
+    history: OutageHistory | None = None
+    """What happened to the partition before the run. None if nobody asked."""
     cause: str | None = None
     """The reason without what ``candidates`` and ``losses`` explain. A group of partitions is printed with it."""
 
@@ -138,6 +141,7 @@ def outcome_of_election(
         isr=before.isr if before else election.isr,
         elr=before.elr if before else election.elr,
         last_known_elr=before.last_known_elr if before else election.last_known_elr,
+        history=election.history,
     )
 
 
@@ -167,6 +171,7 @@ def outcome_of_left_alone(partition: LeftAlone) -> Outcome:
         isr=partition.isr,
         elr=partition.elr,
         last_known_elr=partition.last_known_elr,
+        history=partition.history,
     )
 
 

@@ -10,7 +10,7 @@ Imported only if a partition is offline.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -19,7 +19,9 @@ from typing import Any
 from .._kafka.native import NativeSource
 from .._kafka.private_files import temporary_settings_reference
 from .._kafka.settings import ConnectionSettings
+from .._model.outage import Outage, led_alone
 from .._model.partition import TopicPartition
+from .._model.reason import Kind, as_kind, because
 from .._model.run import VERSION, Progress, garbage_collection_paused, utc_now
 from .._spark.java import SparkUnavailableError
 from .decide import decide
@@ -141,14 +143,16 @@ def plan_from_survey(  # noqa: PLR0917
     how: Gathering,
     progress: Progress,
     leaders: Designations,
+    find_outages: Callable[[], Mapping[TopicPartition, Outage]] = dict,
 ) -> tuple[Plan, Collected]:
     """Ask the replicas of all offline partitions, rank them and plan. ``leaders`` are those that a person chose.
 
-    Raises EvidenceError.
+    ``find_outages`` waits for what is known besides the logs, which is asked for meanwhile. Raises EvidenceError.
     """
     collected = collect_evidence(engines, settings, found, how, progress)
     progress.step("ranking replicas")
-    return plan_recovery(engines, collected.evidence, policies, found.left_alone, leaders), collected
+    outages = find_outages()
+    return plan_recovery(engines, collected.evidence, policies, found.left_alone, leaders, outages=outages), collected
 
 
 def plan_from_evidence(
@@ -161,16 +165,29 @@ def plan_from_evidence(
 
 
 @garbage_collection_paused()
+def _with_history(decision: PlannedElection | LeftAlone, outage: Outage | None) -> PlannedElection | LeftAlone:
+    """Return the decision with what happened to the partition before, and since when its last leader led alone."""
+    if outage is None:
+        return decision
+    note = as_kind(Kind.LOSS, led_alone([outage.history]))
+    if isinstance(decision, LeftAlone):
+        return replace(decision, history=outage.history, reason=because(decision.reason, note))
+    return replace(decision, history=outage.history, notes=(*decision.notes, *filter(None, [note])))
+
+
 def plan_recovery(
     engine: Engine,
     evidence: Evidence,
     policies: Mapping[str, Policy],
     left_alone: Sequence[LeftAlone] = (),
     leaders: Mapping[TopicPartition, int] = MappingProxyType({}),
+    *,
+    outages: Mapping[TopicPartition, Outage] = MappingProxyType({}),
 ) -> Plan:
     """Return a plan for all partitions of the evidence, each by the policy of its topic.
 
     ``left_alone`` are further partitions for the plan. ``leaders`` are those that a person chose for some partitions.
+    ``outages`` is what is known besides the logs.
     """
     replicas = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(evidence.replica_logs))}
     decisions: list[PlannedElection | LeftAlone] = []
@@ -179,7 +196,10 @@ def plan_recovery(
         judged = replicas.get(state.topic_partition)
         candidates, silent = (judged.candidates, judged.silent) if judged else ((), ())
         chosen = leaders.get(state.topic_partition)
-        decisions.append(decide(state, candidates, silent, policies[state.topic], chosen))
+        outage = outages.get(state.topic_partition)
+        pasts = outage.replicas if outage else {}
+        decision = decide(state, candidates, silent, policies[state.topic], chosen, pasts=pasts)
+        decisions.append(_with_history(decision, outage))
     elections = [each for each in decisions if isinstance(each, PlannedElection)]
     others = [*left_alone, *(each for each in decisions if isinstance(each, LeftAlone))]
     return Plan(

@@ -26,10 +26,11 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.log_contents import Stretches, Tail, records_beyond
+from .._model.outage import OutageHistory
 from .._model.partition import NO_LEADER, OfPartition, PartitionState, Reassignment
 from .._model.reason import Kind, Reason, as_kind, because, say
 from .candidate import Candidate, SilentReplicas
-from .expected_loss import ExpectedLoss, ExpectedLosses, Records
+from .expected_loss import ExpectedLoss, ExpectedLosses, Records, explain_loss
 from .strategy import Policy, Strategy
 
 Isr: TypeAlias = Annotated[Replicas, Meta(description="the ISR is a list of broker ids")]
@@ -113,6 +114,12 @@ class PlannedElection(OfPartition):
     """The replicas that a running reassignment was adding when the plan was made."""
     removing: Dropped = ()
     """The replicas that it was removing. It goes on after the election."""
+    accepts_proof: bool = False
+    """Whether ``balanced`` elects on a proof that no record acknowledged with acks=all is lost."""
+    max_estimated_loss: Records | None = None
+    """The greatest number of records that the election may be estimated to lose. None for no limit."""
+    history: OutageHistory | None = None
+    """What happened to the partition before. None if nobody asked."""
 
     @property
     def explained(self) -> Reason:
@@ -137,7 +144,13 @@ class PlannedElection(OfPartition):
     @property
     def policy(self) -> Policy:
         """The policy of the plan. Without a strategy, the election accepts every loss."""
-        return Policy(self.strategy or Strategy.AGGRESSIVE, self.max_lost_records, self.allow_empty_leader)
+        return Policy(
+            self.strategy or Strategy.AGGRESSIVE,
+            self.max_lost_records,
+            self.allow_empty_leader,
+            self.accepts_proof,
+            self.max_estimated_loss,
+        )
 
     @property
     def state(self) -> PartitionState:
@@ -174,6 +187,8 @@ class LeftAlone(OfPartition):
     isr: Isr | None = None
     elr: Elr | None = None
     last_known_elr: LastKnownElr | None = None
+    history: OutageHistory | None = None
+    """What happened to the partition before. None if nobody asked."""
 
 
 def plan_election(
@@ -185,12 +200,11 @@ def plan_election(
     candidates: tuple[Candidate, ...] = (),
     silent: SilentReplicas = (),
     losses: ExpectedLosses = (),
-    strategy: Strategy | None = None,
-    max_lost_records: int | None = None,
+    policy: Policy | None = None,
     allow_empty_leader: bool = False,
     is_designated: bool = False,
 ) -> PlannedElection:
-    """Return an election for a partition, with its present state."""
+    """Return an election for a partition, with its present state. A bare designation has no ``policy``."""
     return PlannedElection(
         topic=state.topic,
         partition=state.partition,
@@ -207,10 +221,12 @@ def plan_election(
         losses=losses,
         election_type=election_type,
         offline_replicas=state.offline_replicas,
-        strategy=strategy,
-        max_lost_records=max_lost_records,
-        allow_empty_leader=allow_empty_leader,
+        strategy=policy.strategy if policy else None,
+        max_lost_records=policy.max_lost_records if policy else None,
+        allow_empty_leader=policy.allow_empty_leader if policy else allow_empty_leader,
         is_designated=is_designated,
+        accepts_proof=policy.accepts_proof if policy else False,
+        max_estimated_loss=policy.max_estimated_loss if policy else None,
     )
 
 
@@ -227,7 +243,7 @@ def explain_choice(
     return because(
         as_kind(Kind.RANK, f"broker {leader}, {by}{chosen.explanation}"),
         say(form, brokers=passed_over) if passed_over else None,
-        *(as_kind(Kind.LOSS, each.explanation) for each in losses if each.broker_id == leader),
+        *(as_kind(Kind.LOSS, text) for each in losses if each.broker_id == leader for text in explain_loss(each)),
     )
 
 
@@ -235,8 +251,9 @@ def describe_best(losses: Sequence[ExpectedLoss]) -> Reason:
     """Describe the best replica and the loss of its election, for a person to decide. ``losses`` are best first."""
     return because(
         *(
-            as_kind(Kind.LOSS, f"best surviving replica: broker {each.broker_id}; {each.explanation}")
+            as_kind(Kind.LOSS, text)
             for each in losses[:1]
+            for text in (f"best surviving replica: broker {each.broker_id}", *explain_loss(each))
         )
     )
 

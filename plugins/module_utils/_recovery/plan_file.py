@@ -22,7 +22,7 @@ import json
 import re
 import shlex
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any, TypeAlias
@@ -34,7 +34,7 @@ from .._documents.screen import is_integer
 from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
 from .._model.fields import SCHEMA_VERSION, Meta
-from .plan import Plan
+from .plan import Plan, PlannedElection
 from .plan_consistency import find_consistency_problems, renew_plan
 
 MAX_BYTES = 256 * MIB
@@ -193,23 +193,32 @@ def require_digest(plan: Plan, approved: str | None, place: str) -> Plan:
     return plan
 
 
-def require_limit(plan: Plan, limit: int | None, place: str) -> Plan:
-    """Return the plan if every election has a limit of lost records of at most ``limit``, or if ``limit`` is None.
+def require_limits(plan: Plan, lost_records: int | None, estimated_loss: int | None, place: str) -> Plan:
+    """Return the plan if every election was planned with these limits, or with lower ones. None for no limit.
 
     Raises DocumentError with every election that has a higher limit or none.
     """
-    if limit is not None:
-        raise_if_problems(place, _find_higher_limits(plan, limit))
+    raise_if_problems(
+        place,
+        [
+            *_find_higher_limits(plan, lost_records, "maxLostRecords", "lost records", lambda e: e.max_lost_records),
+            *_find_higher_limits(
+                plan, estimated_loss, "maxEstimatedLoss", "records of the estimate", lambda e: e.max_estimated_loss
+            ),
+        ],
+    )
     return plan
 
 
-def _find_higher_limits(plan: Plan, limit: int) -> Iterator[Problem]:
-    for number, election in enumerate(plan.elections):
-        planned = election.max_lost_records
-        if planned is None or planned > limit:
-            made = "without a limit" if planned is None else f"with a limit of {planned:,} lost records"
+def _find_higher_limits(
+    plan: Plan, limit: int | None, key: str, what: str, planned_with: Callable[[PlannedElection], int | None]
+) -> Iterator[Problem]:
+    for number, election in enumerate(plan.elections if limit is not None else ()):
+        planned = planned_with(election)
+        if limit is not None and (planned is None or planned > limit):
+            made = "without a limit" if planned is None else f"with a limit of {planned:,} {what}"
             message = f"{election.topic_partition} was planned {made}, and the limit is {limit:,}"
-            yield Problem(f"/partitions/{number}/maxLostRecords", message, "Make the plan again with this limit")
+            yield Problem(f"/partitions/{number}/{key}", message, "Make the plan again with this limit")
 
 
 PLAIN_BYTES = 64 * 1024

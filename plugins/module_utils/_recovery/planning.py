@@ -13,13 +13,15 @@ from typing import Any
 
 from .._documents.errors import DocumentError
 from .._documents.report_file import ReportFile
+from .._history.outage import begin_to_find_outages
+from .._history.reading import HistoryLimits
 from .._kafka.groups import OpenTransaction
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition
 from .._model.reason import because, say
 from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_paused, utc_now
-from .._module.connection import connection_settings
+from .._module.connection import connection_settings, controller_addresses, controller_settings
 from .._module.options import progress_to
 from .._module.run import call_all
 from .._spark.options import EngineUse
@@ -36,6 +38,11 @@ from .waiting import Awaited, WaitLimits, read_wait_limits, wait_for_brokers
 
 # What most runs do without is imported where it is needed.
 # ruff: noqa: PLC0415
+
+
+_HISTORY = HistoryLimits(max_seconds=10.0)
+"""How much of the metadata log a plan may read. It has the time that the questions to the replicas take, and so long
+again."""
 
 
 class PlanForm(StrEnum):
@@ -117,9 +124,11 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    report, settings, options, *_checked = call_all(
+    report, settings, of_controllers, controllers, options, *_checked = call_all(
         lambda: ReportFile(params["report_file"]),
         lambda: None if params["evidence"] else connection_settings(params),
+        lambda: controller_settings(params),
+        lambda: controller_addresses(params),
         lambda: plan_options(params, waits=False),
         lambda: refuse_existing_output(params["plan_file"]),
     )
@@ -127,7 +136,7 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
     if settings is None:
         planned = _from_evidence(params["evidence"], options, progress)
     else:
-        with Wire(settings) as wire:
+        with Wire(settings, of_controllers, controllers) as wire:
             planned = plan_of_cluster(Kafka(wire), options, progress)
     from .plan_file import plan_document, write_plan
 
@@ -185,8 +194,10 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
             return Planned(plan, found.brokers, waited.awaited, notes, found.count_doubtful())
         from .pipeline import plan_from_survey
 
+        # Beside the questions to the replicas, which take longer.
+        outages = begin_to_find_outages(kafka, found.offline, found.brokers, found.cluster_id, _HISTORY)
         plan, collected = plan_from_survey(
-            engines, kafka.settings, found, policies, options.how, progress, options.asked.leaders
+            engines, kafka.settings, found, policies, options.how, progress, options.asked.leaders, outages
         )
         used = engines.use
     progress.step("looking for open transactions")

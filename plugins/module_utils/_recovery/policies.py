@@ -34,6 +34,8 @@ POLICY = Arguments(
             "default": Strategy.BALANCED.value,
         },
         "max_lost_records": {"type": "int"},
+        "proof": {"type": "str", "choices": ["ignore", "accept"], "default": "ignore"},
+        "max_estimated_loss": {"type": "int"},
         "allow_empty_leader": {"type": "bool", "default": False},
         "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
         "allow_dropping_unregistered": {"type": "bool", "default": False},
@@ -56,10 +58,15 @@ class PolicyOptions:
     """True if the operator accepts that the controller may elect by itself during the run, without comparing logs."""
     allow_empty_leader: bool = False
     """True if the operator accepts elections of empty logs although records may exist elsewhere."""
+    accepts_proof: bool = False
+    """True if ``balanced`` elects where the metadata log proves that no record acknowledged with acks=all is lost."""
+    max_estimated_loss: int | None = None
 
     def policy(self, strategy: Strategy) -> Policy:
         """Return the policy of a topic whose strategy this is."""
-        return Policy(strategy, self.max_lost_records, self.allow_empty_leader)
+        return Policy(
+            strategy, self.max_lost_records, self.allow_empty_leader, self.accepts_proof, self.max_estimated_loss
+        )
 
     def same_for_all(self, topics: Iterable[str]) -> dict[str, Policy]:
         """Return the same policy for all topics, without reading configs.
@@ -77,13 +84,16 @@ def read_policy_options(params: Mapping[str, Any]) -> PolicyOptions:
     Raises PolicyError.
     """
     limit, strategy = params["max_lost_records"], params["recovery_strategy"]
-    if limit is not None and limit < 0:
-        raise PolicyError(f"max_lost_records must be 0 or greater, got {limit}")
+    for name in ("max_lost_records", "max_estimated_loss"):
+        if params[name] is not None and params[name] < 0:
+            raise PolicyError(f"{name} must be 0 or greater, got {params[name]}")
     options = PolicyOptions(
         None if strategy == _FROM_CONFIG else Strategy(strategy),
         limit,
         params["acknowledge_unclean_leader_election"],
         params["allow_empty_leader"],
+        accepts_proof=params["proof"] == "accept",
+        max_estimated_loss=params["max_estimated_loss"],
     )
     if params.get("evidence") is not None:
         options.same_for_all(())

@@ -45,6 +45,11 @@ class Policy:
     """The greatest number of records that an election may be known to lose; None for no limit."""
     allow_empty_leader: bool = False
     """Whether an empty log may be elected although records may exist elsewhere."""
+    accepts_proof: bool = False
+    """Whether ``balanced`` elects instead of waiting where the metadata log proves that no record is lost that was
+    acknowledged with acks=all."""
+    max_estimated_loss: int | None = None
+    """The greatest number of records that an election may be estimated to lose, by the upper end; None for no limit."""
 
 
 class KipRule(StrEnum):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from .._model.outage import in_words
+
 _OTHERS = ("refused", "unrecoverable", "unknown", "failed")
 
 
@@ -25,6 +27,12 @@ class LossTotal:
     """The number of partitions whose elected log is empty, although records exist elsewhere, or may exist."""
     with_gap: int = 0
     """The number of partitions whose elected log ends before the log of another replica begins."""
+    seconds: int | None = None
+    """Where ``at_most`` is unknown: in how many seconds the lost records were written, at most. None is not known."""
+    estimated: tuple[int, int, int] | None = None
+    """Estimated records where ``at_most`` is unknown, with low and high. None if one partition has no estimate."""
+    keeps_acks_all: bool = False
+    """It is proven for each partition that no record is lost that was acknowledged with acks=all."""
 
 
 def describe_first_step(broker_id: int, *, is_running: bool) -> str:
@@ -91,14 +99,28 @@ def describe_loss(loss: LossTotal, elections: int, *, is_done: bool) -> str:
     were = "were" if is_done else "would be"
     if loss.at_most is None:
         unbounded = f" for {loss.unbounded:,} partition{'' if loss.unbounded == 1 else 's'}" if elections > 1 else ""
-        if not loss.at_least:
-            return f"whether records {were} lost is unknown{unbounded}"
-        return f"at least {_count_lost(loss.at_least, is_done=is_done)}, and how many more is unknown{unbounded}"
+        if loss.seconds is not None:
+            least = f"at least {_count_lost(loss.at_least, is_done=is_done)}, and " if loss.at_least else ""
+            text = f"{least}at most {in_words(loss.seconds)} of writes {were} lost{unbounded}"
+        elif not loss.at_least:
+            text = f"whether records {were} lost is unknown{unbounded}"
+        else:
+            text = f"at least {_count_lost(loss.at_least, is_done=is_done)}, and how many more is unknown{unbounded}"
+        return ", ".join([text, *describe_knowledge(loss)])
     if not loss.at_most:
         return f"no record {'was' if is_done else 'would be'} lost"
     if loss.at_least == loss.at_most:
         return _count_lost(loss.at_least, is_done=is_done)
     return f"{loss.at_least:,} to {_count_lost(loss.at_most, is_done=is_done)}"
+
+
+def describe_knowledge(loss: LossTotal) -> Iterator[str]:
+    """Yield what is known of a loss without an upper bound, as clauses."""
+    if loss.estimated is not None:
+        records, low, high = loss.estimated
+        yield f"estimated: about {records:,} records, {low:,} to {high:,}"
+    if loss.keeps_acks_all:
+        yield "none of them was acknowledged with acks=all"
 
 
 def _count_lost(count: int, *, is_done: bool) -> str:

@@ -9,11 +9,9 @@ The oracle wrote the records itself, and knows which of them were acknowledged w
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import Producer
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
     MIN_INSYNC_REPLICAS,
@@ -29,37 +27,26 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from integration.history.alone import WITHOUT_ELR, break_down, controllers_at
 from integration.on_call import OnCall
-from lab import Cluster, scenarios, versions
-from lab.health import heal
+from lab import Cluster
 from lab.module_process import run_module
-from lab.pool import ClusterPool, Specification
+from lab.pool import ClusterPool
 
 _HEARTBEAT_MS = 4_000
 """The lab's brokers are fenced after 3 s."""
 _ALL_LIMITS = HistoryLimits()
 
 
-def _without_elr(version: str) -> Cluster:
-    features = {"eligible.leader.replicas.version": 0} if versions.has_elr(version) else {}
-    return Cluster(version, features=features)
-
-
-_WITHOUT_ELR: Specification[Cluster] = Specification("without ELR", _without_elr, heal)
-"""With ELR the controller elects the survivor itself that holds all: such a partition does not stay offline."""
-
-
 @pytest.fixture
 def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    with clusters.lease(_WITHOUT_ELR, kafka_version) as healthy:
+    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
         yield healthy
 
 
-def controllers_at(cluster: Cluster) -> str:
-    return ",".join(f"{each.host}:{port}" for each in cluster.controllers.values() for port in each.ports.values())
-
-
-def read(cluster: Cluster, on_call: OnCall, topic: str, limits: HistoryLimits = _ALL_LIMITS) -> ReadHistory:
+def read(
+    cluster: Cluster, on_call: OnCall, topic: str, limits: HistoryLimits = _ALL_LIMITS, cluster_id: str = ""
+) -> ReadHistory:
     states = on_call.states(topic)
     question = HistoryQuestion(
         {each: state.topic_id for each, state in states.items()},
@@ -68,39 +55,7 @@ def read(cluster: Cluster, on_call: OnCall, topic: str, limits: HistoryLimits = 
     )
     at = controllers_at(cluster)
     with Wire(settings_from({"bootstrap_servers": at, "request_timeout_ms": 5000})) as wire:
-        return read_history(wire, parse_addresses(at), question, limits)
-
-
-def produce(cluster: Cluster, topic: str, count: int, acks: str) -> None:
-    """Write records, and see each of them acknowledged."""
-    errors: list[object] = []
-    producer = Producer({"bootstrap.servers": cluster.bootstrap("INTERNAL"), "acks": acks, "log_level": 0})
-    for number in range(count):
-        producer.produce(
-            topic, f"{acks}-{number}", partition=0, on_delivery=lambda error, _message: errors.append(error)
-        )
-    producer.flush(30)
-    assert errors == [None] * count
-
-
-def break_down(cluster: Cluster, topic: str, min_isr: int) -> tuple[float, float]:
-    """2 leaves the ISR, then 3 does, then 1 takes records alone until it is killed. Returns when 3 left and 1 died."""
-    cluster.client.create_topic(topic, {0: [1, 2, 3]}, {"min.insync.replicas": min_isr})
-    produce(cluster, topic, 10, "all")
-    cluster.brokers[2].freeze()
-    scenarios.wait_isr(cluster, topic, {1, 3}, seen_by=1)
-    produce(cluster, topic, 5, "all")
-    cluster.brokers[3].freeze()
-    scenarios.wait_isr(cluster, topic, {1}, seen_by=1)
-    left = time.time() * 1000
-    produce(cluster, topic, 3, "1")
-    cluster.brokers[1].kill()
-    lost = time.time() * 1000
-    for broker in (2, 3):
-        cluster.brokers[broker].thaw()
-    for broker in (2, 3):
-        scenarios.wait_offline(cluster, topic, away={1}, seen_by=broker)
-    return left, lost
+        return read_history(wire, parse_addresses(at), cluster_id or cluster.cluster_id, question, limits=limits)
 
 
 @pytest.mark.on_every_version
@@ -127,13 +82,10 @@ def test_the_last_survivor_in_sync_is_proven_to_hold_all_that_was_acknowledged(
     }
     (row,) = run_module("partition_history_info", options)["partitions"]
     assert (row["last_leader_id"], row["alone_since"] < row["leader_lost_at"]) == (1, True)
-    assert [(each["broker_id"], each["log_end_offset"], each["acks_all_lost"]) for each in row["survivors"]] == [
-        (2, 10, None),
-        (3, 15, "none"),
-    ]
+    assert [(each["broker_id"], each["keeps_acks_all"]) for each in row["survivors"]] == [(2, None), (3, True)]
     without = run_module("partition_history_info", options | {"bootstrap_controllers": []})
     assert "kafka_bootstrap_controllers" in without["missing"]
-    assert [each["acks_all_lost"] for each in without["partitions"][0]["survivors"]] == [None, None]
+    assert [each["keeps_acks_all"] for each in without["partitions"][0]["survivors"]] == [None, None]
     # The oracle: 3 holds the 15 records that were acknowledged by all, and 2 holds 10 of them.
     assert [cluster.client.log_end_offset("promised", 0, broker) for broker in (2, 3)] == [10, 15]
 
@@ -148,11 +100,14 @@ def test_a_leader_that_may_acknowledge_alone_proves_nothing(cluster: Cluster, on
 
 
 @pytest.mark.wide
-def test_a_limit_is_named_and_nothing_is_guessed(cluster: Cluster, on_call: OnCall) -> None:
+def test_a_limit_and_another_cluster_are_named_and_nothing_is_guessed(cluster: Cluster, on_call: OnCall) -> None:
     break_down(cluster, "limited", min_isr=2)
     found = read(cluster, on_call, "limited", HistoryLimits(max_bytes=1))
     assert found.history is None
     assert "limit" in found.missing
+    other = read(cluster, on_call, "limited", cluster_id="AAAAAAAAAAAAAAAAAAAAAA")
+    assert other.history is None
+    assert "belongs to another cluster" in other.missing
 
 
 @pytest.mark.wide
@@ -161,8 +116,8 @@ def test_without_a_controller_that_answers_the_source_is_named(cluster: Cluster,
     states = on_call.states("unreachable")
     question = HistoryQuestion({each: state.topic_id for each, state in states.items()}, {}, ())
     with Wire(settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 1000})) as wire:
-        nowhere = read_history(wire, (), question)
-        broker = read_history(wire, parse_addresses(cluster.bootstrap()), question)
+        nowhere = read_history(wire, (), cluster.cluster_id, question)
+        broker = read_history(wire, parse_addresses(cluster.bootstrap()), cluster.cluster_id, question)
     assert "kafka_bootstrap_controllers" in nowhere.missing
     assert broker.history is None
     assert "no controller returns its metadata log" in broker.missing

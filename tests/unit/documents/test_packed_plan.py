@@ -40,7 +40,9 @@ LARGE = replace(SMALL, elections=tuple(an_election("t", number) for number in ra
 
 
 def given(**options: Any) -> Any:
-    nothing = dict.fromkeys(("plan_file", "plan", "plan_digest", "max_lost_records", "partitions"))
+    nothing = dict.fromkeys(
+        ("plan_file", "plan", "plan_digest", "max_lost_records", "max_estimated_loss", "partitions")
+    )
     return read_given_designations({**nothing, **options})
 
 

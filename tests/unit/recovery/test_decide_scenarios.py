@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Estimate, ReplicaPast
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcome_of_left_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, PlannedElection
@@ -31,13 +32,28 @@ def test_decision(path: Path) -> None:
         state = an_offline_partition(**{**scenario["partition"], **change})
         candidates, silent = ranked_answers(state, scenario["replicas"])
         for expected in scenario["decisions"]:
-            decision = decide(state, candidates, silent, _policy(expected["policy"]), expected.get("designated"))
+            policy, designated = _policy(expected["policy"]), expected.get("designated")
+            decision = decide(state, candidates, silent, policy, designated, pasts=_pasts(scenario))
             assert _described(decision, expected) == expected, f"with {change}: {_reason(decision)}"
             assert not [text for text in expected.get("no_reason", ()) if text in _reason(decision)]
 
 
 def test_every_file_is_a_scenario() -> None:
     assert len(SCENARIOS) == len(list(DIRECTORY.iterdir())) > 0
+
+
+def _pasts(scenario: Mapping[str, Any]) -> dict[int, ReplicaPast]:
+    """Return what is known of replicas besides their logs. An estimate is [low, records, high]."""
+    return {
+        broker_id: ReplicaPast(
+            lacks_seconds=past.get("lacks_seconds"),
+            keeps_acks_all=past.get("keeps_acks_all"),
+            estimate=Estimate(past["estimate"][1], past["estimate"][0], past["estimate"][2], "by hand")
+            if "estimate" in past
+            else None,
+        )
+        for broker_id, past in scenario.get("pasts", {}).items()
+    }
 
 
 def _policy(policy: Mapping[str, Any]) -> Policy:

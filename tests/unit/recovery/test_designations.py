@@ -16,7 +16,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.design
 def given(*entries: tuple[str, int, int]) -> dict[str, object]:
     names = ("topic", "partition", "designated_leader")
     partitions = [dict(zip(names, entry, strict=True)) for entry in entries]
-    return {"plan_file": None, "plan": None, "plan_digest": None, "max_lost_records": None, "partitions": partitions}
+    nothing = dict.fromkeys(("plan_file", "plan", "plan_digest", "max_lost_records", "max_estimated_loss"))
+    return {**nothing, "partitions": partitions}
 
 
 def test_valid_pairs_are_returned() -> None:

@@ -351,6 +351,8 @@ def test_the_option_to_drop_is_refused_with_evidence() -> None:
     params = {
         "recovery_strategy": "aggressive",
         "max_lost_records": None,
+        "max_estimated_loss": None,
+        "proof": "ignore",
         "acknowledge_unclean_leader_election": False,
         "allow_empty_leader": False,
         "allow_dropping_unregistered": True,

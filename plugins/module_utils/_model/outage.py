@@ -1,0 +1,114 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Define what is known of an outage besides the logs of today: times, a proof, and an estimate. Standard library only.
+
+Times of records are the timestamps in the records. All other times are by the active controller's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, TypeAlias
+
+from .fields import INT32_MAX, INT64_MAX, LeaderId, Meta, Moment, Replicas
+
+_Records: TypeAlias = Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX)]
+_Isr: TypeAlias = Annotated[Replicas, Meta(description="the ISR is a list of broker ids")]
+_Texts: TypeAlias = Annotated[tuple[str, ...], Meta(description="the sources are a list of texts")]
+
+
+@dataclass(frozen=True, slots=True)
+class IsrChange:
+    """One change of a partition, from the controllers' metadata log. A leader of -1 is no leader."""
+
+    at: Moment
+    leader_id: LeaderId | None
+    isr: _Isr | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutageHistory:
+    """What happened to a partition before this run."""
+
+    last_leader_id: LeaderId | None
+    alone_since: Moment | None
+    """Since when the last leader was the only member of the ISR. None if it never was, or if it is not known."""
+    leader_lost_at: Moment | None
+    isr_changes: Annotated[tuple[IsrChange, ...], Meta(description="the changes of the ISR are a list")]
+    """The newest ones, oldest first."""
+    sources: _Texts
+    """Where this comes from."""
+    missing: _Texts
+    """Why something is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How many records the last leader took that a replica does not hold. Never a bound."""
+
+    records: _Records
+    low: _Records
+    high: _Records
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaPast:
+    """What is known of one surviving replica besides its log."""
+
+    log_ends_at: Moment | None = None
+    """The timestamp of its newest record."""
+    lacks_seconds: Annotated[int, Meta("a number of seconds", minimum=0, maximum=INT32_MAX)] | None = None
+    """Electing it gives up at most what was written in so many seconds before the leader was lost, rounded up."""
+    keeps_acks_all: bool | None = None
+    """True: it is proven that it holds every record that was acknowledged with acks=all. None: not known."""
+    proof: str = ""
+    """The proof, or why there is none."""
+    estimate: Estimate | None = None
+
+
+UNKNOWN_PAST = ReplicaPast()
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """What is known of the outage of one partition."""
+
+    history: OutageHistory
+    replicas: Mapping[int, ReplicaPast] = field(default_factory=dict)
+    """By broker id."""
+
+
+def led_alone(histories: Iterable[OutageHistory | None]) -> str:
+    """Say which brokers led alone, from the first time to the last: "broker 1 led alone from ... until ...".
+
+    Empty if one history does not say it: then it is not known of all of them.
+    """
+    found = list(histories)
+    alone = [each for each in found if each and each.alone_since and each.leader_lost_at]
+    if not alone or len(alone) < len(found):
+        return ""
+    brokers = sorted({each.last_leader_id for each in alone if each.last_leader_id is not None})
+    who = f"broker{'' if len(brokers) == 1 else 's'} {', '.join(map(str, brokers))}"
+    since, until = min(each.alone_since or "" for each in alone), max(each.leader_lost_at or "" for each in alone)
+    return f"{who} led alone from {since} until {until}"
+
+
+def utc_text(at_ms: int | None) -> str | None:
+    """Return RFC 3339 in UTC with milliseconds: 2026-01-31T23:59:59.123Z."""
+    if at_ms is None:
+        return None
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def in_words(seconds: int) -> str:
+    """Return a duration as "24 min 44 s"."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes, "min"), (rest, "s")]
+    named = [f"{count} {unit}" for count, unit in parts if count][:2]
+    return " ".join(named) or "0 s"

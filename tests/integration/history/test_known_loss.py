@@ -1,0 +1,123 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an election gives up in time, in promises and in records is known before it, although the last leader is dead.
+
+The oracle wrote the records itself, at a steady rate, and knows which of them were acknowledged with acks=all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from integration.history.alone import WITHOUT_ELR, controllers_at
+from lab import Cluster, scenarios
+from lab.module_process import run_module
+from lab.pool import ClusterPool
+
+_PER_SECOND = 50
+
+
+@pytest.fixture
+def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
+    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
+        yield healthy
+
+
+def write_steadily(cluster: Cluster, topic: str, seconds: float, acks: str) -> int:
+    """Write records at a steady rate for some time, and return how many were acknowledged."""
+    acknowledged = 0
+
+    def count(error: object, _message: object) -> None:
+        nonlocal acknowledged
+        acknowledged += error is None
+
+    producer = Producer({"bootstrap.servers": cluster.bootstrap("INTERNAL"), "acks": acks, "log_level": 0})
+    begun = time.monotonic()
+    for number in range(round(seconds * _PER_SECOND)):
+        producer.produce(topic, b"x", partition=0, on_delivery=count)
+        producer.poll(0)
+        time.sleep(max(begun + (number + 1) / _PER_SECOND - time.monotonic(), 0))
+    producer.flush(30)
+    return acknowledged
+
+
+def options_of(cluster: Cluster, topic: str, **more: Any) -> dict[str, Any]:
+    return {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "bootstrap_controllers": [controllers_at(cluster)],
+        "partitions": [{"topic": topic, "partition": 0}],
+        "recovery_duration_ms": 2_000,
+        "engine": "process",
+        **more,
+    }
+
+
+@pytest.mark.on_every_version
+def test_balanced_elects_on_a_proof_and_keeps_what_was_acknowledged_by_all(cluster: Cluster, tmp_path: Path) -> None:
+    topic = "known"
+    cluster.client.create_topic(topic, {0: [1, 2, 3]}, {"min.insync.replicas": 2})
+    promised = write_steadily(cluster, topic, 8, "all")
+    cluster.brokers[2].kill()
+    scenarios.wait_isr(cluster, topic, {1, 3}, seen_by=1)
+    promised += write_steadily(cluster, topic, 3, "all")
+    cluster.brokers[3].freeze()
+    frozen = time.time()
+    alone = write_steadily(cluster, topic, 14, "1")
+    scenarios.wait_isr(cluster, topic, {1}, seen_by=1)
+    cluster.brokers[1].kill()
+    killed = time.time()
+    cluster.brokers[3].thaw()
+    scenarios.wait_offline(cluster, topic, away={1, 2}, seen_by=3)
+
+    refused = run_module("leader_candidate_info", options_of(cluster, topic))
+    (waits,) = refused["partitions"]
+    assert waits["status"] == "refused", waits
+    (row,) = run_module("leader_candidate_info", options_of(cluster, topic, proof="accept"))["partitions"]
+    assert (row["status"], row["designated_leader"]) == ("would_recover", 3), row["reason"]
+    (loss,) = row["losses"]
+    assert (loss["at_most"], loss["acks_all_lost"]) == (None, 0)
+    # Broker 3 took its last record when it was frozen, or up to a second before.
+    assert abs(datetime.fromisoformat(loss["log_ends_at"]).timestamp() - frozen) < 1
+    # Broker 3 held everything at most 1.5 times replica.lag.time.max.ms (3 s) and 1 s before it left the ISR.
+    # Broker 1 led for the session timeout (3 s) and up to a check after its death.
+    assert killed - frozen <= loss["lacks_seconds"] <= killed - frozen + 2.5 + 5
+    survivor = cluster.client.log_end_offset(topic, 0, 3)
+    assert survivor is not None
+    lost = alone - (survivor - promised)
+    estimate = loss["estimate"]
+    assert estimate["low"] <= estimate["records"] <= estimate["high"], estimate
+    assert lost / 2 <= estimate["records"] <= lost * 2, (lost, estimate)
+    history = row["history"]
+    assert (history["last_leader_id"], history["missing"]) == (1, [])
+    assert history["alone_since"] < history["leader_lost_at"]
+    assert "acknowledged with acks=all" in row["reason"]
+    assert f"broker 1 led alone from {history['alone_since']} until {history['leader_lost_at']}" in row["reason"]
+
+    limited = options_of(cluster, topic, proof="accept", max_estimated_loss=estimate["high"] - 1)
+    (above,) = run_module("leader_candidate_info", limited)["partitions"]
+    assert above["status"] == "refused"
+    assert "limit of the estimate" in above["reason"]
+    unknown = options_of(cluster, topic, recovery_strategy="aggressive", max_estimated_loss=10**9)
+    (blind,) = run_module("leader_candidate_info", unknown | {"bootstrap_controllers": []})["partitions"]
+    assert blind["status"] == "refused"
+    assert "neither be bounded nor estimated" in blind["reason"]
+    assert "kafka_bootstrap_controllers" in " ".join(blind["history"]["missing"])
+
+    done = run_module(
+        "unclean_recovery",
+        options_of(
+            cluster, topic, proof="accept", recovery_election_attempts=3, report_file=str(tmp_path / "report.json")
+        ),
+    )
+    assert done["summary"]["recovered"] == 1, done
+    assert cluster.client.leader(topic) == 3
+    assert survivor >= promised
