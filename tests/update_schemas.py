@@ -22,6 +22,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import DESIGNATIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import REPORT_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import (
+    REDUNDANCY_PLAN,
+    REDUNDANCY_REPORT,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SALVAGE_MANIFEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import DISK_REPORT, REPLAY_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import STOP_GATE_REPORT
@@ -41,6 +45,8 @@ def published() -> dict[Path, str]:
         "quorum-recovery-report": QUORUM_RECOVERY_REPORT,
         "quorum-report": QUORUM_REPORT,
         "readiness-report": READINESS_REPORT,
+        "redundancy-plan": REDUNDANCY_PLAN,
+        "redundancy-report": REDUNDANCY_REPORT,
         "replay-report": REPLAY_REPORT,
         "report-file": REPORT_FILE,
         "salvage-manifest": SALVAGE_MANIFEST,

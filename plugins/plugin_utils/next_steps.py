@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
 
+from .command_words import option_words, servers
 from .page import Block, Command, Entries, Entry, Heading
 from .words import Result, brokers, counted
 
@@ -188,23 +189,23 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
     ``saved_in`` is the directory with the saved records of other replicas. ``unclean_recovery_plan`` only says whether
     a plan was given as data.
     """
-    given = {**variables, "kafka_bootstrap_servers": _servers(variables)}
+    given = {**variables, "kafka_bootstrap_servers": servers(variables)}
     plan_file = given.get("unclean_recovery_plan_file") or ""
     reviewed = plan_file or given.get("unclean_recovery_manual_output_file") or ""
     has_plan = bool(plan_file or given.get("unclean_recovery_plan"))
     selected = next((name for name in _SELECTIONS if given.get(name) is not None), None)
     selection = _ALL if selected is None else set_variable(selected, given[selected])
-    policy = [*_words(given, _POLICY)]
-    connection = [*_words(given, ("kafka_bootstrap_servers", "kafka_command_config"))]
+    policy = [*option_words(given, _POLICY)]
+    connection = [*option_words(given, ("kafka_bootstrap_servers", "kafka_command_config"))]
     command = [
         *("ansible-playbook", "kafkaops.recovery.recover_offline_partitions"),
-        *_words(given, ("unclean_recovery_hosts",)),
+        *option_words(given, ("unclean_recovery_hosts",)),
         *connection,
     ]
     decided = (
-        [*set_variable("unclean_recovery_plan_file", reviewed), *_words(given, _JOURNAL)]
+        [*set_variable("unclean_recovery_plan_file", reviewed), *option_words(given, _JOURNAL)]
         if reviewed
-        else [*selection, *_words(given, ("unclean_recovery_strategy",)), *policy]
+        else [*selection, *option_words(given, ("unclean_recovery_strategy",)), *policy]
     )
     is_aggressive = given.get("unclean_recovery_strategy") == "aggressive"
     aggressive = [*command, *selection, "-e", "unclean_recovery_strategy=aggressive", *policy, *_ELECT, "--check"]
@@ -230,7 +231,7 @@ def _salvage_command(connection: Iterable[str]) -> list[str]:
 
 
 def _replay_command(given: Result, connection: Iterable[str], saved_in: str) -> list[str]:
-    hosts = _words({"salvage_replay_hosts": given.get("unclean_recovery_hosts")}, ("salvage_replay_hosts",))
+    hosts = option_words({"salvage_replay_hosts": given.get("unclean_recovery_hosts")}, ("salvage_replay_hosts",))
     command = ("ansible-playbook", "kafkaops.recovery.replay_salvaged_records", *hosts, *connection)
     return [*command, *set_variable("salvage_replay_dir", saved_in)]
 
@@ -239,19 +240,6 @@ def _ids(given: object) -> list[int]:
     """Return broker ids that were given as a list, or as one word with commas."""
     ids = given if isinstance(given, list) else str(given or "").split(",")
     return [int(each) for each in ids if str(each).strip().isdecimal()]
-
-
-def _servers(variables: Result) -> str:
-    servers: str | list[str] = variables.get("kafka_bootstrap_servers") or ""
-    return (servers if isinstance(servers, str) else ",".join(servers)).replace(" ", "")
-
-
-def _words(given: Result, names: Iterable[str]) -> Iterable[str]:
-    """Return the options that set these variables. 0 is a value: the strictest limit of lost records."""
-    for name in names:
-        value = given.get(name)
-        if value is not None and value is not False and value not in ("", []):
-            yield from set_variable(name, value)
 
 
 _LOG_DIRS = "log_salvage_log_dirs"

@@ -36,6 +36,10 @@ ASKED = {
     ),
     "quorum": ("quorum_preflight", ["window_ms", "fail_on"]),
     "readiness": ("readiness", ["fail_on", "certificate_days"]),
+    "redundancy": (
+        "redundancy",
+        ["lost_brokers", "all_under_replicated", "throttle_bytes_per_second", "automated_recovery"],
+    ),
     "stop": ("stop_gate", ["brokers", "racks"]),
     # These run on a broker's host, which reads client.properties there and not from the credential.
     "salvage": ("log_salvage", ["log_dirs", "dir", "topics", "kafka_command_config"]),

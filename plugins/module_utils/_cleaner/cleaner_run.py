@@ -2,22 +2,19 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prepare runs of log_cleaner and log_cleaner_repair: the brokers, the writers and the locked journal.
-
-Also build the results for changes that an earlier run left.
-"""
+"""Prepare runs of log_cleaner and log_cleaner_repair: the brokers, the writers and the locked journal."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
-from .._changes.record import RESTORING, AnyLeftover, Undoing
+from .._changes.record import AnyLeftover
 from .._changes.rollback import Rollback, preview_undo
 from .._changes.sender import Writer
 from .._changes.setting_writer import SettingWriter
@@ -95,26 +92,3 @@ class LockedRun:
         run = self.run
         timeout_s = run.params["repair_timeout_ms"] / 1000
         return ReplicaMaker(self.writer, run.living, self.journal, timeout_s, run.stop, run.progress)
-
-
-def leftover_results(leftovers: Iterable[AnyLeftover]) -> list[dict[str, str]]:
-    """Return the results of changes that earlier runs left."""
-    return [{"change": str(each.change), "undoing": each.undoing.value, "reason": each.reason} for each in leftovers]
-
-
-def failure_message(failures: Sequence[str], leftovers: Iterable[AnyLeftover]) -> str:
-    """Return why the module fails, with one reason in each line; empty if it does not."""
-    stuck = [
-        f"an earlier run left {each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.FAILED
-    ]
-    return "\n".join([*failures, *stuck])
-
-
-def conflict_warnings(notes: Sequence[str], leftovers: Iterable[AnyLeftover]) -> list[str]:
-    """Return warnings of the journal, and of changes that are not undone because another party changed them again."""
-    return [*notes] + [f"{each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.CONFLICT]
-
-
-def restored_diff(leftovers: Iterable[AnyLeftover], word: str) -> dict[str, str]:
-    """Return the restored changes of earlier runs, each with this word, for one side of a diff."""
-    return {str(each.change): word for each in leftovers if each.undoing in RESTORING}

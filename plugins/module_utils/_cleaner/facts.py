@@ -18,7 +18,7 @@ from typing import Annotated
 
 from .._model.fields import INT64_MAX, Count, Meta, SizeBytes
 from .._model.run import KafkaOpsError
-from .._model.setting import Setting, same_value
+from .._model.setting import Setting, number_of, same_value
 
 ENABLE = "log.cleaner.enable"
 THREADS = "log.cleaner.threads"
@@ -110,12 +110,6 @@ def _thread_errors(current: Setting | None, wanted: str | None) -> list[str]:
         f"{THREADS} is {threads}, and the wanted value is {wanted}: Kafka takes {allowed[0]} to {allowed[-1]}, half to "
         "double, in one change. Change it in steps"
     ]
-
-
-def number_of(setting: Setting | None) -> int | None:
-    """Return the value of a setting as a number; None if it is unknown or no number."""
-    text = setting.value if setting is not None else None
-    return int(text) if text is not None and text.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)

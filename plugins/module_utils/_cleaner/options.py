@@ -13,11 +13,12 @@ from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._model.partition import Broker
 from .._model.run import KafkaOpsError, Progress
+from .._model.setting import number_of
 from .._module.connection import Arguments
 from .._module.libraries import KAFKA
 from .._module.run import to_json_types
 from .diagnosis import Thresholds
-from .facts import SHOWN, THREADS, CleanerMetrics, number_of
+from .facts import SHOWN, THREADS, CleanerMetrics
 from .inspection import Cleaner, inspect_by_metrics, inspect_by_sizes
 from .metrics_source import MetricsSource
 

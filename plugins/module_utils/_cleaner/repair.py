@@ -12,25 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
-from .._changes.journal import Journal
-from .._changes.record import JournalError, ReplicaChange, SettingChange, Undoing
+from .._changes.record import SettingChange
 from .._changes.replica_sets import StepError
 from .._changes.rollback import Rollback
-from .._changes.setting_writer import (
-    THROTTLE_RATE,
-    THROTTLED_REPLICAS,
-    SettingWriter,
-    begin_change,
-    restore_setting_unless_in_use,
-    throttled_places,
-)
+from .._changes.setting_writer import SettingWriter, throttled_places
+from .._changes.throttle import Throttle
 from .._model.run import KafkaOpsError
-from .._model.setting import RepairStatus, Setting
-from .facts import BACKOFF_MS, CleanerMetrics, number_of
+from .._model.setting import RepairStatus, number_of
+from .facts import BACKOFF_MS, CleanerMetrics
 from .inspection import Cleaner, ReadMetrics
 from .metrics import MetricsError
 from .repair_plan import PlannedRepair, RepairOutcome
@@ -209,82 +200,3 @@ def _with_stuck_throttle(outcome: RepairOutcome, stuck: Mapping[SettingChange, s
     if not left:
         return outcome
     return replace(outcome, status=RepairStatus.FAILED, reason=f"{outcome.reason}; the throttle is still on: {left}")
-
-
-_ALL = "*"
-
-Place: TypeAlias = tuple[str, str]
-"""Kind and resource of a SettingChange."""
-
-
-@dataclass(slots=True)
-class Throttle:
-    """The throttle of one run's repairs."""
-
-    writer: SettingWriter
-    journal: Journal
-    begun: list[SettingChange] = field(default_factory=list)
-
-    def apply(self, bytes_per_second: int, changes: Sequence[ReplicaChange]) -> dict[ReplicaChange, str]:
-        """Throttle replicas, and return why the others are not throttled.
-
-        A lower rate of another party stays, and so do the throttled replicas of other parties.
-
-        Raises JournalError.
-        """
-        failures: dict[ReplicaChange, str] = {}
-        for broker_id in sorted({each.broker_id for each in changes}):
-            failure = self._change(
-                ("broker", str(broker_id)), THROTTLE_RATE, partial(_lower_rate, rate=str(bytes_per_second))
-            )
-            failures |= {each: failure for each in changes if failure and each.broker_id == broker_id}
-        left = [each for each in changes if each not in failures]
-        for topic in sorted({each.topic for each in left}):
-            those = [each for each in left if each.topic == topic]
-            replicas = [f"{each.partition}:{each.broker_id}" for each in those]
-            failure = self._change(("topic", topic), THROTTLED_REPLICAS, partial(_add_replicas, replicas=replicas))
-            failures |= dict.fromkeys(those, failure) if failure else {}
-        return failures
-
-    def remove(self) -> dict[SettingChange, str]:
-        """Restore the settings, and return why the others are not restored, for example because a replica is copied.
-
-        Raises JournalError.
-        """
-        stuck = {}
-        for each in reversed(self.begun):
-            undoing, reason = restore_setting_unless_in_use(self.writer, self.journal, each)
-            if undoing in (Undoing.FAILED, Undoing.CONFLICT):
-                stuck[each] = f"{each}: {reason}"
-        return stuck
-
-    def _change(self, place: Place, name: str, wanted: Callable[[Setting | None], str | None]) -> str:
-        """Change one setting to what ``wanted`` returns, unless that is None. Return why that failed."""
-        kind, resource = place
-        try:
-            # The id comes first: then the original value is of this topic, or the write is refused.
-            topic_id = self.writer.read_topic_id(resource) if kind == "topic" else ""
-            found = self.writer.read_effective(SettingChange(kind, resource, name, None, ""))
-            changed = wanted(found)
-            if changed is not None:
-                original = found.own if found is not None else None
-                change = SettingChange(kind, resource, name, original, changed, topic_id)
-                self.begun.append(begin_change(self.writer, self.journal, change))
-        except JournalError:
-            raise
-        except KafkaOpsError as error:
-            return f"it cannot be throttled: {error}"
-        return ""
-
-
-def _add_replicas(found: Setting | None, replicas: Sequence[str]) -> str | None:
-    """Return the list of throttled replicas with ours added; None if it has all of them."""
-    theirs = [each.strip() for each in ((found.value if found is not None else None) or "").split(",") if each.strip()]
-    ours = [each for each in replicas if each not in theirs]
-    return None if _ALL in theirs or not ours else ",".join([*theirs, *ours])
-
-
-def _lower_rate(found: Setting | None, rate: str) -> str | None:
-    """Return our rate; None if the rate in effect is not higher."""
-    theirs = number_of(found)
-    return None if theirs is not None and theirs <= int(rate) else rate

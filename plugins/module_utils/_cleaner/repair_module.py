@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._changes.leftovers import conflict_warnings, failure_message, leftover_results, restored_diff
 from .._changes.record import AnyLeftover
 from .._changes.rollback import has_restored
 from .._kafka.port import Kafka
@@ -23,7 +24,7 @@ from .._module.options import wanted_partitions
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all, to_json_types
 from . import inspection
-from .cleaner_run import CleanerRun, conflict_warnings, failure_message, leftover_results, restored_diff
+from .cleaner_run import CleanerRun
 from .diagnosis import Thresholds, diagnose
 from .marks import MarkedReplica, ReadLimits, describe_unread_marks, find_marked_replicas
 from .metrics_source import MetricsSource, metrics_source

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._changes.leftovers import conflict_warnings, failure_message, leftover_results, restored_diff
 from .._changes.record import AnyLeftover
 from .._changes.rollback import has_restored
 from .._kafka.port import Kafka
@@ -21,7 +22,7 @@ from .._module.connection import connection_settings
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all, to_json_types
 from . import inspection, restart
-from .cleaner_run import CleanerRun, LockedRun, conflict_warnings, failure_message, leftover_results, restored_diff
+from .cleaner_run import CleanerRun, LockedRun
 from .diagnosis import Thresholds, diagnose
 from .facts import (
     BACKOFF_MS,

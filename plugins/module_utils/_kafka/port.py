@@ -25,6 +25,7 @@ from . import (
     groups,
     held_replicas,
     log_beginnings,
+    log_dir_space,
     log_dirs,
     reassignments,
     share_groups,
@@ -68,6 +69,12 @@ class Kafka(BaseKafka):
     ) -> dict[TopicPartition, str | None]:
         """Request new orders without unregistered brokers. Return each partition's error text or None."""
         return reassignments.reorder(self.wire, address, orders, leave_out=True)
+
+    def reassign(
+        self, address: Address, targets: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        """Request other replica sets. Return each partition's error text or None (AlterPartitionReassignments)."""
+        return reassignments.reassign(self.wire, address, targets)
 
     def cancel(self, address: Address, partition: TopicPartition) -> str | None:
         """Cancel a running reassignment. Return the error text or None."""
@@ -140,6 +147,10 @@ class Kafka(BaseKafka):
     def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
         """Return all replicas of this broker, also of topics that are hidden from us (DescribeLogDirs)."""
         return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=None))
+
+    def describe_log_dir_space(self, address: Address) -> tuple[log_dir_space.LogDirSpace, ...]:
+        """Return the log directories of this broker with their space (DescribeLogDirs)."""
+        return self.wire.with_connection(address, log_dir_space.describe_log_dir_space)
 
     def check_copy(
         self, address: Address, partition: TopicPartition, max_bytes: int, stop: threading.Event

@@ -11,8 +11,8 @@ request that changes the replication factor. ``leave_out`` is the exception: the
 unregistered broker (ReplicationControlManager.validateManualPartitionAssignment, 3.9 to 4.4), so the order must leave
 it out.
 
-Replica sets change only where followers are added to the run topic, and in the repair of uncleanable replicas, which
-drops one replica and adds the same one again.
+Replica sets change only where followers are added to the run topic, where lost replicas are replaced, and in the repair
+of uncleanable replicas, which drops one replica and adds the same one again.
 """
 
 from __future__ import annotations
@@ -106,6 +106,19 @@ def assign(wire: Wire, address: Address, partition: TopicPartition, replicas: Se
     Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
     """
     return _alter(wire, address, {partition: replicas}, may_change_number=True).get(partition)
+
+
+def reassign(
+    wire: Wire, address: Address, targets: Mapping[TopicPartition, Sequence[int]]
+) -> dict[TopicPartition, str | None]:
+    """Request at most PARTITIONS_PER_REQUEST replica sets with their orders, and return each one's error text or None.
+
+    A running reassignment of a partition is replaced. A partition that is missing in the answer is missing in the
+    result.
+
+    Raises BrokerCallError: the outcome is unknown. RequestRefusedError: nothing was changed.
+    """
+    return _alter(wire, address, targets, may_change_number=True)
 
 
 def cancel(wire: Wire, address: Address, partition: TopicPartition) -> str | None:

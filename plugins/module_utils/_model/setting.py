@@ -40,6 +40,12 @@ class Setting:
         return self.value if self.source is SettingSource.BROKER else None
 
 
+def number_of(setting: Setting | None) -> int | None:
+    """Return the value of a setting as a number; None if it is unknown or no number."""
+    text = setting.value if setting is not None else None
+    return int(text) if text is not None and text.isdecimal() else None
+
+
 def same_value(one: str | None, other: str | None) -> bool:
     """Return whether two texts have the same value, such as 1000000 and 1000000.0."""
     if one is None or other is None or one == other:

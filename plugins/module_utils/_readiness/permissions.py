@@ -82,6 +82,15 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
     ),
+    "restore_redundancy": (
+        _LOOK,
+        Need(Resource.CLUSTER, ("ALTER",), "to replace replicas"),
+        Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to throttle the copies", is_required=False),
+        _SEE_TOPICS,
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+        Need(Resource.TOPICS, ("ALTER_CONFIGS",), "to throttle the copies", is_required=False),
+        _JOURNAL,
+    ),
     "check_quorum": (
         _LOOK,
         _CONFIGS,

@@ -25,6 +25,11 @@ from .charts import can_draw
 from .incident import Incident, merge_aftermath, merge_outcomes
 from .next_section import Situation, build_next_section
 from .recovery_sections import build_recovery_sections, build_recovery_verdict, judge_recovery, read_outcomes
+from .redundancy_section import (
+    build_redundancy_plan_verdict,
+    build_redundancy_section,
+    build_redundancy_verdict,
+)
 from .salvage_runs import build_disk_section, build_disk_verdict, build_replay_section, build_replay_verdict
 from .salvage_section import build_account_section, build_account_verdict, compute_balances, find_saved_ranges
 from .sections import (
@@ -46,6 +51,8 @@ _MAX_RAW_BYTES = 1024 * 1024
 _VERDICTS: Mapping[Kind, Callable[[Any], tuple[str, str]]] = {
     Kind.READINESS: build_readiness_verdict,
     Kind.STOP_GATE: build_gate_verdict,
+    Kind.REDUNDANCY: build_redundancy_verdict,
+    Kind.REDUNDANCY_PLAN: build_redundancy_plan_verdict,
     Kind.DISK_SALVAGE: build_disk_verdict,
     Kind.REPLAY: build_replay_verdict,
 }
@@ -229,6 +236,7 @@ def _build_other_sections(source: Source) -> Iterator[Section]:
         Kind.SURVEY: build_survey_section,
         Kind.READINESS: build_readiness_section,
         Kind.STOP_GATE: build_gate_section,
+        Kind.REDUNDANCY: build_redundancy_section,
         Kind.DISK_SALVAGE: build_disk_section,
         Kind.REPLAY: build_replay_section,
     }
@@ -267,9 +275,9 @@ def _appendix(sources: Sequence[Source]) -> Section:
 def _options(source: Source) -> str:
     content = source.content
     match source.kind:
-        case Kind.RECOVERY | Kind.LEADERSHIP:
+        case Kind.RECOVERY | Kind.LEADERSHIP | Kind.REDUNDANCY:
             return f"schema {content['schemaVersion']}, mode {content['mode']}"
-        case Kind.READINESS | Kind.STOP_GATE:
+        case Kind.READINESS | Kind.STOP_GATE | Kind.REDUNDANCY_PLAN:
             return f"schema {content['schemaVersion']}"
         case Kind.REPLAY:
             return f"target {content['target']}"

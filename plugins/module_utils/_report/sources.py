@@ -27,6 +27,7 @@ from .._quorum.assessment import QUORUM_REPORT
 from .._readiness.check import READINESS_REPORT
 from .._recovery.outcome import REPORT_FILE
 from .._recovery.plan_file import check_plan
+from .._redundancy.plan import REDUNDANCY_PLAN, REDUNDANCY_REPORT
 from .._salvage.manifest import MANIFEST, SALVAGE_MANIFEST
 from .._salvage.report import DISK_REPORT, REPLAY_REPORT
 from .._stop_gate.gate import STOP_GATE_REPORT
@@ -47,6 +48,8 @@ class Kind(StrEnum):
     QUORUM = "quorum report"
     READINESS = "readiness report"
     STOP_GATE = "stop gate report"
+    REDUNDANCY_PLAN = "redundancy plan"
+    REDUNDANCY = "redundancy report"
     SURVEY = "result of offline_partition_info"
     MANIFEST = "manifest of a salvage"
     DISK_SALVAGE = "salvage report"
@@ -55,12 +58,14 @@ class Kind(StrEnum):
 
 
 _SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
+    (Kind.REDUNDANCY_PLAN, frozenset({"digest", "moves"}), REDUNDANCY_PLAN),
     (Kind.PLAN, frozenset({"digest", "leftAlone"}), None),
     (Kind.RECOVERY, frozenset({"mode", "summary", "aftermath"}), REPORT_FILE),
     (Kind.LEADERSHIP, frozenset({"orders", "rememberedIn"}), LEADERSHIP_REPORT),
     (Kind.CLEANER, frozenset({"restarts", "repairs"}), LOG_CLEANER_REPORT),
     (Kind.QUORUM, frozenset({"verdicts", "voters"}), QUORUM_REPORT),
     (Kind.READINESS, frozenset({"isReady", "brokerLosses"}), READINESS_REPORT),
+    (Kind.REDUNDANCY, frozenset({"lostBrokers", "throttleBytesPerSecond"}), REDUNDANCY_REPORT),
     (Kind.STOP_GATE, frozenset({"stops", "inNoWave"}), STOP_GATE_REPORT),
     (Kind.SURVEY, frozenset({"start_order", "left_alone"}), SURVEY),
     (Kind.MANIFEST, frozenset({"salvageId", "origins", "files"}), SALVAGE_MANIFEST),

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .blocks import Cell, Paragraph, Section, Table, format_ids
+from .redundancy_section import build_redundancy_plan_verdict, build_redundancy_verdict
 from .sources import Approval, Kind, Source
 
 _ABOUT_LEADERS = frozenset({Kind.RECOVERY, Kind.PLAN, Kind.SURVEY, Kind.EVIDENCE})
@@ -35,7 +36,7 @@ def build_timeline_sections(sources: Sequence[Source], approvals: Sequence[Appro
     yield Section("Timeline", (table, note) if about_leaders else (table,))
 
 
-def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:
+def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:  # noqa: PLR0912 - one case for each kind
     for source in sources:
         content = source.content
         match source.kind:
@@ -63,6 +64,10 @@ def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:
             case Kind.STOP_GATE:
                 ids = "; then ".join(format_ids(each["brokers"]) for each in content["stops"])
                 yield _Event(content["startedAt"], f"may brokers {ids} stop? {content['verdict']}", "stop_gate")
+            case Kind.REDUNDANCY_PLAN:
+                yield _Event(content["createdAt"], build_redundancy_plan_verdict(content)[0], "redundancy")
+            case Kind.REDUNDANCY:
+                yield _Event(content["finishedAt"], build_redundancy_verdict(content)[0], "redundancy")
             case Kind.MANIFEST:
                 records = sum(each["records"] for each in content["partitions"])
                 yield _Event(content["takenAt"], f"{records:,} records saved", "salvage")

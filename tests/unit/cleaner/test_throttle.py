@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting
     THROTTLE_RATE,
     THROTTLED_REPLICAS,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair import Throttle
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.throttle import Throttle
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from unit.fakes.settings import ADDRESSES, FakeSettings
 

@@ -33,6 +33,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import AftermathFinding, Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import MoveOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.advice import Wave
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Gate, Reason, Stop
 from ansible_collections.kafkaops.recovery.plugins.modules import (
@@ -46,6 +47,7 @@ from ansible_collections.kafkaops.recovery.plugins.modules import (
     preferred_leader_blacklist,
     quorum_info,
     readiness_info,
+    redundancy,
     stop_gate,
 )
 
@@ -76,6 +78,7 @@ RESULTS: list[tuple[ModuleType, str, type]] = [
     (readiness_info, "", Readiness),
     (readiness_info, "checks", Check),
     (readiness_info, "broker_losses", BrokerLoss),
+    (redundancy, "partitions", MoveOutcome),
     (stop_gate, "", Gate),
     (stop_gate, "stops", Stop),
     (stop_gate, "reasons", Reason),

@@ -26,6 +26,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessme
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import READINESS_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import REPORT_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import PLAN_FILE, plan_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import (
+    REDUNDANCY_PLAN,
+    REDUNDANCY_REPORT,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SALVAGE_MANIFEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import DISK_REPORT, REPLAY_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import STOP_GATE_REPORT
@@ -39,6 +43,8 @@ SCHEMAS = [
     PLAN_FILE,
     QUORUM_REPORT,
     READINESS_REPORT,
+    REDUNDANCY_PLAN,
+    REDUNDANCY_REPORT,
     REPLAY_REPORT,
     REPORT_FILE,
     SALVAGE_MANIFEST,

@@ -1,0 +1,277 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copy replicas to their new brokers, some at a time on each broker, and watch them until they are in sync.
+
+1. Read the partitions right before each request. One that another party has changed since the plan is left alone.
+2. Request its target, if each broker that gets a replica copies fewer than ``at_once`` others.
+3. Look until the new replicas are in sync. A lost broker whose replica is back in sync first keeps it: the copy is
+   cancelled.
+4. A partition whose copies do not grow for ``stall_s`` is cancelled, and the others go on.
+
+Before the first request, the journal has a record (``LastingOrders``): the next run holds the lock until no request of
+a killed run can be executed any more. A reassignment that a killed run began goes on, and the next plan takes it over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .._changes.record import partition_subject
+from .._changes.sender import Seen, Writer, until_seen
+from .._kafka.errors import CallError
+from .._kafka.settings import Address
+from .._model.partition import PARTITIONS_PER_REQUEST, PartitionState, Reassignment, TopicPartition
+from .._model.run import Progress
+from .plan import MoveOutcome, ReplicaMove, ReplicaStatus, outcome_of
+
+_LOOK_EVERY_S = 0.5
+_SIZES_EVERY_S = 2.0
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyPace:
+    """How much to copy at a time."""
+
+    at_once: int
+    """How many replicas each broker copies at the same time."""
+    stall_s: float
+    """Give up a partition whose copies have not grown for so long."""
+
+
+@dataclass(slots=True)
+class _Copy:
+    """A move that is running."""
+
+    move: ReplicaMove
+    bytes_copied: int
+    grew_at: float
+
+
+@dataclass(slots=True)
+class ReplicaCopier:
+    """Carry out moves under the lock of this run."""
+
+    writer: Writer
+    living: Mapping[int, Address]
+    pace: CopyPace
+    progress: Progress
+    stop: threading.Event
+    cancels_on_stop: bool
+    """Whether a stop cancels running copies. Without a throttle, they may go on."""
+    outcomes: list[MoveOutcome] = field(default_factory=list)
+    _running: dict[TopicPartition, _Copy] = field(default_factory=dict)
+    _began_at: float = 0.0
+    _done_bytes: int = 0
+    _total_bytes: int = 0
+    _sizes_at: float = 0.0
+
+    def carry_out(self, moves: Sequence[ReplicaMove]) -> list[MoveOutcome]:
+        """Carry out the moves, and return their outcomes. Raises JournalError if the lock is lost."""
+        waiting = [*moves]
+        self._began_at = self._now()
+        self._total_bytes = sum(each.size_bytes * len(each.adding) for each in moves)
+        while waiting or self._running:
+            if self.stop.is_set():
+                self._end_early(waiting)
+                break
+            startable = self._take_startable(waiting)
+            if startable:
+                self._start(startable)
+            self._watch()
+            if self._running:
+                self.writer.kafka.clock.sleep(_LOOK_EVERY_S)
+        return self.outcomes
+
+    def _now(self) -> float:
+        return self.writer.kafka.clock.monotonic()
+
+    def _take_startable(self, waiting: list[ReplicaMove]) -> list[ReplicaMove]:
+        """Remove the next moves from ``waiting`` for which each broker has room, and return them."""
+        busy = Counter(each for copy in self._running.values() for each in copy.move.adding)
+        taken: list[ReplicaMove] = []
+        for move in [*waiting]:
+            if len(taken) == PARTITIONS_PER_REQUEST:
+                break
+            if all(busy[each] < self.pace.at_once for each in move.adding):
+                busy.update(move.adding)
+                taken.append(move)
+                waiting.remove(move)
+        return taken
+
+    def _start(self, moves: Sequence[ReplicaMove]) -> None:
+        by_partition = {each.topic_partition: each for each in moves}
+        kafka = self.writer.kafka
+
+        def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
+            return kafka.reassign(address, {each: by_partition[each].target for each in partitions})
+
+        def look(partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
+            running = kafka.running_reassignments(partitions)
+            metadata = kafka.read_partition_states(partitions)
+            return {
+                each: look_at(by_partition[each], metadata.states.get(each), running.get(each)) for each in partitions
+            }
+
+        unseen = until_seen(self.writer, [*by_partition], send, look, name=partition_subject, looks_first=True)
+        for partition, move in by_partition.items():
+            if partition in unseen:
+                reason = unseen[partition].reason
+                is_changed = not unseen[partition].may_be_made and reason.startswith(_OTHERS)
+                status = ReplicaStatus.CHANGED if is_changed else ReplicaStatus.FAILED
+                self._end(outcome_of(move, status, reason))
+            else:
+                self._running[partition] = _Copy(move, 0, self._now())
+
+    def _watch(self) -> None:
+        if not self._running:
+            return
+        kafka = self.writer.kafka
+        try:
+            states = kafka.read_partition_states([*self._running]).states
+            running = kafka.running_reassignments([*self._running])
+        except CallError as error:
+            self.progress.step(f"the copies cannot be watched now: {error}")
+            self._give_up_stalled()
+            return
+        for partition, copy in [*self._running.items()]:
+            self._judge(copy, states.get(partition), running.get(partition))
+        self._read_sizes()
+        self._give_up_stalled()
+        self._report()
+
+    def _judge(self, copy: _Copy, state: PartitionState | None, running: Reassignment | None) -> None:
+        move = copy.move
+        if state is None or state.topic_id != move.topic_id:
+            self._end(outcome_of(move, ReplicaStatus.CHANGED, "the topic was deleted or re-created"))
+            return
+        left = _left_by(state, running)
+        if running is None and _is_ending(move, state):
+            return
+        if left != move.target:
+            self._end(outcome_of(move, ReplicaStatus.CHANGED, f"{_OTHERS} to {[*state.replicas]} meanwhile"))
+            return
+        back = [each for each in move.removing if each in state.isr and each in state.replicas]
+        if {*move.adding} <= {*state.isr}:
+            if running is None or not {*move.target} <= {*state.isr}:
+                waits = "" if running is None else _STAYS_RUNNING
+                self._end(outcome_of(move, ReplicaStatus.RESTORED, waits))
+        elif back:
+            problem = self._cancel(move)
+            text = f"broker {back[0]} is back and in sync, and keeps its replica: run again if others are missing"
+            self._end(outcome_of(move, ReplicaStatus.FAILED if problem else ReplicaStatus.RETURNED, problem or text))
+
+    def _read_sizes(self) -> None:
+        """Read how much is copied, now and then. What cannot be read has not grown."""
+        if self._now() - self._sizes_at < _SIZES_EVERY_S:
+            return
+        self._sizes_at = self._now()
+        by_broker: dict[int, list[TopicPartition]] = {}
+        for partition, copy in self._running.items():
+            for each in copy.move.adding:
+                if each in self.living:
+                    by_broker.setdefault(each, []).append(partition)
+        kafka = self.writer.kafka
+        answers = kafka.in_parallel(
+            lambda broker_id: kafka.describe_log_dirs(self.living[broker_id], by_broker[broker_id]), by_broker
+        )
+        copied: Counter[TopicPartition] = Counter()
+        for answer in answers.values():
+            if not isinstance(answer, CallError):
+                for partition, copies in answer.replicas.items():
+                    copied[partition] += sum(each.size_bytes for each in copies if not each.is_future)
+        for partition, copy in self._running.items():
+            if copied[partition] > copy.bytes_copied:
+                copy.bytes_copied, copy.grew_at = copied[partition], self._now()
+
+    def _give_up_stalled(self) -> None:
+        for copy in [*self._running.values()]:
+            if self._now() - copy.grew_at > self.pace.stall_s:
+                problem = self._cancel(copy.move)
+                brokers = ", ".join(map(str, copy.move.adding))
+                what = problem or "it was cancelled"
+                reason = f"the copy on broker {brokers} has not grown for {self.pace.stall_s:.0f} s: {what}"
+                self._end(outcome_of(copy.move, ReplicaStatus.FAILED, reason))
+
+    def _end_early(self, waiting: Sequence[ReplicaMove]) -> None:
+        for copy in [*self._running.values()]:
+            how = "it goes on, and the next run takes it over"
+            if self.cancels_on_stop:
+                how = self._cancel(copy.move) or "it was cancelled, because it would go on without a throttle"
+            self._end(outcome_of(copy.move, ReplicaStatus.STOPPED, f"the run was asked to stop during the copy: {how}"))
+        for move in waiting:
+            self._end(
+                outcome_of(move, ReplicaStatus.STOPPED, "the run was asked to stop before this copy; run it again")
+            )
+
+    def _cancel(self, move: ReplicaMove) -> str:
+        """Cancel the reassignment of a partition, and return why that failed; empty if it did not."""
+        if forbidden := self.writer.why_forbidden():
+            return forbidden
+        try:
+            cancel = self.writer.kafka.cancel
+            return self.writer.send(0, lambda to: cancel(to, move.topic_partition)) or ""
+        except CallError as error:
+            self.writer.note_doubt_after(error, [partition_subject(move.topic_partition)])
+            return f"it could not be cancelled: {error}"
+
+    def _end(self, outcome: MoveOutcome) -> None:
+        self._running.pop(outcome.topic_partition, None)
+        self._done_bytes += outcome.size_bytes * len(outcome.adding)
+        self.outcomes.append(outcome)
+
+    def _report(self) -> None:
+        """Report how much is copied, the rate, and the time left at this rate."""
+        copied = self._done_bytes + sum(each.bytes_copied for each in self._running.values())
+        seconds = max(self._now() - self._began_at, 0.001)
+        rate = copied / seconds
+        left = max(0, self._total_bytes - copied)
+        time_left = f", {left / rate:.0f} s left" if rate >= 1 else ""
+        self.progress.step(
+            f"copying {len(self._running)} replicas sets at {rate / _MIB:.1f} MiB/s{time_left}",
+            copied,
+            self._total_bytes,
+        )
+
+
+_OTHERS = "another party has set its replicas"
+_STAYS_RUNNING = (
+    "the reassignment stays listed until the lost replica that could not be replaced is in sync (Kafka before 4.0)"
+)
+
+
+def _left_by(state: PartitionState, running: Reassignment | None) -> tuple[int, ...]:
+    """Return the replicas that a running reassignment leaves, in their order."""
+    return tuple(each for each in state.replicas if running is None or each not in running.removing)
+
+
+def _is_ending(move: ReplicaMove, state: PartitionState) -> bool:
+    """Return whether the replicas are those of a running reassignment to the target.
+
+    The reassignment is read after the metadata, so it may have completed in between. Kafka 3.9 shows this often.
+    """
+    count = len(move.target)
+    rest = {*state.replicas[count:]}
+    return state.replicas[:count] == move.target and bool(rest) and rest <= {*move.removing}
+
+
+def look_at(move: ReplicaMove, state: PartitionState | None, running: Reassignment | None) -> Seen:
+    """Judge a partition before and after its request."""
+    if state is None:
+        return Seen(False, "the partition does not exist any more", is_final=True)
+    if state.topic_id != move.topic_id:
+        return Seen(False, f"the topic was re-created (id {state.topic_id})", is_final=True)
+    if state.is_offline:
+        return Seen(False, "it has no leader now: recover it first", is_final=True)
+    if _left_by(state, running) == move.target:
+        return Seen(True)
+    if running is None and _is_ending(move, state):
+        return Seen(False, "its reassignment ends now")
+    if state.replicas != move.replicas:
+        return Seen(False, f"{_OTHERS} to {[*state.replicas]}; the plan is from {[*move.replicas]}", is_final=True)
+    return Seen(False, f"its replicas are {[*state.replicas]}")

@@ -1,0 +1,76 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read what a plan is made from: partitions, brokers, their log directories, and running reassignments."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from .._kafka.cluster import Cluster
+from .._kafka.errors import CallError
+from .._kafka.log_dir_space import LogDirSpace
+from .._kafka.port import Kafka
+from .._model.partition import Broker, TopicPartition
+from .placement import ClusterNow, DirWithSpace
+
+
+def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> ClusterNow:
+    """Return the cluster as it is now. Internal topics are included.
+
+    Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
+    """
+    states = kafka.describe_partitions().partitions
+    known = {each.broker_id for each in brokers}
+    mentioned = frozenset(each for state in states for each in state.replicas) - known
+    everyone = (*brokers, *kafka.probe_brokers(cluster, mentioned)) if mentioned else brokers
+    by_id = {each.broker_id: each for each in everyone}
+    live = cluster.online(brokers)
+
+    def space_of(broker_id: int) -> tuple[LogDirSpace, ...] | CallError:
+        try:
+            return kafka.describe_log_dir_space(live[broker_id])
+        except CallError as error:
+            return error
+
+    answers = kafka.in_parallel(space_of, live)
+    sizes: Counter[TopicPartition] = Counter()
+    log_dirs: dict[int, tuple[DirWithSpace, ...]] = {}
+    why_no_dirs: dict[int, str] = {}
+    for broker_id, answer in answers.items():
+        if not isinstance(answer, tuple):
+            why_no_dirs[broker_id] = f"its log directories could not be read: {answer}"
+            continue
+        for each in answer:
+            for partition, size in each.sizes.items():
+                sizes[partition] = max(size, sizes[partition])
+        usable = tuple(
+            DirWithSpace(each.path, each.total_bytes, each.usable_bytes, len(each.sizes))
+            for each in answer
+            if not each.error
+            and not each.is_cordoned
+            and each.total_bytes is not None
+            and each.usable_bytes is not None
+        )
+        log_dirs[broker_id] = usable
+        if not usable:
+            why_no_dirs[broker_id] = "; ".join(_why_not(each) for each in answer)
+    return ClusterNow(
+        states=states,
+        brokers=tuple(by_id[each] for each in sorted(by_id)),
+        reassignments=kafka.running_reassignments([each.topic_partition for each in states]),
+        min_isr=kafka.min_insync_replicas({each.topic for each in states}),
+        sizes=sizes,
+        log_dirs=log_dirs,
+        why_no_dirs=why_no_dirs,
+        registered=frozenset(cluster.addresses) if cluster.lists_fenced else None,
+    )
+
+
+def _why_not(log_dir: LogDirSpace) -> str:
+    if log_dir.error:
+        return f"{log_dir.path} is offline: {log_dir.error}"
+    if log_dir.is_cordoned:
+        return f"{log_dir.path} is cordoned"
+    return f"the space of {log_dir.path} is unknown"

@@ -1,0 +1,279 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Choose brokers for the replicas that partitions have lost. Pure; standard library only.
+
+1. A replica is lost if its broker was declared lost, or, if all under-replicated partitions were asked for, if it is
+   offline. A replica on a broker that is up is never lost, so no healthy replica moves.
+2. Partitions below min ISR come first, then those with the fewest copies.
+3. A new replica takes the place of the lost one in the order. Its broker is in a rack that has no other replica, if
+   there is one, and holds few replicas; for the first place, it is the preferred leader of few partitions.
+4. A copy that is running to replace a lost replica, as a killed run leaves it, is taken over: throttled and watched.
+5. A broker gets a replica only if the log directory that it would choose has the space, with a margin.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .._model.partition import Broker, BrokerState, PartitionState, Reassignment, TopicPartition, effective_min_isr
+from .plan import ReplicaMove, ReplicaStatus, Unplaced
+
+
+@dataclass(slots=True)
+class DirWithSpace:
+    """A log directory of a broker that may get replicas. Planned replicas are added to it."""
+
+    path: str
+    total_bytes: int
+    usable_bytes: int
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedReplicas:
+    """Which replicas are to be replaced."""
+
+    lost_brokers: frozenset[int] = frozenset()
+    all_under_replicated: bool = False
+    partitions: frozenset[TopicPartition] | None = None
+    """The partitions to look at; None for all."""
+    deprioritized: frozenset[int] = frozenset()
+    """Brokers that should not lead: they do not get the first place of an order."""
+    space_margin_percent: int = 10
+    """How much of a volume stays free."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterNow:
+    """The cluster at one moment."""
+
+    states: tuple[PartitionState, ...]
+    brokers: tuple[Broker, ...]
+    reassignments: Mapping[TopicPartition, Reassignment]
+    min_isr: Mapping[str, int]
+    sizes: Mapping[TopicPartition, int]
+    """The bytes of the largest copy on a broker that answered. A partition without one is missing."""
+    log_dirs: Mapping[int, Sequence[DirWithSpace]]
+    """The log directories that may get replicas, by broker: online, not cordoned, and of known space."""
+    why_no_dirs: Mapping[int, str] = field(default_factory=dict)
+    """Why a live broker has no such directory."""
+    registered: frozenset[int] | None = None
+    """All registered brokers. None if the cluster does not list fenced ones (before Kafka 4.0)."""
+
+    @property
+    def live(self) -> frozenset[int]:
+        """The brokers that are unfenced and answered."""
+        return frozenset(each.broker_id for each in self.brokers if each.state is BrokerState.ONLINE)
+
+
+def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMove, ...], tuple[Unplaced, ...]]:
+    """Return the moves in the order in which they begin, and the partitions that cannot get all replicas back."""
+    wanted = wish.partitions
+    states = [each for each in found.states if wanted is None or each.topic_partition in wanted]
+    usual = _usual_replicas(found.states)
+    lacking = [each for each in (_lack(state, found, wish, usual) for state in states) if each is not None]
+    lacking.sort(key=lambda each: (not each.is_below_min_isr, len(each.copies), each.state.topic, each.state.partition))
+    places = _Places(found, wish)
+    moves, left = [], []
+    for each in lacking:
+        move, reason = _plan(each, found, places)
+        if move is not None:
+            moves.append(move)
+        if reason is not None:
+            left.append(reason)
+    known = {each.topic_partition for each in found.states}
+    left += [
+        Unplaced(
+            each.topic, each.partition, ReplicaStatus.NO_SUCH_PARTITION, "the partition does not exist, or is hidden"
+        )
+        for each in sorted((wanted or frozenset()) - known)
+    ]
+    return tuple(moves), tuple(left)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lack:
+    """A partition that lacks replicas."""
+
+    state: PartitionState
+    base: tuple[int, ...]
+    """Its replicas, or those of the target if it is being reassigned."""
+    lost: frozenset[int]
+    extra: int
+    """How many replicas fewer it has than the other partitions of its topic."""
+    is_below_min_isr: bool
+    running: Reassignment | None
+    copying: tuple[int, ...]
+    """Live brokers to which the running reassignment still copies."""
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """The replicas that stay."""
+        return tuple(each for each in self.base if each not in self.lost)
+
+
+def _usual_replicas(states: Iterable[PartitionState]) -> dict[str, int]:
+    """Return the number of replicas that most partitions of a topic have."""
+    counts: dict[str, Counter[int]] = {}
+    for state in states:
+        counts.setdefault(state.topic, Counter())[len(state.replicas)] += 1
+    return {topic: max(found, key=lambda number: (found[number], number)) for topic, found in counts.items()}
+
+
+def _lack(state: PartitionState, found: ClusterNow, wish: WantedReplicas, usual: Mapping[str, int]) -> _Lack | None:
+    running = found.reassignments.get(state.topic_partition)
+    base = tuple(each for each in state.replicas if running is None or each not in running.removing)
+    live, offline = found.live, {*state.offline_replicas}
+    everything = wish.all_under_replicated or wish.partitions is not None
+    lost = {
+        each
+        for each in base
+        if (each not in live or each in offline)
+        and (each in wish.lost_brokers or (everything and (each in offline or each not in state.isr)))
+    }
+    extra = max(0, usual[state.topic] - len(base)) if everything and running is None else 0
+    copying: tuple[int, ...] = ()
+    if running is not None and (everything or wish.lost_brokers.intersection(running.removing)):
+        copying = tuple(each for each in running.adding if each in live.difference(state.isr, lost))
+    if not lost and not extra and not copying:
+        return None
+    min_isr = effective_min_isr(found.min_isr.get(state.topic, 1), len(base))
+    in_sync = live.intersection(state.isr) - offline
+    return _Lack(state, base, frozenset(lost), extra, len(in_sync) < min_isr, running, copying)
+
+
+def _plan(lack: _Lack, found: ClusterNow, places: _Places) -> tuple[ReplicaMove | None, Unplaced | None]:
+    """Return the move, and why replicas stay lost. Both if only some can be replaced."""
+    state = lack.state
+
+    def left(status: ReplicaStatus, reason: str) -> Unplaced:
+        return Unplaced(state.topic, state.partition, status, reason)
+
+    if state.is_offline:
+        return None, left(
+            ReplicaStatus.NO_LEADER,
+            "it has no leader, so nothing can be copied: recover it first (playbook "
+            "kafkaops.recovery.recover_offline_partitions)",
+        )
+    size = found.sizes.get(state.topic_partition)
+    if size is None:
+        return None, left(
+            ReplicaStatus.UNKNOWN_SIZE, f"broker {state.leader_id}, which leads it, does not say how large it is"
+        )
+    target: list[int] = []
+    adding = [*lack.copying]
+    missing = 0
+    reasons: list[str] = []
+    slots = [*lack.base, *[None] * lack.extra]
+    for position, broker_id in enumerate(slots):
+        if broker_id is not None and broker_id not in lack.lost:
+            target.append(broker_id)
+            continue
+        taken = {*lack.base, *adding}
+        beside = [*dict.fromkeys((*lack.copies, *adding))]
+        chosen, why = places.take(taken, beside, size, is_first=position == 0)
+        if chosen is None:
+            missing += 1
+            reasons = [why]
+            if broker_id is not None and places.is_registered(broker_id):
+                # The controller refuses an unregistered broker. Any other one stays a replica, and may return.
+                target.append(broker_id)
+        else:
+            target.append(chosen)
+            adding.append(chosen)
+    gone = lack.running.removing if lack.running is not None else ()
+    removed = tuple(each for each in (*lack.base, *gone) if each not in target)
+    racks = places.racks
+    before = {racks.get(each) for each in lack.base} - {None}
+    after = {racks.get(each) for each in target} - {None}
+    note = f"on {len(after)} racks, before on {len(before)}" if len(after) < len(before) else ""
+    short = (
+        left(ReplicaStatus.NO_BROKER, f"{missing} of its {len(slots)} replicas cannot be placed: {reasons[0]}")
+        if missing
+        else None
+    )
+    if not adding:
+        return None, short
+    below = "below min ISR" if lack.is_below_min_isr else ""
+    again = "takes over a running reassignment" if lack.running is not None else ""
+    move = ReplicaMove(
+        topic=state.topic,
+        partition=state.partition,
+        topic_id=state.topic_id,
+        replicas=state.replicas,
+        target=tuple(target),
+        adding=tuple(adding),
+        removing=removed,
+        size_bytes=size,
+        is_below_min_isr=lack.is_below_min_isr,
+        reason="; ".join(filter(None, [below, again, note])),
+    )
+    return move, short
+
+
+class _Places:
+    """The brokers that can get replicas, with what is planned on them."""
+
+    def __init__(self, found: ClusterNow, wish: WantedReplicas) -> None:
+        self.racks = {each.broker_id: each.rack for each in found.brokers}
+        self._found = found
+        self._wish = wish
+        self._candidates = sorted(found.live - wish.lost_brokers)
+        self._held = Counter(each for state in found.states for each in state.replicas)
+        self._preferred = Counter(state.replicas[0] for state in found.states if state.replicas)
+
+    def is_registered(self, broker_id: int) -> bool:
+        """Return whether the controller accepts a target with this broker, as far as that is known."""
+        return self._found.registered is None or broker_id in self._found.registered
+
+    def take(
+        self, taken: Collection[int], beside: Sequence[int], size: int, *, is_first: bool
+    ) -> tuple[int | None, str]:
+        """Return the broker for one more replica and reserve its space, or None and why there is none."""
+        used = Counter(self.racks.get(each) for each in beside)
+        free = [each for each in self._candidates if each not in taken]
+        if not free:
+            return None, "every living broker has a replica of it already"
+        with_space = [(each, log_dir) for each in free if (log_dir := self._dir_with_space(each, size)) is not None]
+        if not with_space:
+            why = "; ".join(f"broker {each}: {self._why_no_space(each, size)}" for each in free)
+            return None, f"no broker without a replica has the space: {why}"
+
+        def rank(place: tuple[int, DirWithSpace]) -> tuple[object, ...]:
+            broker_id = place[0]
+            leads = (broker_id in self._wish.deprioritized, self._preferred[broker_id]) if is_first else ()
+            return (used[self.racks.get(broker_id)], *leads, self._held[broker_id], broker_id)
+
+        broker_id, log_dir = min(with_space, key=rank)
+        log_dir.usable_bytes -= size
+        log_dir.replicas += 1
+        self._held[broker_id] += 1
+        self._preferred[broker_id] += is_first
+        return broker_id, ""
+
+    def _next_dir(self, broker_id: int) -> DirWithSpace | None:
+        """Return the directory that the broker would choose: the one with the fewest replicas (LogManager)."""
+        dirs = self._found.log_dirs.get(broker_id, ())
+        return min(dirs, key=lambda each: (each.replicas, each.usable_bytes), default=None)
+
+    def _dir_with_space(self, broker_id: int, size: int) -> DirWithSpace | None:
+        log_dir = self._next_dir(broker_id)
+        if log_dir is None or log_dir.usable_bytes - size < self._margin(log_dir):
+            return None
+        return log_dir
+
+    def _margin(self, log_dir: DirWithSpace) -> int:
+        return log_dir.total_bytes * self._wish.space_margin_percent // 100
+
+    def _why_no_space(self, broker_id: int, size: int) -> str:
+        log_dir = self._next_dir(broker_id)
+        if log_dir is None:
+            return self._found.why_no_dirs.get(broker_id, "it has no log directory that takes replicas")
+        return (
+            f"{log_dir.path} has {log_dir.usable_bytes:,} bytes free with what is planned, {self._margin(log_dir):,} "
+            f"must stay free, and the replica has {size:,}"
+        )

@@ -1,0 +1,206 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Define the plan that gives partitions their replicas back, its file, and the outcomes. It has no secret.
+
+Pure; standard library only. Schemas: docs/schemas/redundancy-plan.schema.json and redundancy-report.schema.json.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
+
+from .._documents.dataclass_json import codec, document
+from .._documents.files import digest
+from .._model.fields import (
+    SCHEMA_VERSION,
+    BrokerId,
+    ClusterId,
+    Count,
+    Meta,
+    PartitionIndex,
+    Replicas,
+    SchemaVersion,
+    SizeBytes,
+    Time,
+    TopicId,
+    TopicName,
+    counts_of_words,
+)
+from .._model.partition import OfPartition
+from .._model.run import RunMode
+
+MAX_BYTES = 256 * 1024 * 1024
+
+
+class ReplicaStatus(StrEnum):
+    """What became of a partition."""
+
+    RESTORED = "restored"
+    """All new replicas are in sync."""
+    WOULD_RESTORE = "would_restore"
+    RETURNED = "returned"
+    """A lost broker came back with its replica in sync before the copy was complete. Its replica stays."""
+    NO_LEADER = "no_leader"
+    """Nothing can be copied. Recover it first."""
+    NO_BROKER = "no_broker"
+    """No living broker can take a replica: too few brokers, or no space. Some replicas may be planned all the same."""
+    UNKNOWN_SIZE = "unknown_size"
+    NO_SUCH_PARTITION = "no_such_partition"
+    CHANGED = "changed"
+    """Another party has changed it since the plan."""
+    STOPPED = "stopped"
+    """The run was asked to stop."""
+    FAILED = "failed"
+
+
+DONE = frozenset({ReplicaStatus.RESTORED, ReplicaStatus.WOULD_RESTORE, ReplicaStatus.RETURNED})
+
+_Brokers: TypeAlias = Annotated[tuple[BrokerId, ...], Meta(description="the brokers are a list of ids")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaMove(OfPartition):
+    """New replicas for one partition."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    topic_id: TopicId
+    replicas: Replicas
+    """The replicas when the plan was made."""
+    target: Replicas
+    """The replicas that it is to have."""
+    adding: _Brokers
+    removing: _Brokers
+    """Lost brokers only: a replica on a broker that is up stays."""
+    size_bytes: SizeBytes
+    """The bytes to copy for each new replica."""
+    is_below_min_isr: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced(OfPartition):
+    """A partition that does not get all replicas back, and why."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    status: ReplicaStatus
+    reason: str
+
+
+_Moves: TypeAlias = Annotated[
+    tuple[Annotated[ReplicaMove, Meta(description="a move is an object")], ...],
+    Meta(description="the moves are a list"),
+]
+_Left: TypeAlias = Annotated[
+    tuple[Annotated[Unplaced, Meta(description="a partition that is left alone is an object")], ...],
+    Meta(description="the partitions that are left alone are a list"),
+]
+_Notes: TypeAlias = Annotated[tuple[str, ...], Meta(description="the notes are a list")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedundancyPlan:
+    """What one run intends. Equal plans make equal bytes."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    cluster_id: ClusterId
+    created_at: Time
+    lost_brokers: _Brokers
+    """The brokers that were declared lost."""
+    moves: _Moves
+    """In the order in which they begin."""
+    left_alone: _Left
+    notes: _Notes
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanWithDigest:
+    plan: Annotated[RedundancyPlan, Meta(flat=True)]
+    digest: Annotated[
+        str,
+        Meta(description="a digest is sha256: and 64 characters of 0-9 and a-f", pattern="^sha256:[0-9a-f]{64}$"),
+    ]
+
+
+_PLAN = codec(RedundancyPlan)
+REDUNDANCY_PLAN = document(
+    "redundancy-plan",
+    "Which partitions get which new replicas",
+    codec(_PlanWithDigest, "a redundancy plan is an object").schema,
+)
+
+
+def plan_document(plan: RedundancyPlan) -> dict[str, Any]:
+    """Return the content of the plan's file, digest included."""
+    content = _PLAN.encode(plan)
+    return {**content, "digest": digest(content)}
+
+
+@dataclass(frozen=True, slots=True)
+class MoveOutcome(OfPartition):
+    """What became of a partition."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    status: ReplicaStatus
+    reason: str
+    replicas: Replicas
+    """The replicas before."""
+    target: Replicas
+    """The replicas that it is to have, or has. The replicas before if nothing is planned."""
+    adding: _Brokers
+    size_bytes: SizeBytes
+
+
+def outcome_of(move: ReplicaMove, status: ReplicaStatus, reason: str = "") -> MoveOutcome:
+    """Return the outcome of a move."""
+    text = "; ".join(filter(None, [reason, move.reason]))
+    return MoveOutcome(
+        move.topic, move.partition, status, text, move.replicas, move.target, move.adding, move.size_bytes
+    )
+
+
+def outcome_left_alone(left: Unplaced) -> MoveOutcome:
+    """Return the outcome of a partition that nothing is planned for, or not all."""
+    return MoveOutcome(left.topic, left.partition, left.status, left.reason, (), (), (), 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedundancyReport:
+    """The results of a run."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    cluster_id: ClusterId
+    started_at: Time
+    finished_at: Time
+    mode: RunMode
+    lost_brokers: _Brokers
+    throttle_bytes_per_second: SizeBytes | None
+    """None if copies were not throttled."""
+    summary: Annotated[
+        dict[ReplicaStatus, int], counts_of_words(ReplicaStatus, Count, "the counts by status are an object")
+    ]
+    partitions: Annotated[
+        tuple[Annotated[MoveOutcome, Meta(description="an outcome is an object")], ...],
+        Meta(description="the partitions are a list"),
+    ]
+    notes: _Notes
+
+
+_REPORT = codec(RedundancyReport, "a redundancy report is an object")
+REDUNDANCY_REPORT = document("redundancy-report", "Which partitions got their replicas back", _REPORT.schema)
+
+
+def report_document(report: RedundancyReport) -> dict[str, Any]:
+    """Return the report as JSON values."""
+    return _REPORT.encode(report)
+
+
+def decode_plan(content: dict[str, Any]) -> RedundancyPlan:
+    """Return the plan in a document that meets the schema."""
+    return _PLAN.decode(content)

@@ -1,0 +1,124 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Print which partitions get their replicas back. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
+
+from .command_words import option_words, servers
+from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
+from .words import Result, broker_ids, brokers, counted, partition_name, size, words
+
+_COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies")
+_GOOD = ("restored", "would_restore", "returned")
+_NAMED = 8
+_MOST_ROWS = 30
+_KEPT = (
+    "kafka_bootstrap_servers",
+    "kafka_command_config",
+    "redundancy_lost_brokers",
+    "redundancy_all_under_replicated",
+    "redundancy_partitions_file",
+    "redundancy_deprioritized_brokers",
+    "redundancy_space_margin_percent",
+    "redundancy_throttle_bytes_per_second",
+    "redundancy_max_concurrent",
+)
+_OF_A_PLAN = ("redundancy_lost_brokers", "redundancy_all_under_replicated", "redundancy_partitions_file")
+
+
+def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator[Block]:
+    """Return all blocks: the verdict, what is not as it should be, the replicas, and the next command."""
+    yield Paragraph(verdict(result), "bold")
+    for note in result["notes"]:
+        yield Paragraph(note, "bold yellow", indent=2)
+    bad = [each for each in result["partitions"] if each["status"] not in _GOOD]
+    if bad:
+        yield Heading("Without all replicas")
+        yield Entries(tuple(_alike(bad)))
+    good = [each for each in result["partitions"] if each["status"] in _GOOD and each["target"]]
+    if good:
+        yield Heading("New replicas")
+        shown = good if rows else good[:_MOST_ROWS]
+        yield Table(_COLUMNS, tuple(map(_row, shown)), prose_column="Note", texts=("Partition", "Status"))
+        yield from not_shown(len(shown), sum(result["summary"][each] for each in _GOOD))
+    for each in result["leftovers"]:
+        yield Paragraph(f"{each['change']}: {each['undoing']}: {each['reason']}", indent=2)
+    yield from _next(result, variables)
+
+
+def verdict(result: Result) -> str:
+    """Return in one sentence how many partitions got or would get their replicas."""
+    counts = result["summary"]
+    bad = sum(count for status, count in counts.items() if status not in _GOOD)
+    clauses = []
+    if counts["restored"]:
+        clauses.append(f"{counted(counts['restored'], 'partition')} got new replicas, all in sync")
+    if counts["returned"]:
+        clauses.append(f"{counted(counts['returned'], 'partition')} kept the replica of a broker that returned")
+    if counts["would_restore"]:
+        clauses.append(
+            f"{counted(counts['would_restore'], 'partition')} would get new replicas ({size(result['bytes_to_copy'])} "
+            "to copy)"
+        )
+    if bad:
+        clauses.append(f"{counted(bad, 'partition')} {'does' if bad == 1 else 'do'} not get all replicas")
+    lost = f" of {brokers(result['lost_brokers'])}" if result["lost_brokers"] else ""
+    return f"{'; '.join(clauses) or f'No replica{lost} is missing'}."
+
+
+def failure(result: Result) -> str:
+    """Return why the play fails, in one sentence; empty if it does not."""
+    counts = [(status, count) for status, count in result["summary"].items() if count and status not in _GOOD]
+    sentences = [f"{count} {words(status)}" for status, count in counts]
+    stuck = sum(each["undoing"] == "failed" for each in result["leftovers"])
+    sentences += [f"{stuck} changes of an earlier run are not restored"] if stuck else []
+    return f"not all replicas are restored: {', '.join(sentences)}; the reasons are above" if sentences else ""
+
+
+def _alike(partitions: list[Result]) -> Iterator[Entry]:
+    """Join partitions with the same status and reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in partitions:
+        found.setdefault((each["status"], each["reason"]), []).append(partition_name(each))
+    for (status, reason), names in found.items():
+        yield Entry(words(status), (f"{join_first(names, _NAMED)}: {reason}",), "bold yellow")
+
+
+def _row(partition: Result) -> Row:
+    cells = (
+        partition_name(partition),
+        words(partition["status"]),
+        broker_ids(partition["replicas"]),
+        broker_ids(partition["target"]),
+        broker_ids(partition["adding"]),
+        size(partition["size_bytes"]),
+    )
+    return Row(cells, partition["reason"])
+
+
+def _next(result: Result, variables: Result) -> Iterator[Block]:
+    if not variables or not result["summary"]["would_restore"]:
+        return
+    yield Heading("Next")
+    plan = variables.get("redundancy_manual_output_file") or variables.get("redundancy_plan_file")
+    if plan and result["plan_digest"]:
+        yield Paragraph(f"Let a second person review {plan} ({result['plan_digest']}), then carry it out:")
+    else:
+        yield Paragraph("Carry it out:")
+    yield Command(tuple(command(variables)))
+
+
+def command(variables: Result) -> Iterator[str]:
+    """Yield the words of the command that carries out what was planned."""
+    plan = variables.get("redundancy_manual_output_file") or variables.get("redundancy_plan_file")
+    given = {**variables, "kafka_bootstrap_servers": servers(variables), "redundancy_plan_file": plan}
+    names = [each for each in _KEPT if not plan or each not in _OF_A_PLAN]
+    yield from ("ansible-playbook", "kafkaops.recovery.restore_redundancy")
+    yield from option_words(given, ["redundancy_hosts", *names, "redundancy_plan_file"])
+    yield from ("-e", "redundancy_automated_recovery=true")

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Two of six brokers are lost with their disks: the partitions get their replicas back, on real brokers in three racks.
+
+What the cluster looks like is read by confluent-kafka and by the lab's own client.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+from lab import Cluster, wait_until
+from lab.playbook import run_playbook, signal_tree, start_playbook
+
+_RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c", 6: "c"}
+_LOST = (3, 5)
+_TOPIC = "orders"
+_PARTITIONS = 12
+_PLAYBOOK = "kafkaops.recovery.restore_redundancy"
+_UNLIMITED = ("", "9223372036854775807", None)
+
+
+@pytest.fixture
+def cluster(kafka_version: str) -> Iterator[Cluster]:
+    racks = {broker_id: {"broker.rack": rack} for broker_id, rack in _RACKS.items()}
+    with Cluster(kafka_version, brokers=6, broker_properties=racks) as started:
+        orders = {number: [1 + (number + place * 2) % 6 for place in range(3)] for number in range(_PARTITIONS)}
+        started.client.create_topic(_TOPIC, orders, {"min.insync.replicas": 2})
+        for _ in range(6):
+            started.client.produce(_TOPIC, range(_PARTITIONS), 9, record_bytes=100_000)
+        for each in _LOST:
+            started.brokers[each].kill()
+            started.brokers[each].wipe()
+        wait_until(
+            lambda: all({*_LOST}.isdisjoint(each.isr) for each in started.client.describe(_TOPIC).values()),
+            60,
+            what="the lost brokers have left every ISR",
+        )
+        yield started
+
+
+def throttles(cluster: Cluster) -> list[tuple[str, str]]:
+    """Return each throttle that is set, and where."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap("INTERNAL"), "log_level": 0})
+    resources = [
+        ConfigResource(ResourceType.TOPIC, _TOPIC),
+        *(ConfigResource(ResourceType.BROKER, str(each.node_id)) for each in cluster.live_brokers),
+    ]
+    return [
+        (resource.name, name)
+        for resource in resources
+        for name, entry in admin.describe_configs([resource])[resource].result(30).items()
+        if "throttled" in name and entry.value not in _UNLIMITED
+    ]
+
+
+def check_restored(cluster: Cluster) -> None:
+    after = cluster.client.describe(_TOPIC)
+    assert {len(each.replicas) for each in after.values()} == {3}
+    assert all({*each.isr} == {*each.replicas} for each in after.values())
+    assert {len({_RACKS[broker] for broker in each.replicas}) for each in after.values()} == {3}
+    assert throttles(cluster) == []
+    cluster.client.produce(_TOPIC, range(_PARTITIONS), 5)
+
+
+def test_lost_replicas_are_placed_and_no_healthy_one_moves(cluster: Cluster, tmp_path: Path) -> None:
+    before = cluster.client.describe(_TOPIC)
+    plan, report = tmp_path / "plan.json", tmp_path / "report.json"
+    lost = {"kafka_bootstrap_servers": cluster.bootstrap(), "redundancy_lost_brokers": "3,5"}
+    look = run_playbook(_PLAYBOOK, {**lost, "redundancy_manual_output_file": str(plan)})
+    assert plan.exists(), look.output
+    go = {
+        "kafka_bootstrap_servers": cluster.bootstrap(),
+        "redundancy_plan_file": str(plan),
+        "redundancy_automated_recovery": "true",
+        "redundancy_throttle_bytes_per_second": "50000000",
+    }
+    checked = run_playbook(_PLAYBOOK, go, "--check")
+    assert checked.returncode == 0, checked.output
+    assert cluster.client.describe(_TOPIC) == before
+    run = run_playbook(_PLAYBOOK, {**go, "redundancy_report_file": str(report)})
+    assert run.returncode == 0, run.output
+    check_restored(cluster)
+    after = cluster.client.describe(_TOPIC)
+    assert all({*state.isr} <= {*after[number].replicas} for number, state in before.items())
+    assert json.loads(report.read_text("utf-8"))["summary"]["restored"] == sum(
+        bool({*_LOST} & {*each.replicas}) for each in before.values()
+    )
+    again = run_playbook(_PLAYBOOK, {**lost, "redundancy_automated_recovery": "true"})
+    assert (again.returncode, "changed=0" in again.output) == (0, True), again.output
+
+
+@pytest.mark.wide
+def test_the_copies_of_a_killed_run_are_throttled_again_and_awaited(cluster: Cluster) -> None:
+    given = {
+        "kafka_bootstrap_servers": cluster.bootstrap(),
+        "redundancy_lost_brokers": "3,5",
+        "redundancy_automated_recovery": "true",
+    }
+    run = start_playbook(_PLAYBOOK, {**given, "redundancy_throttle_bytes_per_second": "500000"})
+    wait_until(
+        lambda: any(len(each.replicas) > 3 for each in cluster.client.describe(_TOPIC).values()),
+        90,
+        what="a reassignment runs",
+    )
+    time.sleep(1)
+    signal_tree(run.pid, signal.SIGKILL)
+    run.wait()
+    assert throttles(cluster)
+
+    again = run_playbook(_PLAYBOOK, {**given, "redundancy_throttle_bytes_per_second": "20000000"}, timeout=400)
+    assert again.returncode == 0, again.output
+    check_restored(cluster)

@@ -1,0 +1,125 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which brokers get the replicas that partitions have lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    PartitionState,
+    Reassignment,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import (
+    ClusterNow,
+    DirWithSpace,
+    WantedReplicas,
+    plan_moves,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import ReplicaStatus
+
+_RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c", 6: "c"}
+_FIRST = TopicPartition("orders", 0)
+
+
+def a_broker(broker_id: int, *, is_up: bool = True) -> Broker:
+    state = BrokerState.ONLINE if is_up else BrokerState.FENCED
+    return Broker(broker_id, "host", 9092, _RACKS[broker_id], not is_up, state)
+
+
+def a_partition(replicas: tuple[int, ...], isr: tuple[int, ...], number: int = 0, leader: int | None = None) -> Any:
+    led_by = leader if leader is not None else isr[0]
+    offline = tuple(each for each in replicas if each not in isr)
+    return PartitionState("orders", number, "A" * 22, led_by, 4, replicas, isr, (), (), offline)
+
+
+def a_cluster(*states: PartitionState, down: tuple[int, ...] = (3, 5), free: int = 1_000, **more: Any) -> ClusterNow:
+    return ClusterNow(
+        states=states,
+        brokers=tuple(a_broker(each, is_up=each not in down) for each in _RACKS),
+        reassignments=more.pop("reassignments", {}),
+        min_isr={"orders": 2},
+        sizes={each.topic_partition: 10 for each in states},
+        log_dirs={each: [DirWithSpace("/data", 1_000, free, 0)] for each in _RACKS if each not in down},
+        **more,
+    )
+
+
+def test_a_lost_replica_goes_to_its_rack_and_keeps_its_place() -> None:
+    (move,), left = plan_moves(a_cluster(a_partition((3, 1, 5), (1,))), WantedReplicas(lost_brokers=frozenset({3, 5})))
+    assert (move.target, move.adding, move.removing, left) == ((4, 1, 6), (4, 6), (3, 5), ())
+    assert move.is_below_min_isr
+
+
+def test_a_broker_that_is_up_keeps_its_replica_though_it_was_declared_lost() -> None:
+    wish = WantedReplicas(lost_brokers=frozenset({1, 3}))
+    (move,), _left = plan_moves(a_cluster(a_partition((1, 3, 6), (1, 6))), wish)
+    assert (move.target, move.removing) == ((1, 4, 6), (3,))
+
+
+def test_partitions_below_min_isr_come_first() -> None:
+    safe, unsafe = a_partition((1, 2, 3), (1, 2), 0), a_partition((1, 3, 5), (1,), 1)
+    moves, _left = plan_moves(a_cluster(safe, unsafe), WantedReplicas(lost_brokers=frozenset({3, 5})))
+    assert [each.partition for each in moves] == [1, 0]
+
+
+def test_a_partition_without_a_leader_is_named_and_left_alone() -> None:
+    offline = a_partition((3, 5, 1), (3,), leader=-1)
+    moves, (left,) = plan_moves(a_cluster(offline), WantedReplicas(lost_brokers=frozenset({3, 5})))
+    assert (moves, left.status) == ((), ReplicaStatus.NO_LEADER)
+
+
+def test_without_space_nothing_is_placed() -> None:
+    state = a_partition((1, 2, 3), (1, 2))
+    moves, (left,) = plan_moves(a_cluster(state, free=105), WantedReplicas(lost_brokers=frozenset({3})))
+    assert (moves, left.status) == ((), ReplicaStatus.NO_BROKER)
+    assert "105 bytes free" in left.reason
+
+
+def test_a_running_copy_is_taken_over_if_it_replaces_a_lost_broker() -> None:
+    state = a_partition((1, 6, 4, 3), (1, 6))
+    running = {_FIRST: Reassignment(adding=(4,), removing=(3,))}
+    (move,), left = plan_moves(a_cluster(state, reassignments=running), WantedReplicas(lost_brokers=frozenset({3})))
+    assert (move.target, move.adding, move.removing, left) == ((1, 6, 4), (4,), (3,), ())
+    assert "takes over a running reassignment" in move.reason
+
+
+def test_a_running_copy_of_another_party_is_left() -> None:
+    state = a_partition((1, 6, 4, 2), (1, 6, 2))
+    running = {_FIRST: Reassignment(adding=(4,), removing=(2,))}
+    found = a_cluster(state, reassignments=running)
+    assert plan_moves(found, WantedReplicas(lost_brokers=frozenset({3}))) == ((), ())
+
+
+@given(
+    st.lists(st.permutations(tuple(_RACKS)), min_size=1, max_size=8),
+    st.sets(st.sampled_from(tuple(_RACKS)), min_size=1, max_size=3),
+)
+def test_no_healthy_replica_moves_and_no_rack_is_lost_needlessly(orders: list[list[int]], down: set[int]) -> None:
+    states = []
+    for number, order in enumerate(orders):
+        replicas = tuple(order[:3])
+        isr = tuple(each for each in replicas if each not in down)
+        if isr:
+            states.append(a_partition(replicas, isr, number))
+    by_partition = {each.topic_partition: each for each in states}
+    moves, left = plan_moves(a_cluster(*states, down=tuple(down)), WantedReplicas(lost_brokers=frozenset(down)))
+    living = {rack for broker, rack in _RACKS.items() if broker not in down}
+    for move in moves:
+        state = by_partition[move.topic_partition]
+        assert {*state.isr} <= {*move.target}
+        assert len(move.target) == len({*move.target}) == 3
+        assert not down & {*move.target}
+        before = {_RACKS[each] for each in state.replicas}
+        assert len({_RACKS[each] for each in move.target}) >= min(len(before), len(living))
+    lacking = {each.topic_partition for each in states if down & {*each.replicas}}
+    assert {each.topic_partition for each in moves} == lacking
+    assert not left
