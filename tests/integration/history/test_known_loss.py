@@ -61,7 +61,6 @@ def options_of(cluster: Cluster, topic: str, **more: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.on_every_version
 def test_balanced_elects_on_a_proof_and_keeps_what_was_acknowledged_by_all(cluster: Cluster, tmp_path: Path) -> None:
     topic = "known"
     cluster.client.create_topic(topic, {0: [1, 2, 3]}, {"min.insync.replicas": 2})

@@ -25,7 +25,7 @@ _PLAYBOOK = "kafkaops.recovery.recover_quorum"
 _CONFIGS = {"min.insync.replicas": 1, "retention.ms": 86400001}
 
 
-@pytest.fixture(params=[True, False], ids=["dynamic", "static"])
+@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.wide)], ids=["dynamic", "static"])
 def cluster(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with Cluster(kafka_version, brokers=1, controllers=3, dynamic_quorum=request.param) as cluster:
         cluster.client.create_topic("orders", {0: [1], 1: [1]}, _CONFIGS)

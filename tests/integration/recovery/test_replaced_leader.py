@@ -25,8 +25,7 @@ _REPLACED, _STOPPED = 1, (2, 3)
 _RECORDS = 100
 
 
-@pytest.mark.on_every_version
-@pytest.mark.parametrize("written_since", [0, 7])
+@pytest.mark.parametrize("written_since", [0, pytest.param(7, marks=pytest.mark.wide)])
 def test_the_good_copies_are_saved_before_they_are_started(
     kafka_version: str, tmp_path: Path, written_since: int
 ) -> None:
@@ -74,7 +73,6 @@ def test_the_good_copies_are_saved_before_they_are_started(
         assert (again["led_by_replaced"], again["summary"]["already_online"]) == (0, 1)
 
 
-@pytest.mark.on_every_version
 def test_an_old_disk_with_an_unused_partition_is_no_finding(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=3) as cluster:
         _stop_all(cluster)

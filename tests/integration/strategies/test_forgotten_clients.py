@@ -33,7 +33,6 @@ _ONLINE, _FIRST = "elsewhere", "first"
 _LONG_MS = 600_000
 
 
-@pytest.mark.on_every_version
 def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=4, properties={"transaction.state.log.num.partitions": 1}) as cluster:
         on_call = OnCall(cluster, tmp_path)
@@ -68,7 +67,6 @@ def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_ve
         assert look() == []
 
 
-@pytest.mark.on_every_version
 def test_groups_whose_commits_went_back_are_named(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=4, properties={"offsets.topic.num.partitions": 1}) as cluster:
         on_call = OnCall(cluster, tmp_path)
@@ -97,6 +95,7 @@ def test_groups_whose_commits_went_back_are_named(kafka_version: str, tmp_path: 
         assert committed.offset == 5, "it went back, as the finding says"
 
 
+@pytest.mark.wide
 def test_share_groups_are_listed(tmp_path: Path) -> None:
     number = {f"{each}.num.partitions": 1 for each in ("share.coordinator.state.topic", "offsets.topic")}
     with Cluster("4.3.1", brokers=4, properties=number) as cluster:
