@@ -67,8 +67,10 @@ def test_the_longest_log_that_returns_late_is_elected_and_the_lost_broker_given_
         )
         cluster.brokers[longer].thaw()
         waited = run.result(timeout=60)
-    (awaited,) = waited.awaited
-    assert (awaited.broker_id, awaited.has_returned) == (longer, True)
+    # On a busy machine, the other survivor may be awaited for a moment, too.
+    has_returned = {each.broker_id: each.has_returned for each in waited.awaited}
+    assert has_returned.pop(longer)
+    assert has_returned in ({}, {shorter: True})
     assert not any(f"broker {dead} " in each for each in steps.texts), "it was given up"
     plan = on_call.plan_of(waited.survey, Strategy.BALANCED)
     (election,) = plan.elections
