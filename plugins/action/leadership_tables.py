@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils import leadership_page
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import drained_page, leadership_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
 
@@ -20,10 +20,17 @@ class ActionModule(PrintingAction):
     ARGUMENT_SPEC: ClassVar[dict[str, Any]] = {
         "orders": {"type": "dict", "required": True},
         "leaders": {"type": "dict", "default": {}},
+        "stop": {"type": "dict", "default": {}},
+        "variables": {"type": "dict", "default": {}},
     }
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
-        return leadership_page.blocks(arguments["orders"], arguments["leaders"], rows=self.is_verbose)
+        return leadership_page.blocks(
+            arguments["orders"],
+            arguments["leaders"],
+            drained_page.blocks(arguments["stop"], arguments["variables"], is_check=self._task.check_mode),
+            rows=self.is_verbose,
+        )
 
     def failure(self, arguments: dict[str, Any]) -> str:
         return leadership_page.failure(arguments["orders"], arguments["leaders"])

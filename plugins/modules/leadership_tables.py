@@ -29,6 +29,16 @@ options:
       - What M(kafkaops.recovery.preferred_election) returned. It may have been skipped.
     type: dict
     default: {}
+  stop:
+    description:
+      - What M(kafkaops.recovery.stop_gate) returned about the listed brokers. It may have been skipped, or have failed.
+    type: dict
+    default: {}
+  variables:
+    description:
+      - The variables of the playbook, for the command that asks again.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""

@@ -89,6 +89,13 @@ stops:
     verdict: {type: str, choices: ['yes', 'no'], description: Whether they may.}
     partitions: {type: int, description: How many partitions have a replica on these brokers.}
     leaders_that_move: {type: int, description: How many leaderships would move to other brokers.}
+    led:
+      description: How many partitions each of these brokers leads now.
+      type: list
+      elements: dict
+      contains:
+        broker_id: {type: int, description: The broker.}
+        partitions: {type: int, description: How many partitions it leads.}
     margin:
       description:
         - How many more in-sync replicas every one of these partitions could lose and still take records with acks=all.

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, broker_ids, change, leader, listed, partition_name, printable, topics, words
@@ -27,9 +27,13 @@ _UNREMARKABLE = "in_order"
 _MOST_TARGETS = 20
 
 
-def blocks(orders: Result, leaders: Result, *, rows: bool) -> Iterator[Block]:
-    """Return all blocks. ``leaders`` is empty if no election was requested; ``rows`` adds a row for each partition."""
+def blocks(orders: Result, leaders: Result, may_stop: Iterable[Block] = (), *, rows: bool) -> Iterator[Block]:
+    """Return all blocks. ``leaders`` is empty if no election was requested; ``rows`` adds a row for each partition.
+
+    ``may_stop`` says whether the listed brokers may stop.
+    """
     yield Paragraph(verdict(orders, leaders), "bold")
+    yield from may_stop
     yield Paragraph(_list_change(orders))
     yield from _section("Replica orders", orders, _order_table, rows=rows)
     # A skipped task has returned no summary.

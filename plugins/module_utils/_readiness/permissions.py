@@ -59,12 +59,13 @@ _JOURNAL = Need(
 )
 
 
-def _leadership_needs(memory: Need) -> tuple[Need, ...]:
+def _leadership_needs(memory: Need, *more: Need) -> tuple[Need, ...]:
     return (
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to change replica orders and to elect"),
         Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to keep the list of brokers"),
         _SEE_TOPICS,
+        *more,
         memory,
         _JOURNAL,
     )
@@ -129,7 +130,8 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
             Resource.MEMORY,
             ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"),
             "to remember the original replica orders",
-        )
+        ),
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to say whether a broker may stop", is_required=False),
     ),
     "restore_leadership": _leadership_needs(
         Need(

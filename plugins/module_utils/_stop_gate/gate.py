@@ -69,6 +69,14 @@ class Reason:
     """Empty if the reason is not about partitions."""
 
 
+@dataclass(frozen=True, slots=True)
+class Led:
+    """How many partitions a broker leads now."""
+
+    broker_id: BrokerId
+    partitions: Count
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
     """What would happen when some brokers stop together."""
@@ -78,6 +86,11 @@ class Stop:
     partitions: Count
     """How many partitions have a replica on these brokers."""
     leaders_that_move: Count
+    led: Annotated[
+        tuple[Annotated[Led, Meta(description="a broker's count is an object")], ...],
+        Meta(description="the counts are a list"),
+    ]
+    """How many partitions each of these brokers leads now."""
     margin: Annotated[int, Meta("a margin", minimum=-INT32_MAX, maximum=INT32_MAX)] | None
     """How many more in-sync replicas every one of these partitions could lose and still take records with acks=all."""
     controllers: Annotated[tuple[NodeId, ...], Meta(description="the controllers are a list of ids")]

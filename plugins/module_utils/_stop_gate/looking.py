@@ -31,6 +31,7 @@ from .advice import plan_waves
 from .gate import (
     Answer,
     Gate,
+    Led,
     Reason,
     Stop,
     lost_records_reason,
@@ -263,6 +264,7 @@ def _stop(
         verdict=Answer.YES if is_allowed else Answer.NO,
         partitions=len(view.touched_by(brokers)),
         leaders_that_move=len(prediction.new_leaders),
+        led=tuple(Led(each, sum(state.leader_id == each for state in view.states)) for each in brokers),
         margin=prediction.margin,
         controllers=tuple(each.replica_id for each in state.voters if each.replica_id in brokers) if state else (),
         controllers_to_spare=len(able) - state.majority if state else None,

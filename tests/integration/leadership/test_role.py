@@ -74,6 +74,7 @@ def test_drain_and_restore(cluster: Cluster, shift: Shift) -> None:
     drain = shift.run(_DRAIN, leadership_drain_brokers=[1], leadership_drain_max_moves=2)
     assert drain.returncode == 0, drain.output
     assert leaders(cluster, "drained") == {0: 2, 1: 3, 2: 2, 3: 3}
+    assert "Safe to stop broker 1 yes; still leads 0 partitions" in drain.words
     assert 1 not in {leader for topic in ("__transaction_state",) for leader in leaders(cluster, topic).values()}
     assert shift.statuses("orders", "drained") == ["reordered", "reordered", "reordered", "in_order"]
     assert shift.statuses("leaders", "drained") == ["moved", "moved"]
@@ -123,6 +124,12 @@ def test_a_broker_is_drained_while_another_one_is_down(cluster: Cluster, shift: 
         assert shift.statuses("leaders", "alone") == ["only_in_sync"]
         assert shift.statuses("leaders", "around") == ["moved"]
         assert "1 only in sync alone 0" in drain.words
+        led = [each.leader for topic in original for each in cluster.client.describe(topic).values()].count(1)
+        assert led == 1
+        answer = drain.words.partition("Safe to stop ")[2].partition(" preferred_leader_blacklist")[0]
+        assert answer.startswith("broker 1 no; still leads 1 partition ")
+        assert "no leader: 1 partition would have no leader: alone 0 do: " in answer
+        assert "ask again: ansible-playbook kafkaops.recovery.check_stop " in answer
         assert (leaders(cluster, "alone"), leaders(cluster, "around")) == ({0: 1}, {0: 3})
         assert orders(cluster, "around") == {0: (4, 3, 1)}
     finally:

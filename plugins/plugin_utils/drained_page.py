@@ -1,0 +1,58 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Print whether drained brokers may stop, and how many partitions each one still leads. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .command_words import option_words, servers
+from .page import Block, Command, Entries, Entry, Heading, Paragraph
+from .words import Result, brokers, counted, words
+
+_ASKED_WITH = ("kafka_bootstrap_servers", "kafka_command_config", "stop_gate_brokers", "stop_gate_sets")
+_NOT_KNOWN = "not known: nobody could be asked. Ask the playbook check_stop before a broker stops"
+
+
+def blocks(stop: Result, variables: Result, *, is_check: bool) -> Iterator[Block]:
+    """Return the answer for each listed broker, and for all together. ``stop`` is the result of stop_gate.
+
+    It is empty if that was skipped. With ``is_check``, nothing was moved, and the answer is about the brokers as they
+    are. ``variables`` are those of the playbook.
+    """
+    if not stop or stop.get("skipped"):
+        return
+    yield Heading("Safe to stop, as it is now (nothing was moved)" if is_check else "Safe to stop")
+    if "stops" not in stop:
+        yield Paragraph(f"{_NOT_KNOWN}: {stop['msg']}" if stop.get("msg") else _NOT_KNOWN, "bold yellow", indent=2)
+        return
+    yield Entries(tuple(_entry(each, stop["reasons"], is_check=is_check) for each in stop["stops"]))
+    if stop["verdict"] == "no":
+        yield Paragraph("Before a broker stops, ask again:", indent=2)
+        yield Command(tuple(_command(stop, variables)))
+
+
+def _entry(stop: Result, reasons: list[Result], *, is_check: bool) -> Entry:
+    answer = "yes" if stop["verdict"] == "yes" else "no"
+    leads = [each["partitions"] for each in stop["led"]]
+    still = "leads" if is_check else "still leads"
+    many = len(leads) > 1
+    lines = [f"{answer}, all at the same time" if many else f"{answer}; {still} {counted(sum(leads), 'partition')}"]
+    for each in reasons:
+        if each["brokers"] == stop["brokers"]:
+            lines += [f"{words(each['kind'])}: {each['text']}", f"do: {each['remedy']}"]
+    return Entry(brokers(stop["brokers"]), tuple(lines), "bold green" if answer == "yes" else "bold red")
+
+
+def _command(stop: Result, variables: Result) -> Iterator[str]:
+    """Yield the words of the command that asks again about the brokers that may not stop."""
+    refused = [each["brokers"] for each in stop["stops"] if each["verdict"] == "no"]
+    given = {**variables, "kafka_bootstrap_servers": servers(variables)}
+    if len(refused) == 1:
+        given["stop_gate_brokers"] = ",".join(map(str, refused[0]))
+    else:
+        given["stop_gate_sets"] = ",".join("+".join(map(str, each)) for each in refused)
+    yield from ("ansible-playbook", "kafkaops.recovery.check_stop")
+    yield from option_words(given, _ASKED_WITH)
