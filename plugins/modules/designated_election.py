@@ -46,6 +46,14 @@ options:
         can fail or process records again.
     type: bool
     default: false
+  fencing_wait_ms:
+    description:
+      - How many milliseconds to wait while the metadata names leaders of planned partitions that do not answer. If
+        such a leader is dead, the controller fences it within C(broker.session.timeout.ms), 9 s by default.
+      - Partitions whose leader still does not answer have the status V(unknown), and the task fails. Check mode does
+        not wait.
+    type: int
+    default: 20000
   acknowledge_unclean_leader_election:
     description:
       - Continue although C(unclean.leader.election.enable) is true for a topic, by its own config or by a broker's. The
@@ -329,6 +337,7 @@ ARGUMENTS = (
             "include_internal_topics": {"type": "bool", "default": False},
             "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
             "allow_empty_leader": {"type": "bool", "default": False},
+            "fencing_wait_ms": {"type": "int", "default": 20_000},
             "allow_dropping_unregistered": {"type": "bool", "default": False},
         }
     )

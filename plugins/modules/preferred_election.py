@@ -20,6 +20,7 @@ description:
   - If the first replica of a partition is not in sync, another replica that is in sync and may lead is moved to the
     front during the election. The order is stored before and restored afterwards.
   - Partitions that no other broker can lead are reported, and keep their leader.
+  - No leader moves to a broker that does not answer, even if the controller has not fenced it yet.
   - After the elections all leaders are read again. Leaders that were missed at first, because a broker's metadata was
     old, are moved too, in up to O(attempts) rounds.
   - The task fails if one of O(from_brokers) still leads a partition that another broker could lead. All other
@@ -64,6 +65,15 @@ options:
       - How many leaders may move at a time, from 1 to 1000.
     type: int
     default: 1000
+  fencing_wait_ms:
+    description:
+      - How many milliseconds to wait while the metadata names leaders that do not answer, of partitions with a replica
+        on O(from_brokers) or O(to_brokers). If such a leader is dead, the controller fences it within
+        C(broker.session.timeout.ms), 9 s by default, and other brokers lead its partitions, perhaps the named ones.
+      - Partitions whose leader still does not answer have the status V(led_by_silent), and the task fails. Check mode
+        does not wait.
+    type: int
+    default: 20000
   report_file:
     description:
       - Path of the report that M(kafkaops.recovery.preferred_leader_blacklist) wrote. The outcome of the leaders is
@@ -126,7 +136,8 @@ partitions:
     status:
       description: The outcome for its leadership.
       type: str
-      choices: [moved, would_move, only_in_sync, all_listed, lagging, still_preferred, leaderless, failed]
+      choices:
+        [moved, would_move, only_in_sync, all_listed, lagging, still_preferred, leaderless, led_by_silent, failed]
     reason: {type: str, description: "Why, and what can be done about it."}
     leader_before: {type: int, description: "Broker id of the leader before, -1 if there was none."}
     leader_after: {type: int, description: "Broker id of the leader after, -1 if there is none, null in check mode."}
@@ -171,6 +182,7 @@ summary:
     lagging: 0
     still_preferred: 0
     leaderless: 0
+    led_by_silent: 0
     failed: 0
 """
 
@@ -200,6 +212,7 @@ _MOVES = Arguments(
         "to_brokers": _BROKERS,
         "topics": {"type": "list", "elements": "str", "default": []},
         "max_moves": {"type": "int", "default": 1000},
+        "fencing_wait_ms": {"type": "int", "default": 20_000},
     }
 )
 ARGUMENTS = CONNECTION + JOURNAL + QUORUM_PREFLIGHT + MAX_ROWS + REPORT + PROGRESS + LEADERSHIP + _MOVES

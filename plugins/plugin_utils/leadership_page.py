@@ -21,6 +21,7 @@ _STYLES = {
     "failed": "bold red",
     "still_preferred": "bold red",
     "lagging": "bold red",
+    "led_by_silent": "bold red",
 }
 _OTHER_STYLE = "yellow"
 _UNREMARKABLE = "in_order"

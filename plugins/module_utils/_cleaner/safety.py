@@ -52,9 +52,17 @@ def refusals(state: PartitionState, broker_id: int, around: Surroundings, overri
         reasons.append("a reassignment of it is running: run again once it has ended")
     if broker_id not in around.living:
         reasons.append(f"broker {broker_id} is not online: start it, which also clears its marks")
-    in_sync = [each for each in state.isr if each != broker_id]
+    if state.leader_id in others and state.leader_id not in around.living:
+        reasons.append(
+            f"its leader, broker {state.leader_id}, does not answer: if it is dead, the controller fences it after "
+            "broker.session.timeout.ms (9 s by default), so run again"
+        )
+    # A broker that died a moment ago is still in the ISR.
+    in_sync = [each for each in state.isr if each != broker_id and each in around.living]
     if not in_sync:
-        reasons.append(f"no other replica than that of broker {broker_id} is in sync: wait until another one is")
+        reasons.append(
+            f"no other replica than that of broker {broker_id} is in sync and online: wait until another one is"
+        )
     if around.min_insync_replicas is None:
         if not overrides.allow_below_min_isr:
             reasons.append(

@@ -21,16 +21,18 @@ from .._changes.orders import OrderRequest, read_states, set_orders, wait_for_st
 from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing
 from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Writer
+from .._kafka.cluster import Cluster
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
-from .._model.partition import PartitionState, TopicPartition, in_batches
+from .._model.partition import Broker, PartitionState, TopicPartition, in_batches
 from .._model.reason import because, say
 from .._model.run import Progress
+from .._model.silent_leaders import describe_silent_leader, silent_brokers, wait_for_fencing
 from .blacklist import matches
 from .memory import Memory
 from .memory_topic import LeadershipOptions, MemoryTopic
-from .moves import LEADERLESS, Move, MoveStatus, move_away, move_to
+from .moves import LEADERLESS, Move, MoveStatus, doubt_leader, move_away, move_to
 from .orders import Order, find_base, with_last
 from .view import REASSIGNING
 
@@ -54,13 +56,27 @@ class MoveOptions(LeadershipOptions):
     max_moves: int
     """The number of elections in one batch; at most PARTITIONS_PER_REQUEST."""
 
-    def judge(self, state: PartitionState, undone: Memory) -> Move | None:
-        """Return the move of a partition; None if there is none. Orders in ``undone`` count as restored."""
+    fencing_wait_ms: int = 0
+    """How long to wait while leaders do not answer, until the controller fences them. Check mode does not wait."""
+
+    def judge(self, state: PartitionState, silent: Mapping[int, Broker], undone: Memory) -> Move | None:
+        """Return the move of a partition; None if there is none. Orders in ``undone`` count as restored.
+
+        ``silent`` are the brokers that do not answer, and that the controller has not fenced.
+        """
         is_run_topic = state.topic == self.journal.topic
         if is_run_topic or (self.patterns and not matches(state.topic, self.patterns)):
             return None
-        away = move_away(state, self.from_brokers, assume_reordered=self.check_mode)
-        return away or move_to(state, self.to_brokers, self._order_without(state, undone))
+        move = move_away(state, self.from_brokers, silent, assume_reordered=self.check_mode) or move_to(
+            state, self.to_brokers, self._order_without(state, undone), silent
+        )
+        if move is None and state.leader_id in silent and not self._named.isdisjoint(state.replicas):
+            return doubt_leader(state, describe_silent_leader(silent[state.leader_id]))
+        return move
+
+    @property
+    def _named(self) -> frozenset[int]:
+        return self.from_brokers | self.to_brokers
 
     def _order_without(self, state: PartitionState, memory: Memory) -> Order:
         """Return the order after ``to_brokers`` are removed from the list: without a memory, the present order."""
@@ -95,6 +111,9 @@ class MoveReport:
 def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: threading.Event) -> MoveReport:
     """Elect preferred leaders.
 
+    A run first waits until the controller fences leaders that do not answer. Those that it has not fenced in time get
+    status LED_BY_SILENT.
+
     In check mode, nothing is requested. The moves then follow from the orders that a run would find: with
     ``from_brokers`` added to the list, and ``to_brokers`` removed from it.
 
@@ -102,13 +121,15 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     read.
     """
     progress.step("looking at the leaders")
-    cluster = kafka.describe_cluster().with_last(options.from_brokers)
-    brokers = kafka.probe_brokers(cluster)
+    looks: list[_Look] = []
+
+    def look_again() -> list[Move]:
+        looks[:] = [_look(kafka, options)]
+        return [each for each in looks[0].moves.values() if each.status is MoveStatus.LED_BY_SILENT]
+
+    wait_for_fencing(look_again, 0 if options.check_mode else options.fencing_wait_ms, kafka.clock, progress.step)
+    cluster, brokers, moves = looks[0].cluster, looks[0].brokers, looks[0].moves
     living = cluster.living(brokers)
-    undone = _NOTHING
-    if options.check_mode and options.to_brokers:
-        undone = MemoryTopic(kafka, living, options.memory_topic).read()
-    moves = _find_moves(options, kafka.describe_partitions().partitions, undone)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()
     requested: set[TopicPartition] = set()
@@ -119,7 +140,9 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             leftovers = rollback.undo()
             temporary_orders = TemporaryOrders(writer, journal)
-            moves = _Rounds(_Batch(writer, options, temporary_orders, stop, requested), progress).move(moves)
+            moves = _Rounds(
+                _Batch(writer, options, silent_brokers(brokers), temporary_orders, stop, requested), progress
+            ).move(moves)
             moves |= {
                 each: _with_unrestored_order(moves[each], why) for each, why in temporary_orders.not_restored.items()
             }
@@ -128,6 +151,25 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     return MoveReport(
         cluster.cluster_id, dict(sorted(moves.items())), notes, has_restored(leftovers), frozenset(requested)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The brokers and the leaders, as they were seen once."""
+
+    cluster: Cluster
+    brokers: tuple[Broker, ...]
+    moves: dict[TopicPartition, Move]
+
+
+def _look(kafka: Kafka, options: MoveOptions) -> _Look:
+    cluster = kafka.describe_cluster().with_last(options.from_brokers)
+    brokers = kafka.probe_brokers(cluster)
+    undone = _NOTHING
+    if options.check_mode and options.to_brokers:
+        undone = MemoryTopic(kafka, cluster.living(brokers), options.memory_topic).read()
+    states = kafka.describe_partitions().partitions
+    return _Look(cluster, brokers, _find_moves(options, states, silent_brokers(brokers), undone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +208,7 @@ class _Rounds:
         """Read the leaders again, and return the moves that have changed. Failed moves are not tried again."""
         self.progress.step("looking at the leaders again")
         states = {each.topic_partition: each for each in self.batch.writer.kafka.describe_partitions().partitions}
-        found = _find_moves(self.batch.options, states.values())
+        found = _find_moves(self.batch.options, states.values(), self.batch.silent)
         failed = {each for each, move in moves.items() if move.status is MoveStatus.FAILED}
         settled = [each for each in _open_moves(moves) if each not in found]
         return {each: move for each, move in found.items() if each not in failed} | {
@@ -178,6 +220,7 @@ class _Rounds:
 class _Batch:
     writer: Writer
     options: MoveOptions
+    silent: Mapping[int, Broker]
     temporary_orders: TemporaryOrders
     stop: threading.Event
     requested: set[TopicPartition]
@@ -189,7 +232,7 @@ class _Batch:
         for attempt in range(self.writer.attempts):
             left = [each for each in moves if each not in ended]
             states = read_states(self.writer.kafka, left)
-            again = _find_moves(self.options, states.values())
+            again = _find_moves(self.options, states.values(), self.silent)
             ended |= {each: _end_move(moves[each], states.get(each)) for each in left if each not in again}
             ended |= {each: move for each, move in again.items() if move.status is not MoveStatus.WOULD_MOVE}
             waiting = {each: again[each] for each in _to_move(again)}
@@ -245,9 +288,12 @@ class _Batch:
 
 
 def _find_moves(
-    options: MoveOptions, states: Iterable[PartitionState], undone: Memory = _NOTHING
+    options: MoveOptions,
+    states: Iterable[PartitionState],
+    silent: Mapping[int, Broker],
+    undone: Memory = _NOTHING,
 ) -> dict[TopicPartition, Move]:
-    judged = {state.topic_partition: options.judge(state, undone) for state in states}
+    judged = {state.topic_partition: options.judge(state, silent, undone) for state in states}
     return {partition: move for partition, move in sorted(judged.items()) if move is not None}
 
 

@@ -45,6 +45,7 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
         to_brokers=frozenset(params["to_brokers"]),
         patterns=tuple(params["topics"]),
         max_moves=params["max_moves"],
+        fencing_wait_ms=params["fencing_wait_ms"],
         **leadership_options(params, check_mode=check_mode),
     )
     with Wire(settings) as wire:
@@ -68,10 +69,17 @@ def count_targets(moves: Iterable[Move]) -> list[dict[str, int]]:
 def failure_message(report: MoveReport) -> str | None:
     """Return the failure message; None if nothing failed."""
     wrong = [each for each in report.moves.values() if each.status in WRONG]
-    not_moved = (
-        list_rows(f"{len(wrong)} partitions do not have the leader that they should have", wrong) if wrong else ""
-    )
-    return "\n".join(filter(None, [not_moved, report.report_error])) or None
+    doubted = [each for each in wrong if each.status is MoveStatus.LED_BY_SILENT]
+    not_moved = [each for each in wrong if each.status is not MoveStatus.LED_BY_SILENT]
+    texts = [
+        list_rows(f"{len(rows)} {head}", rows)
+        for rows, head in (
+            (not_moved, "partitions do not have the leader that they should have"),
+            (doubted, "partitions are led by brokers that do not answer, so it is not known who will lead them"),
+        )
+        if rows
+    ]
+    return "\n".join(filter(None, [*texts, report.report_error])) or None
 
 
 def warnings(report: MoveReport) -> list[str]:

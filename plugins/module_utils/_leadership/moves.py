@@ -30,17 +30,19 @@ class MoveStatus(StrEnum):
     ALL_LISTED = "all_listed"
     """Every replica is on a listed broker, so one of them must lead."""
     LAGGING = "lagging"
-    """Its preferred replica, which should lead, is not in sync yet."""
+    """Its preferred replica, which should lead, is not in sync yet, or does not answer."""
     STILL_PREFERRED = "still_preferred"
     """The broker that should not lead is its preferred replica: its order was not changed."""
     LEADERLESS = "leaderless"
+    LED_BY_SILENT = "led_by_silent"
+    """The metadata names a leader that does not answer. If it is dead, the next leader may be a listed broker."""
     FAILED = "failed"
     """The election was requested, and the preferred replica was not seen to lead."""
 
 
 MOVING = frozenset({MoveStatus.MOVED, MoveStatus.WOULD_MOVE})
-WRONG = frozenset({MoveStatus.STILL_PREFERRED, MoveStatus.FAILED})
-"""The leader could have been moved and was not, or the new leader was not seen."""
+WRONG = frozenset({MoveStatus.STILL_PREFERRED, MoveStatus.LED_BY_SILENT, MoveStatus.FAILED})
+"""The leader could have been moved and was not, or the leader is not known for sure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,44 +68,49 @@ class Move(OfPartition):
         return self.target != self.replicas[0]
 
 
-def move_away(state: PartitionState, brokers: Collection[int], *, assume_reordered: bool) -> Move | None:
+def move_away(
+    state: PartitionState, brokers: Collection[int], silent: Collection[int] = (), *, assume_reordered: bool
+) -> Move | None:
     """Return the move of leadership away from these brokers; None if none of them leads.
 
+    No leader moves to a ``silent`` broker: it does not answer, although the controller has not fenced it.
     ``assume_reordered`` assumes the order that preferred_leader_blacklist would set, for check mode.
     """
     if state.leader_id not in brokers:
         return None
     order = with_last(state.replicas, brokers) if assume_reordered else state.replicas
     target, leader = order[0], state.leader_id
-    others = [each for each in state.isr if each not in brokers]
+    in_sync = [each for each in state.isr if each not in brokers]
+    others = [each for each in in_sync if each not in silent]
     if all(each in brokers for each in state.replicas):
         return _move(state, target, MoveStatus.ALL_LISTED, "every replica is on a listed broker")
     if not others:
-        lagging = [each for each in state.replicas if each not in state.isr]
-        return _move(
-            state,
-            target,
-            MoveStatus.ONLY_IN_SYNC,
-            say(
-                "no replica on another broker is in sync (ISR {isr}; not in sync: {lagging})",
-                isr=state.isr,
-                lagging=lagging,
-            ),
-        )
+        return _move(state, target, MoveStatus.ONLY_IN_SYNC, _explain_no_other(state, in_sync))
     if target in brokers:
         found = say("broker {broker} leads, and its order {order} prefers it", broker=leader, order=order)
         return _move(state, target, MoveStatus.STILL_PREFERRED, found)
-    if target not in state.isr:
+    if target not in others:
         first = next(each for each in order if each in others)
-        form = "broker {broker} is in sync, and the preferred replica on broker {broker_preferred} is not"
+        lacks = "does not answer" if target in in_sync else "is not"
+        form = f"broker {{broker}} is in sync, and the preferred replica on broker {{broker_preferred}} {lacks}"
         found = say(form, broker=first, broker_preferred=target)
         return _move(state, first, MoveStatus.WOULD_MOVE, found)
     return _move(state, target, MoveStatus.WOULD_MOVE, say("broker {broker} is preferred, and in sync", broker=target))
 
 
-def move_to(state: PartitionState, brokers: Collection[int], order: Order) -> Move | None:
+def _explain_no_other(state: PartitionState, unanswering: Collection[int]) -> str:
+    if unanswering:
+        form = "no replica on another broker is in sync and answers (ISR {isr}; {brokers} did not answer)"
+        return say(form, isr=state.isr, brokers=[*unanswering])
+    lagging = [each for each in state.replicas if each not in state.isr]
+    form = "no replica on another broker is in sync (ISR {isr}; not in sync: {lagging})"
+    return say(form, isr=state.isr, lagging=lagging)
+
+
+def move_to(state: PartitionState, brokers: Collection[int], order: Order, silent: Collection[int] = ()) -> Move | None:
     """Return the move of leadership to the preferred replica; None if it leads, or is not on these brokers.
 
+    No leader moves to a ``silent`` broker: it does not answer, although the controller has not fenced it.
     ``order`` is the order to assume: in check mode, the partition does not have it yet.
     """
     target = order[0]
@@ -111,16 +118,23 @@ def move_to(state: PartitionState, brokers: Collection[int], order: Order) -> Mo
         return None
     if state.is_offline:
         return _move(state, target, MoveStatus.LEADERLESS, LEADERLESS)
-    if target not in state.isr:
+    if target not in state.isr or target in silent:
+        lacks = "is not in sync (ISR {isr})" if target not in state.isr else "does not answer"
+        known = {"isr": state.isr} if target not in state.isr else {}
         found = say(
-            "broker {broker} leads, and the preferred replica on broker {broker_preferred} is not in sync (ISR {isr}): "
-            "run again when it has caught up",
+            f"broker {{broker}} leads, and the preferred replica on broker {{broker_preferred}} {lacks}: "
+            f"run again when it {'has caught up' if known else 'does'}",
             broker=state.leader_id,
             broker_preferred=target,
-            isr=state.isr,
+            **known,
         )
         return _move(state, target, MoveStatus.LAGGING, found)
     return _move(state, target, MoveStatus.WOULD_MOVE, say("broker {broker} is preferred, and in sync", broker=target))
+
+
+def doubt_leader(state: PartitionState, why: str) -> Move:
+    """Return that it is not known who leads the partition: the leader in the metadata does not answer."""
+    return _move(state, state.replicas[0], MoveStatus.LED_BY_SILENT, why)
 
 
 def _move(state: PartitionState, target: int, status: MoveStatus, reason: str) -> Move:

@@ -18,6 +18,7 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
+from .._model.silent_leaders import silent_brokers
 from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
@@ -247,7 +248,7 @@ class _Inspection:
         )
         self.losses = predict_broker_losses(states, [each.broker_id for each in self._seen.brokers], live, settings)
         yield from check_replaced(self._seen.replaced, self._seen.to_save)
-        yield from check_partitions(states, settings, self._seen.to_save)
+        yield from check_partitions(states, settings, self._seen.to_save, silent_brokers(self._seen.brokers))
         yield from check_losses(self.losses)
 
     def _check_disk_space(self) -> Iterator[Check]:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from .._model.controller_model import predict
-from .._model.partition import NO_LEADER, PartitionState, TopicPartition, effective_min_isr
+from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition, effective_min_isr
 from .._model.reasons import join_first, name_partitions
-from .check import BrokerLoss, Check, CheckName, failed, passed, unknown, warning
+from .._model.silent_leaders import led_by_silent
+from .check import BrokerLoss, Check, CheckName, Status, failed, passed, unknown, warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,36 @@ def check_replaced(reasons: Mapping[TopicPartition, str], to_save: Collection[in
     )
 
 
+def _check_silent_leaders(states: Iterable[PartitionState], silent: Mapping[int, Broker]) -> Iterator[Check]:
+    """Check that no leader is on a broker that does not answer, and that the controller has not fenced."""
+    led = [state for state, _why in led_by_silent(states, silent)]
+    if led:
+        brokers = name_brokers({each.leader_id for each in led})
+        yield failed(
+            CheckName.PARTITIONS,
+            f"partitions are led by brokers that do not answer, as the metadata says: {len(led)} by {brokers}: "
+            f"{name_partitions(led)}",
+            "Check again after broker.session.timeout.ms (9 s by default): by then the controller has fenced a broker "
+            "that is dead, and the partitions have another leader or none",
+        )
+
+
 def check_partitions(
-    states: Sequence[PartitionState], settings: TopicSettings, to_save: Collection[int] = ()
+    states: Sequence[PartitionState],
+    settings: TopicSettings,
+    to_save: Collection[int] = (),
+    silent: Mapping[int, Broker] | None = None,
 ) -> Iterator[Check]:
     """Check the current state of the partitions, and the settings of their topics.
 
-    ``to_save`` are ids of brokers whose disks must be saved before they are started.
+    ``to_save`` are ids of brokers whose disks must be saved before they are started. ``silent`` are the brokers that do
+    not answer, and that the controller has not fenced.
     """
-    yield _check_leaders_and_isr(states, settings, to_save)
+    doubts = [*_check_silent_leaders(states, silent or {})]
+    yield from doubts
+    leaders = _check_leaders_and_isr(states, settings, to_save)
+    if not doubts or leaders.status is not Status.OK:
+        yield leaders
     yield _check_replication_factor(states)
     yield _check_min_isr(states, settings)
     yield _check_unclean(states, settings)

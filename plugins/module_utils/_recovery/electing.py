@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -17,7 +17,9 @@ from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.log_contents import SaveTails
+from .._model.partition import TopicPartition
 from .._model.run import Progress, RunMode
+from .._model.silent_leaders import led_by_silent, silent_brokers, wait_for_fencing
 from .._module.connection import connection_settings, controller_addresses, controller_settings
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import QuorumCheck
@@ -58,6 +60,8 @@ class Terms:
     reports_aftermath: bool
     allow_empty_leader: bool = False
     """Bare designations may name an empty log although records may exist elsewhere. A plan says so itself."""
+    fencing_wait_ms: int = 0
+    """How long to wait while leaders of planned partitions do not answer, until the controller fences them."""
     may_drop: bool = False
     """Bare designations may drop unregistered brokers from a replica set. A plan says itself what it drops."""
 
@@ -86,6 +90,7 @@ def terms_of(params: Mapping[str, Any], stop: threading.Event, *, check_mode: bo
         acknowledges_unclean_leader_election=params["acknowledge_unclean_leader_election"],
         reports_aftermath=params["report_aftermath"],
         allow_empty_leader=params["allow_empty_leader"],
+        fencing_wait_ms=0 if check_mode else params["fencing_wait_ms"],
         may_drop=params["allow_dropping_unregistered"],
     )
 
@@ -114,6 +119,9 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     Raises KafkaOpsError with all refusals, before the first write.
     """
     terms.progress.step("looking at the brokers")
+    named = [each.topic_partition for each in given.elections] if isinstance(given, Plan) else [*given]
+    if named and terms.fencing_wait_ms:
+        wait_for_fencing(lambda: _led_by_silent(kafka, named), terms.fencing_wait_ms, kafka.clock, terms.progress.step)
     cluster = kafka.describe_cluster()
     if isinstance(given, Plan):
         plan = given
@@ -141,6 +149,12 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     report = replace(report, notes=(*notes, *report.notes, *kafka.stale_views()))
     aftermath = find_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
     return Elected(cluster.cluster_id, brokers, report, aftermath)
+
+
+def _led_by_silent(kafka: Kafka, partitions: Collection[TopicPartition]) -> Sequence[object]:
+    """Return the partitions that have a leader, by the metadata, which does not answer. Usually none has a leader."""
+    states = [each for each in kafka.read_partition_states(partitions).states.values() if not each.is_offline]
+    return [*led_by_silent(states, silent_brokers(kafka.probe_brokers(kafka.describe_cluster())))] if states else ()
 
 
 def with_report(

@@ -24,6 +24,7 @@ from .._model.log_contents import SaveTails, Stretches, subtract, union
 from .._model.partition import NO_LEADER, PARTITIONS_PER_REQUEST, Broker, TopicPartition, in_batches
 from .._model.reason import because, say
 from .._model.run import KafkaOpsError, PartOfProgress, Progress, garbage_collection_paused
+from .._model.silent_leaders import silent_brokers
 from .election_batch import ElectionBatch, Limits
 from .left_orders import (
     KeptOrders,
@@ -34,7 +35,7 @@ from .left_orders import (
     simulate_restore,
 )
 from .observation import has_taken_over, observe_partitions
-from .outcome import Outcome, outcome_of_election, outcome_of_left_alone
+from .outcome import Outcome, doubt_leaders, outcome_of_election, outcome_of_left_alone
 from .plan import ElectionType, Plan, PlannedElection, Status, find_tails
 from .preconditions import PartitionObservation, judge_election
 from .strategy import name_brokers
@@ -134,6 +135,7 @@ def run_elections(  # noqa: PLR0917
     writer = Writer(kafka, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
     planned = [each.topic_partition for each in plan.elections]
     metadata = kafka.read_partition_states(planned + [each.topic_partition for each in plan.left_alone])
+    silent = silent_brokers(brokers)
     ended_before = {
         each.topic_partition: _update_left_alone(outcome_of_left_alone(each), metadata) for each in plan.left_alone
     }
@@ -148,7 +150,8 @@ def run_elections(  # noqa: PLR0917
         orders = [each for each in pending.changes if isinstance(each, OrderChange)]
         leftovers = preview_order_undo(kafka, orders) if options.check_mode else ()
         run = _Run(writer, None, progress, Limits.from_now(stop, options.timeout_ms, kafka.clock), options)
-        return _make_report(ended_before | run.elect(elections, leftovers), leftovers, pending.notes, run.written)
+        outcomes = ended_before | run.elect(elections, leftovers)
+        return _make_report(doubt_leaders(outcomes, silent), leftovers, pending.notes, run.written)
 
     with cluster_journal.open(progress) as journal:
         writer = writer.with_journal(journal)
@@ -163,7 +166,7 @@ def run_elections(  # noqa: PLR0917
         outcomes |= LostJournal(cluster_journal, journal, writer, living, progress, stop).restore(outcomes)
         for partition, change in kept.changes.items():
             outcomes[partition] = replace(outcomes[partition], replicas=change.original)
-    return _make_report(outcomes, undone, journal.notes, run.written)
+    return _make_report(doubt_leaders(outcomes, silent), undone, journal.notes, run.written)
 
 
 def _make_report(

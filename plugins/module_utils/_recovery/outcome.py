@@ -32,9 +32,10 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.outage import OutageHistory
-from .._model.partition import NO_LEADER, Broker, OfPartition, PartitionState
+from .._model.partition import NO_LEADER, Broker, OfPartition, PartitionState, TopicPartition
 from .._model.reason import Reason, because, causes_of
 from .._model.run import RunMode, count_by_status
+from .._model.silent_leaders import describe_silent_leader
 from .._spark.options import EngineUse
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLoss, ExpectedLosses
@@ -105,6 +106,22 @@ class Outcome(OfPartition):
     def loss_of(self, broker_id: int | None) -> ExpectedLoss | None:
         """Return the forecast of electing this broker; None if there is none."""
         return next((each for each in self.losses if each.broker_id == broker_id), None)
+
+
+def doubt_leaders(
+    outcomes: Mapping[TopicPartition, Outcome], silent: Mapping[int, Broker]
+) -> dict[TopicPartition, Outcome]:
+    """Return the outcomes; UNKNOWN where a partition seemed to be online, and its leader is a ``silent`` broker."""
+    doubted = {
+        partition: replace(each, status=Status.UNKNOWN, reason=because(describe_silent_leader(broker)), cause=None)
+        for partition, each in outcomes.items()
+        if each.status is Status.ALREADY_ONLINE and (broker := silent.get(_leader_of(each))) is not None
+    }
+    return {**outcomes, **doubted}
+
+
+def _leader_of(outcome: Outcome) -> int:
+    return NO_LEADER if outcome.leader_after is None else outcome.leader_after
 
 
 def outcomes_of_plan(plan: Plan) -> tuple[Outcome, ...]:

@@ -15,9 +15,9 @@ from .._model.partition import Broker, BrokerState, PartitionState, TopicPartiti
 from .._model.reason import say
 from .._model.replaced_disk import leads_alone
 from .._model.run import Clock, KafkaOpsError, garbage_collection_paused
+from .._model.silent_leaders import led_by_silent, silent_brokers, wait_for_fencing
 from .offline_dirs import add_offline_dirs
 from .plan import LeftAlone, Status, leave_alone
-from .silent_leaders import find_led_by_silent, wait_for_fencing
 
 
 class UnconfirmedViewError(KafkaOpsError):
@@ -106,9 +106,11 @@ def survey(
             f"{kafka.unconfirmed_view()}. Check the controllers (playbook kafkaops.recovery.check_quorum), or name "
             "more brokers in bootstrap_servers"
         )
-    led_by_silent = tuple(find_led_by_silent(chosen, brokers))
+    doubted = tuple(
+        leave_alone(state, Status.UNKNOWN, why) for state, why in led_by_silent(chosen, silent_brokers(brokers))
+    )
     led_by_replaced = tuple(_find_led_by_replaced(kafka, chosen, description.partitions, brokers))
-    if doubtful := (*led_by_silent, *led_by_replaced):
+    if doubtful := (*doubted, *led_by_replaced):
         unclear = {each.topic_partition for each in doubtful}
         left_alone = [*(each for each in left_alone if each.topic_partition not in unclear), *doubtful]
     left_alone += [
@@ -120,7 +122,7 @@ def survey(
         tuple(offline),
         tuple(sorted(left_alone, key=lambda each: each.topic_partition)),
         tuple(each for each in chosen if each.is_offline),
-        led_by_silent=led_by_silent,
+        led_by_silent=doubted,
         led_by_replaced=led_by_replaced,
         lost=frozenset(lost),
     )

@@ -34,6 +34,9 @@ def test_three_copies_in_sync_are_enough() -> None:
         (STATE, replace(AROUND, min_insync_replicas=None), NONE, "could not be read"),
         (STATE, replace(AROUND, is_reassigning=True), NONE, "reassignment"),
         (STATE, replace(AROUND, living=(2, 3)), NONE, "not online"),
+        (STATE, replace(AROUND, living=(1, 2)), NONE, "allow_single_copy"),
+        (STATE, replace(AROUND, living=(1,)), NONE, "is in sync and online"),
+        (STATE._replace(leader_id=2), replace(AROUND, living=(1, 3)), NONE, "its leader, broker 2, does not answer"),
         (STATE._replace(leader_id=-1), AROUND, NONE, "no leader"),
     ],
 )

@@ -133,6 +133,18 @@ class FakeCluster(FakeAnswers):
         work = partial(_for_each, lambda each: self._reorder(each, order), partitions)
         self._late.append((self.clock.monotonic() + after_s, work))
 
+    def will_fence(self, broker_id: int, leader_id: int, after_s: float) -> None:
+        """Fence a broker after this number of seconds, and elect another leader for its partitions."""
+
+        def fence() -> None:
+            self.unfenced.discard(broker_id)
+            self.broker_states.pop(broker_id, None)
+            for partition, state in self.states.items():
+                if state.leader_id == broker_id:
+                    self.change(partition, leader_id=leader_id)
+
+        self._late.append((self.clock.monotonic() + after_s, fence))
+
     def kinds(self) -> list[str]:
         return [each.kind for each in self.writes]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election_module import failure_message
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import (
     Memory,
     list_changes,
@@ -22,7 +23,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orde
     RememberedOrder,
     with_last,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
+    BrokerState,
+    TopicPartition,
+)
 from unit.fakes.clock import FakeClock
 from unit.fakes.fates import Fate
 from unit.leadership.well_cluster import PREFERRED_LEADER_NOT_AVAILABLE, Bastion, WellCluster
@@ -190,3 +195,28 @@ def test_check_mode_assumes_the_orders_after_a_restore(
     cluster.change(FIRST, replicas=originals[FIRST])
     cluster.change(SECOND, replicas=second)
     assert {each: move.leader_after for each, move in bastion.move_leaders(back_to=[1]).moves.items()} == targets
+
+
+def test_a_run_waits_until_a_silent_leader_is_fenced(bastion: Bastion, cluster: WellCluster) -> None:
+    """Broker 1 may lead what broker 3 leads now: only then does it lead nothing."""
+    cluster.add(2, (2, 3, 1), leader=3)
+    cluster.broker_states[3] = BrokerState.HUNG
+    cluster.will_fence(3, leader_id=1, after_s=3)
+    report = bastion.move_leaders(away_from=[1])
+    assert {str(each): move.status for each, move in report.moves.items()} == dict.fromkeys(
+        ["orders-0", "orders-1", "orders-2"], MoveStatus.MOVED
+    )
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_a_leader_that_stays_silent_is_a_failure(bastion: Bastion, cluster: WellCluster, check_mode: bool) -> None:
+    third = cluster.add(2, (3, 2, 1), leader=3)
+    cluster.add(3, (3, 2), leader=3)
+    cluster.broker_states[3] = BrokerState.UNREACHABLE
+    report = bastion.move_leaders(away_from=[1], check_mode=check_mode)
+    assert report.moves[third].status is MoveStatus.LED_BY_SILENT
+    assert {each.target for each in report.moves.values() if each.status is not MoveStatus.LED_BY_SILENT} == {2}
+    assert len(report.moves) == 3
+    message = failure_message(report)
+    assert message is not None
+    assert message.startswith("1 partitions are led by brokers that do not answer")

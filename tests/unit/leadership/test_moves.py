@@ -65,3 +65,27 @@ def test_check_mode_assumes_the_changed_order(order: Order, listed: frozenset[in
     foreseen = move_away(a_state(order), listed, assume_reordered=True)
     then = move_away(a_state(with_last(order, listed), leader=order[0]), listed, assume_reordered=False)
     assert (foreseen.status, foreseen.target) == (then.status, then.target) if foreseen and then else foreseen is then
+
+
+@pytest.mark.parametrize(
+    ("silent", "status", "target"),
+    [
+        ({2}, MoveStatus.WOULD_MOVE, 3),
+        ({3}, MoveStatus.WOULD_MOVE, 2),
+        ({2, 3}, MoveStatus.ONLY_IN_SYNC, 2),
+        ({1}, MoveStatus.WOULD_MOVE, 2),
+    ],
+)
+def test_no_leader_moves_to_a_broker_that_does_not_answer(silent: set[int], status: MoveStatus, target: int) -> None:
+    move = move_away(a_state((2, 3, 1), leader=1), {1}, silent, assume_reordered=False)
+    assert move is not None
+    assert (move.status, move.target) == (status, target)
+
+
+def test_no_leader_moves_back_to_a_broker_that_does_not_answer() -> None:
+    move = move_to(a_state((1, 2, 3), leader=2), {1}, (1, 2, 3), {1})
+    assert move is not None
+    assert (move.status, move.reason.split(": ")[0]) == (
+        MoveStatus.LAGGING,
+        "broker 2 leads, and the preferred replica on broker 1 does not answer",
+    )

@@ -127,5 +127,6 @@ class Bastion:
             attempts=3,
             verify_timeout_ms=1000,
             check_mode=check_mode,
+            fencing_wait_ms=20_000,
         )
         return move_leaders(self.cluster, options, NullProgress(), self.stop)

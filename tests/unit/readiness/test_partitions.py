@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    PartitionState,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import CheckName, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.partitions import (
     TopicSettings,
@@ -86,3 +90,12 @@ def test_partitions_that_are_already_offline_are_left_out() -> None:
     losses = predict_broker_losses([STATE._replace(leader_id=-1, isr=())], ALL, ALL, USUAL)
     assert not any(each.offline_partitions for each in losses)
     assert [each.status for each in check_losses(losses)] == [Status.OK]
+
+
+def test_leaders_that_do_not_answer_are_no_leaders() -> None:
+    hung = Broker(1, "kafka1", 9092, None, is_fenced=False, state=BrokerState.HUNG, cause="no answer")
+    checks = [each for each in check_partitions([STATE], USUAL, (), {1: hung}) if each.name is CheckName.PARTITIONS]
+    assert [each.status for each in checks] == [Status.FAILED]
+    assert checks[0].found == (
+        "partitions are led by brokers that do not answer, as the metadata says: 1 by broker 1: orders 0"
+    )

@@ -137,3 +137,17 @@ def test_the_message_has_the_missing_report_and_unrecovered_partitions() -> None
     failed = ElectionReport((Outcome("orders", 0, Status.FAILED, "no leader was seen"),), ())
     message = replace(ELECTED, report=failed, report_error="disk full").failure_message(check_mode=False)
     assert message == "1 of 1 partitions were not recovered:\n  orders-0: failed: no leader was seen\ndisk full"
+
+
+@pytest.mark.parametrize(("after_s", "status"), [(3, Status.REFUSED), (60, Status.UNKNOWN)])
+def test_a_leader_that_does_not_answer_is_waited_for(wreck: Wreck, after_s: float, status: Status) -> None:
+    """The plan was made while the partition was offline. Then a broker led it, and died."""
+    plan = wreck.plan()
+    (partition,) = partitions(1)
+    wreck.cluster.change(partition, leader_id=BEST)
+    wreck.cluster.broker_states[BEST] = BrokerState.UNREACHABLE
+    wreck.cluster.will_fence(BEST, leader_id=-1, after_s=after_s)
+    given = replace(terms(wreck), fencing_wait_ms=20_000)
+    outcome, *_others = carry_out(wreck.cluster, plan, given, there_is_a_quorum).report.outcomes
+    assert outcome.status is status, outcome.reason
+    assert ("does not answer" in outcome.reason) is (status is Status.UNKNOWN)

@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reason import likeness, merge
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.silent_leaders import describe_silent_leader
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.silent_leaders import describe_silent_leader
 
 
 @pytest.mark.parametrize("cause", ["connection refused", "{broker} {", "a; b"])

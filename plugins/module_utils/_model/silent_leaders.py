@@ -2,33 +2,37 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Find partitions whose leader does not answer, and wait until the controller fences such a broker. Only reads.
+"""Find partitions whose leader does not answer, and wait until the controller fences such a broker.
 
 Until broker.session.timeout.ms after a broker's last heartbeat (9 s by default), the metadata names it as leader.
+Standard library only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 
-from .._model.partition import Broker, BrokerState, PartitionState
-from .._model.reason import say
-from .._model.run import Clock
-from .plan import LeftAlone, Status, leave_alone
+from .partition import Broker, BrokerState, PartitionState
+from .reason import say
+from .run import Clock
 
 _PAUSE_S = 1.0
 _SILENT = (BrokerState.UNREACHABLE, BrokerState.HUNG, BrokerState.GIVEN_UP)
 
 
-def find_led_by_silent(states: Sequence[PartitionState], brokers: Collection[Broker]) -> Iterator[LeftAlone]:
-    """Yield the partitions that the metadata says a broker leads that does not answer, with status UNKNOWN."""
-    silent = {each.broker_id: each for each in brokers if each.state in _SILENT and not each.is_fenced}
-    if not silent:
-        return
+def silent_brokers(brokers: Iterable[Broker]) -> dict[int, Broker]:
+    """Return the brokers by id that do not answer, and that the controller has not fenced: they may be leaders."""
+    return {each.broker_id: each for each in brokers if each.state in _SILENT and not each.is_fenced}
+
+
+def led_by_silent(
+    states: Iterable[PartitionState], silent: Mapping[int, Broker]
+) -> Iterator[tuple[PartitionState, str]]:
+    """Yield the partitions that the metadata says a silent broker leads, each with the reason for doubt."""
     for state in states:
         broker = silent.get(state.leader_id)
         if broker is not None:
-            yield leave_alone(state, Status.UNKNOWN, describe_silent_leader(broker))
+            yield state, describe_silent_leader(broker)
 
 
 def describe_silent_leader(broker: Broker) -> str:
@@ -42,9 +46,7 @@ def describe_silent_leader(broker: Broker) -> str:
     )
 
 
-def wait_for_fencing(
-    look: Callable[[], Sequence[LeftAlone]], limit_ms: int, clock: Clock, report: Callable[[str], object]
-) -> int:
+def wait_for_fencing(look: Callable[[], Sized], limit_ms: int, clock: Clock, report: Callable[[str], object]) -> int:
     """Look each second until no leader is silent, or the limit has passed. Return the milliseconds that it took.
 
     ``look`` reads the cluster again, and returns the partitions with a silent leader. ``report`` gets the progress.
