@@ -144,6 +144,8 @@ partitions:
       isr: []
       elr: [1]
       last_known_elr: [1]
+      isr_after: [3]
+      required_isr: 2
       dropped: []
       cause: ''
   contains:
@@ -192,6 +194,14 @@ partitions:
       description: Broker ids of the last known ELR before, null if unknown.
       type: list
       elements: int
+    isr_after:
+      description: Broker ids of the ISR after the run, null if it is not known or if the partition has no leader.
+      type: list
+      elements: int
+    required_isr:
+      description: How many members of the ISR acks=all needs. It is C(min.insync.replicas), but at most the number of
+        replicas. Null like RV(partitions[].isr_after).
+      type: int
     dropped: {type: list, elements: int, description: Unregistered brokers that were dropped from its replicas.}
     history:
       description: What the controllers' metadata log said of the outage when the plan was made, null if nobody asked.
@@ -216,6 +226,18 @@ loss:
   returned: always, once the elections began
   type: dict
   sample: {at_least: 5, at_most: null, unbounded: 1, left_empty: 0, with_gap: 0}
+writable:
+  description: How many of the partitions that have a leader after the run take records with acks=all. All values are 0
+    in check mode.
+  returned: always, once the elections began
+  type: dict
+  contains:
+    writable:
+      description: Partitions whose ISR has at least C(min.insync.replicas) members, or all replicas.
+      type: int
+    led: {type: int, description: Partitions that have a leader after the run.}
+    unknown: {type: int, description: "Partitions whose ISR or C(min.insync.replicas) could not be read."}
+  sample: {writable: 0, led: 1, unknown: 0}
 summary:
   description: How many partitions have each status.
   returned: always, once the elections began
@@ -268,6 +290,7 @@ aftermath:
       description: The kind of finding.
       type: str
       choices:
+        - not_writable
         - committed_beyond_end
         - committed_before_start
         - open_transaction

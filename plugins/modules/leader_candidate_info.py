@@ -232,6 +232,8 @@ partitions:
     isr: {type: list, elements: int, description: "Broker ids of the ISR, null if unknown."}
     elr: {type: list, elements: int, description: "Broker ids of the ELR, null if unknown or without ELR."}
     last_known_elr: {type: list, elements: int, description: "Broker ids of the last known ELR, null if unknown."}
+    isr_after: {type: list, elements: int, description: Null in a plan.}
+    required_isr: {type: int, description: Null in a plan.}
     dropped: {type: list, elements: int, description: Unregistered brokers that the election drops from its replicas.}
     history:
       description: What the controllers' metadata log says of the outage, null if nobody asked.
@@ -260,6 +262,8 @@ partitions:
       isr: []
       elr: [1]
       last_known_elr: [1]
+      isr_after: null
+      required_isr: null
       dropped: []
       cause: ''
       candidates:

@@ -90,12 +90,27 @@ def _steps(
         yield f"Do not start {brokers(given_up)}, {_DECLARED_LOST}", ()
     if commands.get("replay"):
         yield "Replay the saved records of other replicas, first with --check:", commands["replay"]
+    yield from _make_writable(result, commands)
     kinds = {each["kind"] for each in result.get("aftermath", [])}
     for kind, (text, words) in _LOOK_AT.items():
         if kind in kinds:
             yield text, (words[0], "--bootstrap-server", commands.get("bootstrap_servers", _NO_BROKER), *words[1:])
     if any(each["undoing"] == "failed" for each in result.get("leftovers", [])):
         yield "Run again to restore the replica orders that are still changed:", look
+
+
+def _make_writable(result: Result, commands: Result) -> Iterator[tuple[str, Sequence[str]]]:
+    """Return the step that gives partitions the replicas without which no record with acks=all is written."""
+    found = result.get("writable", {"led": 0, "writable": 0, "unknown": 0})
+    lacking = found["led"] - found["writable"] - found["unknown"]
+    away = [each["broker_id"] for each in result.get("brokers", []) if each["state"] != "online"]
+    if lacking and away and commands.get("redundancy"):
+        verb = "takes" if lacking == 1 else "take"
+        yield (
+            f"{counted(lacking, 'partition')} {verb} no record with acks=all until more replicas are in sync. If "
+            f"{brokers(away)} cannot return, copy the replicas to other brokers. This looks first:",
+            [*commands["redundancy"], *set_variable("redundancy_lost_brokers", away)],
+        )
 
 
 def without_declared(start_order: Sequence[Result], commands: Result) -> list[Result]:
@@ -158,6 +173,7 @@ def _effect(advice: Result) -> str:
     return f"no partition gets a leader by it alone, but its {counted(advice['replica_of'], 'replica')} can be compared"
 
 
+_THEN_RESTORE = "unclean_recovery_then_restore_redundancy"
 _JOURNAL = ("kafka_journal_topic",)
 _SELECTIONS = (
     "unclean_recovery_partitions",
@@ -175,6 +191,7 @@ _POLICY = (
     "unclean_recovery_wait_ms",
     "unclean_recovery_allow_empty_leader",
     "unclean_recovery_allow_dropping_unregistered",
+    _THEN_RESTORE,
     *_JOURNAL,
 )
 _ALL = ("-e", "unclean_recovery_all_offline_partitions=true")
@@ -219,6 +236,9 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
         "recover": [] if given.get("unclean_recovery_plan") else [*command, *decided, *_ELECT],
         "aggressive": [] if has_plan or is_aggressive else aggressive,
         "salvage": _salvage_command(connection),
+        "redundancy": []
+        if given.get(_THEN_RESTORE)
+        else ["ansible-playbook", "kafkaops.recovery.restore_redundancy", *connection],
         "replay": _replay_command(given, connection, saved_in) if saved_in else [],
     }
 

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import (
     LossTotal,
+    Writability,
     describe_doubtful,
     describe_first_step,
 )
@@ -85,7 +86,8 @@ def verdict(result: Result, start_order: Sequence[Result]) -> str:
     loss = LossTotal(**result["loss"]) if "loss" in result else None
     first = start_order[0] if start_order else None
     step = describe_first_step(first["broker_id"], is_running=first["is_running"]) if first else ""
-    text = in_words(result.get("summary", {}), loss, step)
+    writability = Writability(**result["writable"]) if "writable" in result else None
+    text = in_words(result.get("summary", {}), loss, step, writability)
     return f"{_doubtful_leaders(result)}{text}"
 
 

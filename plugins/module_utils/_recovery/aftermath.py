@@ -18,6 +18,7 @@ from .aftermath_leaders import LeaderLook, find_open_transactions, find_unanswer
 from .expected_loss import describe_offsets
 from .outcome import AftermathFinding, AftermathKind, Outcome
 from .plan import Status, lost_of_live_replicas
+from .writability import find_unwritable
 
 
 @garbage_collection_paused()
@@ -27,9 +28,10 @@ def find_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Aftermath
     If the state of groups or transactions may have lost a tail, the partitions that were online are looked at, too.
     """
     recovered = [each for each in outcomes if each.status is Status.RECOVERED]
+    unwritable = [*find_unwritable(outcomes)]
     if not recovered:
-        return ()
-    findings = [finding for each in recovered for finding in find_truncations(each)]
+        return tuple(unwritable)
+    findings = [*unwritable, *(finding for each in recovered for finding in find_truncations(each))]
     try:
         brokers = {each.broker_id: each for each in kafka.describe_cluster().registrations}
     except KafkaOpsError as error:

@@ -14,6 +14,7 @@ from .outcome import AftermathFinding, AftermathKind
 
 _MOST_NAMED = 3
 _MOST_URGENT = (
+    AftermathKind.NOT_WRITABLE,
     AftermathKind.COMMITTED_BEYOND_END,
     AftermathKind.COMMITTED_BEFORE_START,
     AftermathKind.OPEN_TRANSACTION,

@@ -35,6 +35,7 @@ from .options import Designations
 from .outcome import REPORT_FILE, prepare_report
 from .plan import Plan
 from .policies import refuse_unclean_by_controller
+from .writability import add_writability
 
 
 class Tails(Protocol):
@@ -147,6 +148,8 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     call_all(*checks)
     report = run_elections(kafka, plan, terms.options, terms.progress, terms.stop, brokers)
     report = replace(report, notes=(*notes, *report.notes, *kafka.stale_views()))
+    if not terms.options.check_mode:
+        report = replace(report, outcomes=add_writability(kafka, report.outcomes))
     aftermath = find_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
     return Elected(cluster.cluster_id, brokers, report, aftermath)
 

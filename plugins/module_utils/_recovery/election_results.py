@@ -16,7 +16,7 @@ from .._model.run import garbage_collection_paused
 from .._module.run import describe_row, diff_of, list_lines, partition_results, to_json_types
 from .aftermath_findings import limit_findings
 from .election import ElectionReport
-from .groups import group_outcomes, total_loss
+from .groups import count_writable, group_outcomes, total_loss
 from .outcome import AftermathFinding, Outcome
 from .plan import DONE, DONE_OR_FORESEEN, Status
 
@@ -60,6 +60,7 @@ def results_of(elected: Elected, max_rows: int, salvage: Mapping[str, Any], *, c
         **partition_results(outcomes, max_rows, Status, DONE_OR_FORESEEN),
         "groups": to_json_types([each.group for each in group_outcomes(outcomes)]),
         "loss": to_json_types(total_loss(outcomes)),
+        "writable": to_json_types(count_writable(outcomes)),
         "leftovers": to_json_types(elected.report.leftovers),
         "aftermath": to_json_types(limit_findings(elected.aftermath, max_rows)),
         "salvage": salvage,

@@ -22,8 +22,8 @@ from .candidate import Candidate, Flag
 from .empty_leader import is_empty
 from .expected_loss import ExpectedLoss
 from .outcome import Outcome
-from .plan import Status
-from .verdict import LossTotal, count_records, describe_knowledge
+from .plan import DONE, Status
+from .verdict import LossTotal, Writability, count_records, describe_knowledge
 
 MAX_GROUPS = 8
 """If there are more groups, outcomes are grouped with fewer distinctions."""
@@ -123,6 +123,12 @@ def total_loss(outcomes: Iterable[Outcome]) -> LossTotal:
     elected = [each for each in outcomes if each.status in ELECTED]
     losses = [each.loss_of(each.designated_leader) for each in elected]
     return _sum_losses(losses, [_find_dangers(each, loss) for each, loss in zip(elected, losses, strict=True)])
+
+
+def count_writable(outcomes: Iterable[Outcome]) -> Writability:
+    """Count which partitions take records with acks=all. Partitions without a leader do not count."""
+    writable = [each.is_writable for each in outcomes if each.status in DONE]
+    return Writability(writable.count(True), len(writable), writable.count(None))
 
 
 def _find_facts(outcome: Outcome) -> _Facts:

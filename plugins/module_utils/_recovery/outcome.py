@@ -51,6 +51,8 @@ from .plan import (
     describe_best,
 )
 
+RequiredIsr: TypeAlias = Annotated[int, Meta("a number of replicas", minimum=0, maximum=INT32_MAX)]
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome(OfPartition):
@@ -79,6 +81,10 @@ class Outcome(OfPartition):
     """The ISR before the run, like the ELR and the last known ELR."""
     elr: Elr | None = None
     last_known_elr: LastKnownElr | None = None
+    isr_after: Isr | None = None
+    """The ISR after the run. Like ``required_isr``, only of a partition that has a leader after the run."""
+    required_isr: RequiredIsr | None = None
+    """How many members of the ISR acks=all needs: min.insync.replicas, but at most the number of replicas."""
     dropped: Dropped = ()
     """Unregistered brokers that the new order dropped for good, or would drop."""
     history: OutageHistory | None = None
@@ -102,6 +108,13 @@ class Outcome(OfPartition):
     def final_leader(self) -> int | None:
         """Return the leader after the run or, in check mode, the one that a run would elect."""
         return self.designated_leader if self.status is Status.WOULD_RECOVER else self.leader_after
+
+    @property
+    def is_writable(self) -> bool | None:
+        """Return whether the partition takes records with acks=all after the run; None if it is not known."""
+        if self.isr_after is None or self.required_isr is None:
+            return None
+        return len(self.isr_after) >= self.required_isr
 
     def loss_of(self, broker_id: int | None) -> ExpectedLoss | None:
         """Return the forecast of electing this broker; None if there is none."""
@@ -195,6 +208,8 @@ def outcome_of_left_alone(partition: LeftAlone) -> Outcome:
 class AftermathKind(StrEnum):
     """What the owner of an application or an operator must check after an election."""
 
+    NOT_WRITABLE = "not_writable"
+    """A partition has a leader, but too few members of the ISR for a record with acks=all."""
     COMMITTED_BEYOND_END = "committed_beyond_end"
     """A group committed an offset beyond the new log end: it read records that are lost."""
     COMMITTED_BEFORE_START = "committed_before_start"

@@ -35,6 +35,16 @@ class LossTotal:
     """It is proven for each partition that no record is lost that was acknowledged with acks=all."""
 
 
+@dataclass(frozen=True, slots=True)
+class Writability:
+    """How many of the partitions that have a leader after a run take records with acks=all."""
+
+    writable: int
+    led: int
+    unknown: int
+    """Partitions whose ISR or min.insync.replicas could not be read."""
+
+
 def describe_first_step(broker_id: int, *, is_running: bool) -> str:
     """Return what to do first about the brokers, as a clause. ``is_running``: only a log directory of it is offline."""
     if is_running:
@@ -55,10 +65,13 @@ def describe_doubtful(led_by_silent: int, led_by_replaced: int) -> str:
     )
 
 
-def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, first_step: str) -> str:
+def describe_recovery(
+    counts: Mapping[str, int], loss: LossTotal | None, first_step: str, writability: Writability | None = None
+) -> str:
     """Return the result of a recovery in one sentence.
 
     ``counts`` are numbers of partitions by status. ``first_step`` is from ``describe_first_step``; empty if none.
+    ``writability`` is None for a run that elected nothing.
     """
     total = sum(counts.values())
     if not total:
@@ -79,11 +92,18 @@ def describe_recovery(counts: Mapping[str, int], loss: LossTotal | None, first_s
     if loss is not None and (done or would):
         clauses.append(describe_loss(loss, done + would, is_done=bool(done)))
         clauses += _describe_dangers(loss, is_done=bool(done))
+    if writability is not None and writability.led:
+        clauses.append(_describe_writability(writability))
     for each in _OTHERS:
         if counts.get(each):
             first = f", {first_step}" if each == "refused" and first_step else ""
             clauses.append(f"{counts[each]:,} {each}{first}")
     return "; ".join(clauses) + "."
+
+
+def _describe_writability(found: Writability) -> str:
+    text = f"writable with acks=all: {found.writable:,} of {found.led:,}"
+    return f"{text}, {found.unknown:,} unknown" if found.unknown else text
 
 
 def _describe_dangers(loss: LossTotal, *, is_done: bool) -> Iterator[str]:

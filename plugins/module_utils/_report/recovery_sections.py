@@ -14,7 +14,7 @@ from typing import Any
 from .._documents.dataclass_json import codec
 from .._model.partition import TopicPartition
 from .._model.reasons import join_first, ranges
-from .._recovery.groups import ELECTED, Members, group_outcomes, total_loss
+from .._recovery.groups import ELECTED, Members, count_writable, group_outcomes, total_loss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import DONE, Status
 from .._recovery.verdict import describe_loss, describe_recovery
@@ -71,7 +71,8 @@ def _without_hidden_comparisons(partition: dict[str, Any]) -> dict[str, Any]:
 def build_recovery_verdict(incident: Incident, first_step: str, account: str) -> str:
     """Return the first sentences of the page. ``account``, if given, replaces the forecast of the loss."""
     loss = None if account else total_loss(incident.outcomes)
-    sentences = [describe_recovery(Counter(each.status.value for each in incident.outcomes), loss, first_step)]
+    counts = Counter(each.status.value for each in incident.outcomes)
+    sentences = [describe_recovery(counts, loss, first_step, count_writable(incident.outcomes))]
     if incident.earlier and not account:
         count = len(incident.earlier)
         lost = describe_loss(total_loss(incident.earlier), count, is_done=True)
@@ -90,7 +91,12 @@ def judge_recovery(incident: Incident, *, is_settled: bool | None) -> str:
     if is_settled is None:
         loss = total_loss([*incident.outcomes, *incident.earlier])
         is_settled = loss.at_most == 0 and not loss.with_gap
-    return "good" if statuses <= DONE and is_settled else "warning"
+    takes_records = all(
+        each.is_writable or (each.is_writable is None and each.status is not Status.RECOVERED)
+        for each in incident.outcomes
+        if each.status in DONE
+    )
+    return "good" if statuses <= DONE and is_settled and takes_records else "warning"
 
 
 def build_recovery_sections(

@@ -32,6 +32,8 @@ class FakeAnswers(Kafka):
     """Values of the topics' own configs, for any config."""
     broker_values: dict[int, str] = field(default_factory=dict)
     """The value that each broker returns for any config; "false" unless set."""
+    min_isr: dict[str, int] = field(default_factory=dict)
+    """min.insync.replicas of topics; 1 unless set."""
     configs_read: list[str] = field(default_factory=list)
     """Topics whose configs were read."""
 
@@ -50,6 +52,9 @@ class FakeAnswers(Kafka):
         return {
             each: TopicConfig(self.topic_values.get(each, "false"), is_own=each in self.topic_values) for each in names
         }
+
+    def min_insync_replicas(self, topics: Iterable[str]) -> dict[str, int]:
+        return {each: self.min_isr.get(each, 1) for each in topics}
 
     def broker_config(self, address: Address, broker_id: int, name: str) -> ConfigEntry | None:
         return ConfigEntry(self.broker_values.get(broker_id, "false"), is_sensitive=False)

@@ -82,6 +82,8 @@ def recovered(outcome: Outcome) -> Outcome:
         leader_after=outcome.designated_leader,
         leader_epoch_after=(outcome.leader_epoch_before or 0) + 1,
         replicas_after=outcome.replicas,
+        isr_after=(outcome.designated_leader or 0,),
+        required_isr=1,
     )
 
 

@@ -26,6 +26,8 @@ from unit.recovery import outages
 from unit.report import salvages
 from unit.report.test_page import Reader, a_report
 
+_ALL_WELL = "36 of 36 partitions recovered; no record was lost; writable with acks=all: 36 of 36."
+
 
 def lossless(partition: int) -> Outcome:
     """Return a recovered partition whose loss is known to be 0."""
@@ -58,7 +60,13 @@ def test_a_rerun_after_a_stop_counts_what_the_first_run_elected(tmp_path: Path) 
     first = [lossless(each) for each in range(30)]
     stopped = [replace(outages.would_recover(each), status=Status.FAILED) for each in range(30, 36)]
     page = page_of(tmp_path, [*first, *stopped], [lossless(each) for each in range(30, 36)])
-    assert (page.verdict, page.tone) == ("36 of 36 partitions recovered; no record was lost.", "good")
+    assert (page.verdict, page.tone) == (_ALL_WELL, "good")
+
+
+def test_a_partition_that_takes_no_records_with_acks_all_is_not_well(tmp_path: Path) -> None:
+    page = page_of(tmp_path, [replace(lossless(0), required_isr=2), replace(lossless(1), required_isr=None)])
+    assert page.verdict.endswith("; writable with acks=all: 0 of 2, 1 unknown.")
+    assert page.tone == "warning"
 
 
 def test_a_final_refusal_does_not_hide_what_was_elected(tmp_path: Path) -> None:

@@ -140,12 +140,13 @@ def test_the_verdict_says_what_is_still_lost(tmp_path: Path) -> None:
     """Dead broker 1 was silent when another replica was elected. A salvage of its disk shows what it held."""
     recovery = a_report([outages.recovered(outages.would_recover(0))])
     online = "1 of 1 partitions recovered"
+    writable = "writable with acks=all: 1 of 1"
     back = (a_disk(100, 350), a_manifest("a", 100, 350), a_replay(250))
-    found = f"{online}. {NONE_LOST}"
-    assert page_about(tmp_path, recovery).verdict == f"{online}; whether records were lost is unknown."
+    found = f"{online}; {writable}. {NONE_LOST}"
+    assert page_about(tmp_path, recovery).verdict == f"{online}; whether records were lost is unknown; {writable}."
     assert page_about(tmp_path, recovery, *back).verdict == found
     assert page_about(tmp_path, recovery, *back[:2]).verdict == (
-        f"{online}. Still lost: 250. All of this is saved and can be given back."
+        f"{online}; {writable}. Still lost: 250. All of this is saved and can be given back."
     )
 
 
@@ -164,8 +165,8 @@ def test_a_disk_that_was_not_compared_completely_stays_unknown(tmp_path: Path, d
     recovery = a_report([outages.recovered(outages.would_recover(0))])
     documents = (a_disk(100, 350, **disk), a_manifest("a", 100, 350), a_replay(250))
     assert page_about(tmp_path, recovery, *documents).verdict == (
-        f"1 of 1 partitions recovered. {NONE_LOST} For 1 partition, replicas could not be compared, so it is unknown "
-        "what they held."
+        f"1 of 1 partitions recovered; writable with acks=all: 1 of 1. {NONE_LOST} For 1 partition, replicas could "
+        "not be compared, so it is unknown what they held."
     )
 
 
