@@ -26,7 +26,7 @@ from .._model.reason import Kind, as_kind, because, say
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 from .empty_leader import explain_empty_leader
 from .expected_loss import ExpectedLosses, describe_forecast, describe_losses, explain_estimate_refusal
-from .forecast import Forecast, explain_limit_refusal, forecast_losses
+from .forecast import Comparison, Forecast, explain_limit_refusal, forecast_losses
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, explain_choice, leave_alone, plan_election
 from .preconditions import PartitionObservation, find_election_order, find_obstacles
 from .strategy import Policy, Step, Strategy, apply_strategy, name_brokers
@@ -40,15 +40,17 @@ def decide(
     designated: int | None = None,
     *,
     pasts: Mapping[int, ReplicaPast] = MappingProxyType({}),
+    compared: Sequence[Comparison] | None = None,
 ) -> PlannedElection | LeftAlone:
     """Return the election that the policy allows for this partition, or the partition as left alone, with the reason.
 
     The election is an ordinary one, or an unclean election of the best candidate. ``candidates`` are best first.
     ``designated`` is the leader that a person chose instead; the policy applies to it too. If the controller would
     elect another broker than the chosen one, the partition is left alone: a person has to decide. ``pasts`` is what is
-    known of the replicas besides their logs, by broker id.
+    known of the replicas besides their logs, by broker id. ``compared`` are the comparisons of the candidates, if Spark
+    has made them.
     """
-    forecasts = forecast_losses(state, candidates, [each.broker_id for each in silent])
+    forecasts = forecast_losses(state, candidates, [each.broker_id for each in silent], compared)
     losses = describe_losses(forecasts, pasts)
     case = _Case(state, tuple(candidates), tuple(silent), forecasts, losses, acceptable_replicas(state), policy)
     lost = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]

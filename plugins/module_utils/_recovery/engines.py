@@ -101,7 +101,10 @@ class Engines:
         )
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:
-        """Return the rows of ``REPLICA_LOG_SCHEMA`` as ``RANKED_SCHEMA``, in any order. Partitions must be complete."""
+        """Return the rows of ``REPLICA_LOG_SCHEMA`` as ``RANKED_SCHEMA``, in any order. Partitions must be complete.
+
+        Spark also compares the replicas: its rows are of ``COMPARED_SCHEMA``.
+        """
         return self._work(
             lambda spark: _on_spark(spark).rank(replica_logs),
             lambda: OnThisHost().rank(replica_logs),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from .._model.fields import INT64_MAX, BrokerId, Meta, Offset
 from .._model.log_contents import (
@@ -77,6 +77,15 @@ class LossAgainst:
         return self.answered and self.lost is not None and not self.undetermined
 
 
+class Comparison(NamedTuple):
+    """What one candidate lacks of the logs of the other replicas that answered."""
+
+    against: tuple[LossAgainst, ...]
+    """One for every other candidate, by rank."""
+    lost: Stretches
+    """Each record once that the candidate certainly never held."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """What electing one candidate would lose."""
@@ -114,10 +123,27 @@ class Forecast:
         return most if most <= INT64_MAX else None
 
 
+def compare_candidates(candidates: Sequence[Candidate]) -> tuple[Comparison, ...]:
+    """Compare each candidate of a partition with all others. ``transformations.compare`` does the same on Spark."""
+    logs = {each.broker_id: all_stretches(each) for each in candidates}
+    by_id = {each.broker_id: each for each in candidates}
+    found = []
+    for one in candidates:
+        against = tuple(_compare_answered(one, other, logs) for other in candidates if other is not one)
+        beyond = [records_beyond(one, by_id[each.broker_id]) for each in against if each.is_incomparable]
+        found.append(Comparison(against, union([*(each.lost for each in against if each.lost), *beyond])))
+    return tuple(found)
+
+
 def forecast_losses(
-    state: PartitionState, candidates: Sequence[Candidate], silent: Collection[int]
+    state: PartitionState,
+    candidates: Sequence[Candidate],
+    silent: Collection[int],
+    compared: Sequence[Comparison] | None = None,
 ) -> tuple[Forecast, ...]:
     """Return a forecast for each candidate of a partition, in the same order: best first. ``silent`` are broker ids.
+
+    ``compared`` are the comparisons of the candidates, if Spark has made them.
 
     What a silent replica holds is unknown, with two exceptions.
 
@@ -131,29 +157,17 @@ def forecast_losses(
     Then all replicas copied everything that they hold from its log.
     """
     logs = {each.broker_id: all_stretches(each) for each in candidates}
-    by_id = {each.broker_id: each for each in candidates}
     leader = find_last_leader(state)
     of_leader = _find_known_part_of_last_leader(state, candidates) if leader in silent else None
     only_leader = _find_only_leader_ever(state, candidates) if silent else None
-    all_against = [
-        (
-            *(_compare_answered(one, other, logs) for other in candidates if other is not one),
-            *(
-                _compare_silent(one, each, logs, of_leader if each == leader else None, only_leader)
-                for each in sorted(silent)
-            ),
-        )
-        for one in candidates
-    ]
-    lost = [
-        union(
-            [
-                *(each.lost for each in against if each.lost),
-                *(records_beyond(one, by_id[each.broker_id]) for each in against if each.is_incomparable),
-            ]
-        )
-        for one, against in zip(candidates, all_against, strict=True)
-    ]
+    all_against, lost = [], []
+    for one, found in zip(candidates, compared or compare_candidates(candidates), strict=True):
+        of_silent = [
+            _compare_silent(one, each, logs, of_leader if each == leader else None, only_leader)
+            for each in sorted(silent)
+        ]
+        all_against.append((*found.against, *of_silent))
+        lost.append(union([found.lost, *(each.lost for each in of_silent if each.lost)]))
     is_comparable = None not in logs.values()
     return tuple(
         Forecast(

@@ -108,7 +108,10 @@ class Engine(Protocol):
         """Return one row of ``REPLICA_LOG_SCHEMA`` for every replica in ``work``, which is not empty."""
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:
-        """Return the rows of ``REPLICA_LOG_SCHEMA`` as ``RANKED_SCHEMA``, in any order. Partitions must be complete."""
+        """Return the rows of ``REPLICA_LOG_SCHEMA`` as ``RANKED_SCHEMA``, in any order. Partitions must be complete.
+
+        Spark also compares the replicas: its rows are of ``COMPARED_SCHEMA``.
+        """
 
     def summarize(self, replica_logs: pa.Table) -> Summary:
         """Count the partitions and replicas in rows of ``REPLICA_LOG_SCHEMA``, and the silent ones by cause."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask replicas by Spark's tasks, and rank them by Spark SQL.
+"""Ask replicas by Spark's tasks, and rank and compare them by Spark SQL.
 
 A rehearsal does the same with one invented partition, so that the class archive gets every class that is needed.
 """
@@ -24,7 +24,7 @@ from .._spark.tasks import distribute, slots, task_for_each
 from .._spark.workers import Deadline
 from .probe_task import AskBrokers, BrokerWork, divide_by_broker
 from .summary import Summary
-from .transformations import RANKED_BY, ROW, count_causes, rank
+from .transformations import RANKED_BY, ROW, compare, summarize
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -33,7 +33,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from .rows import RANKED_SCHEMA, REPLICA_LOG_SCHEMA, read_ranked_partitions, to_record_batch
+    from .rows import COMPARED_SCHEMA, REPLICA_LOG_SCHEMA, read_ranked_partitions, to_record_batch
 
 
 class OnSpark:
@@ -53,24 +53,26 @@ class OnSpark:
         return rows.toArrow().cast(REPLICA_LOG_SCHEMA)
 
     def rank(self, replica_logs: pa.Table) -> pa.Table:
-        """Return the rows as ``RANKED_SCHEMA``, in the same order.
+        """Return the rows as ``COMPARED_SCHEMA``, in the same order.
 
-        Spark gets the columns that decide, and the number of each row. It returns ranks and flags by this number.
+        Spark gets the columns that decide, and the number of each row. It returns what it found by this number.
         """
         numbers = pa.array(range(replica_logs.num_rows), pa.int64())
         answers = self._spark.createDataFrame(replica_logs.select([*RANKED_BY]).append_column(ROW, numbers))
-        found = answers.transform(rank).toArrow().sort_by(ROW)
+        found = answers.transform(compare).toArrow().sort_by(ROW)
+        added = COMPARED_SCHEMA.names[replica_logs.num_columns :]
         return pa.Table.from_arrays(
-            [*replica_logs.columns, *(found[name].cast(RANKED_SCHEMA.field(name).type) for name in ("rank", "flags"))],
-            schema=RANKED_SCHEMA,
+            [*replica_logs.columns, *(found[name].cast(COMPARED_SCHEMA.field(name).type) for name in added)],
+            schema=COMPARED_SCHEMA,
         )
 
     def summarize(self, replica_logs: pa.Table) -> Summary:
         """Count the partitions and replicas, and the silent ones by cause."""
         answers = self._spark.createDataFrame(replica_logs.select(["topic", "partition", "cause"]))
-        causes = {row["cause"]: row["replicas"] for row in answers.transform(count_causes).collect()}
+        counts = answers.transform(summarize).collect()
+        causes = {row["cause"]: row["replicas"] for row in counts}
         return Summary(
-            partitions=answers.select("topic", "partition").distinct().count(),
+            partitions=sum(row["partitions"] for row in counts),
             replicas=replica_logs.num_rows,
             answered=causes.pop(None, 0),
             silent=dict(sorted(causes.items())),

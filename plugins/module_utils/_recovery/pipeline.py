@@ -194,11 +194,12 @@ def plan_recovery(
     for state in evidence.partitions:
         # A partition without replicas has no rows.
         judged = replicas.get(state.topic_partition)
-        candidates, silent = (judged.candidates, judged.silent) if judged else ((), ())
+        candidates, silent, compared = judged[1:] if judged else ((), (), None)
         chosen = leaders.get(state.topic_partition)
         outage = outages.get(state.topic_partition)
         pasts = outage.replicas if outage else {}
-        decision = decide(state, candidates, silent, policies[state.topic], chosen, pasts=pasts)
+        policy = policies[state.topic]
+        decision = decide(state, candidates, silent, policy, chosen, pasts=pasts, compared=compared)
         decisions.append(_with_history(decision, outage))
     elections = [each for each in decisions if isinstance(each, PlannedElection)]
     others = [*left_alone, *(each for each in decisions if isinstance(each, LeftAlone))]

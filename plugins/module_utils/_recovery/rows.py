@@ -16,11 +16,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from .._model.partition import Cause, EpochEnd, ReplicaLog, TopicPartition
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
+from .forecast import Comparison
 from .summary import Summary
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     import pyarrow.compute as pc
+
+    from .comparison_rows import AGAINST, LOST, read_comparisons
 
     def _field(name: str, data_type: pa.DataType, comment: str) -> pa.Field:
         return pa.field(name, data_type, metadata={"comment": comment})
@@ -64,6 +67,8 @@ with suppress(ImportError):  # a missing library is reported before the module s
             _field("flags", pa.list_(pa.string()), "recovery.candidate.Flag values, in the order of that enum"),
         ]
     )
+
+    COMPARED_SCHEMA = pa.schema([*RANKED_SCHEMA, AGAINST, LOST])
 
 
 def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced: bool) -> pa.RecordBatch:
@@ -120,6 +125,8 @@ class RankedPartition(NamedTuple):
     topic_partition: TopicPartition
     candidates: tuple[Candidate, ...]
     silent: tuple[SilentReplica, ...]
+    compared: tuple[Comparison, ...] | None = None
+    """What each candidate lacks, if Spark has compared them."""
 
 
 class _Row(NamedTuple):
@@ -231,10 +238,22 @@ _KEY = ("topic", "partition", "broker_id")
 
 
 def read_ranked_partitions(ranked: pa.Table) -> Iterator[RankedPartition]:
-    """Yield the partitions in the rows of ``RANKED_SCHEMA``, in order of topic and number."""
+    """Yield the partitions in the rows of ``RANKED_SCHEMA`` or ``COMPARED_SCHEMA``, in order of topic and number."""
     table = ranked.sort_by([(name, "ascending") for name in ("topic", "partition", "rank", "place")])
+    comparisons = _iterate_comparisons(table) if AGAINST.name in table.column_names else None
     for (topic, partition), rows in groupby(_iterate_rows(table, _Row), key=lambda row: (row.topic, row.partition)):
-        yield _to_ranked_partition(TopicPartition(topic, partition), list(rows))
+        replicas = list(rows)
+        candidates = [row for row in replicas if row.rank is not None]
+        compared = None
+        if comparisons is not None:
+            # Silent replicas come last, and have no rank.
+            compared = tuple(islice(comparisons, len(replicas)))[: len(candidates)]
+        yield _to_ranked_partition(TopicPartition(topic, partition), candidates, replicas[len(candidates) :], compared)
+
+
+def _iterate_comparisons(table: pa.Table) -> Iterator[Comparison]:
+    for batch in table.select([AGAINST.name, LOST.name]).to_batches(max_chunksize=_ROWS_AT_ONCE):
+        yield from read_comparisons(batch)
 
 
 def _iterate_rows(table: pa.Table, kind: type[Row]) -> Iterator[Row]:
@@ -254,8 +273,12 @@ def _read_lineages(column: pa.ListArray) -> Iterator[tuple[EpochEnd, ...]]:
         yield tuple(islice(ends, length or 0))
 
 
-def _to_ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> RankedPartition:
-    candidates = [row for row in rows if row.rank is not None]
+def _to_ranked_partition(
+    topic_partition: TopicPartition,
+    candidates: list[_Row],
+    silent: list[_Row],
+    compared: tuple[Comparison, ...] | None,
+) -> RankedPartition:
     standings = [
         Standing(
             row.broker_id,
@@ -270,11 +293,8 @@ def _to_ranked_partition(topic_partition: TopicPartition, rows: list[_Row]) -> R
     return RankedPartition(
         topic_partition,
         tuple(map(_to_candidate, candidates, standings, explain_ranks(standings))),
-        tuple(
-            SilentReplica(row.broker_id, Cause(row.cause or Cause.BAD_ANSWER), row.error)
-            for row in rows
-            if row.rank is None
-        ),
+        tuple(SilentReplica(row.broker_id, Cause(row.cause or Cause.BAD_ANSWER), row.error) for row in silent),
+        compared,
     )
 
 

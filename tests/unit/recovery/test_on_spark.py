@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Spark SQL ranks, flags and counts as this process does, row by row, for any logs."""
+"""Spark SQL ranks, flags, compares and counts as this process does, row by row, for any logs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,21 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, EpochEnd, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import compare_candidates
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_spark import OnSpark
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.rows import (
+    COMPARED_SCHEMA,
     RANKED_SCHEMA,
     rank_table,
+    read_ranked_partitions,
     summarize_table,
     to_record_batch,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.transformations import RANKED_BY, ROW, rank
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.transformations import (
+    RANKED_BY,
+    ROW,
+    compare,
+)
 from unit.recovery.test_ranking import Model, epochs
 
 
@@ -45,9 +52,10 @@ def replicas(draw: st.DrawFn) -> Replica:
             log = replace(log, lineage=(), last_written_epoch=None)
         case 1:  # epochs that do not reach the log's start or end
             log = replace(log, log_end_offset=draw(st.integers(0, 9)), log_start_offset=draw(st.integers(0, 9)))
-        case 2:  # evidence that somebody edited
-            ends = st.builds(EpochEnd, st.integers(0, 3), st.integers(0, 6))
-            log = replace(log, lineage=tuple(draw(st.lists(ends, max_size=3, unique_by=lambda end: end.epoch))))
+        case 2:  # a lineage of another log
+            found = sorted(draw(st.sets(st.integers(0, 3), max_size=3)))
+            ends = sorted(draw(st.lists(st.integers(0, 6), min_size=len(found), max_size=len(found))))
+            log = replace(log, lineage=tuple(map(EpochEnd, found, ends)))
         case 3:
             log = replace(log, cause=draw(st.sampled_from(Cause)))
         case 4:
@@ -81,17 +89,21 @@ def in_order(table: pa.Table) -> pa.Table:
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(partitions)
-def test_spark_ranks_and_counts_as_this_process_does(spark: SparkSession, partitions: list[list[Replica]]) -> None:
+def test_spark_ranks_compares_and_counts_as_this_process_does(
+    spark: SparkSession, partitions: list[list[Replica]]
+) -> None:
     answers, engine = to_rows(partitions), OnSpark(spark)
     ranked = engine.rank(answers)
-    assert ranked.schema.equals(RANKED_SCHEMA)
-    assert in_order(ranked).to_pylist() == in_order(rank_table(answers)).to_pylist()
+    assert ranked.schema.equals(COMPARED_SCHEMA)
+    assert in_order(ranked.select(RANKED_SCHEMA.names)).to_pylist() == in_order(rank_table(answers)).to_pylist()
     assert engine.summarize(answers) == summarize_table(answers)
+    for found in read_ranked_partitions(ranked):
+        assert found.compared == compare_candidates(found.candidates)
 
 
-def test_the_ranking_starts_no_python_worker(spark: SparkSession) -> None:
+def test_ranks_and_comparisons_start_no_python_worker(spark: SparkSession) -> None:
     rows = to_rows([[Replica(Model(0, (1, 2), answers=True).log(0, 0), is_fenced=False)]])
     numbered = rows.select([*RANKED_BY]).append_column(ROW, pa.array([0], pa.int64()))
-    plan = spark.createDataFrame(numbered).transform(rank)._jdf.queryExecution().toString()
+    plan = spark.createDataFrame(numbered).transform(compare)._jdf.queryExecution().toString()
     assert "Window" in plan
     assert not any(word in plan for word in ("Python", "InArrow", "InPandas"))
