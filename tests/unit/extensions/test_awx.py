@@ -57,14 +57,16 @@ def test_a_message_has_the_summary_of_the_job() -> None:
     assert (sent["job"], sent["status"], sent["summary"]) == ('a "name"', "failed", summary)
 
 
-def test_only_one_template_elects_and_only_one_publishes_a_plan() -> None:
+def test_elections_are_approved_or_lose_nothing_and_only_one_publishes_a_plan() -> None:
     templates = [each for each in _DATA.values() if isinstance(each, dict) and "playbook" in each]
     recovering = [each for each in templates if each["playbook"].endswith("recover_offline_partitions.yml")]
-    assert len(recovering) == 4
+    assert len(recovering) == 5
     for each in recovering:
         assert each["extra_vars"].keys() <= options("unclean_recovery").keys()
     electing = [each["name"] for each in recovering if "unclean_recovery_automated_recovery" in each["extra_vars"]]
-    assert electing == ["Kafka: apply the approved plan"]
+    assert electing == ["Kafka: apply the approved plan", "Kafka: elect what loses nothing"]
+    (unattended,) = (each for each in _DATA["controller_schedules"] if each["unified_job_template"] == electing[1])
+    assert not unattended["enabled"]
     # A plan arrives in all later jobs of the workflow, where it is a second way to say which partitions.
     published = {each["name"]: each["extra_vars"].get("unclean_recovery_publish_plan") for each in recovering}
     assert published["Kafka: look at offline partitions"] is False

@@ -48,11 +48,21 @@ def test_a_rule_takes_firing_alerts_with_safe_names_once_in_a_window(rule: dict[
     assert rule["throttle"] == {"once_within": "30 minutes", "group_by_attributes": ["event.labels.cluster"]}
 
 
-def test_no_election_is_requested_and_writes_are_chosen() -> None:
+_KEEPS_PROMISES = {
+    "unclean_recovery_strategy": "balanced",
+    "unclean_recovery_proof": "accept",
+    "unclean_recovery_max_lost_records": 0,
+    "unclean_recovery_salvage": "required",
+}
+
+
+def test_writes_are_chosen_and_elections_keep_promises() -> None:
     for rule in RULES:
         for play in plays(rule):
             variables = play["extra_vars"]
-            if play["name"].endswith("recover_offline_partitions"):
+            if rule["condition"].startswith("vars.kafka_recovery_elect_proven == true and "):
+                assert variables.items() >= _KEEPS_PROMISES.items()
+            elif play["name"].endswith("recover_offline_partitions"):
                 assert variables["unclean_recovery_automated_recovery"] is False
                 assert variables["unclean_recovery_manual_output_file"]
             elif play["name"].endswith("recover_log_cleaners"):
@@ -62,3 +72,4 @@ def test_no_election_is_requested_and_writes_are_chosen() -> None:
                 assert play["name"].endswith("check_quorum")
     example = yaml.safe_load((EXTENSIONS / "eda" / "vars.example.yml").read_text(encoding="utf-8"))
     assert example["kafka_recovery_restart_dead_cleaners"] is False
+    assert example["kafka_recovery_elect_proven"] is False
