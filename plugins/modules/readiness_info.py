@@ -35,6 +35,12 @@ options:
       - Name of the topic in which O(kafkaops.recovery.preferred_leader_blacklist#module:memory_topic) remembers orders.
     type: str
     default: _kafkaops_leadership
+  journal_test:
+    description:
+      - What M(kafkaops.recovery.journal_test) returned as RV(kafkaops.recovery.journal_test#module:checks). It counts
+        as checks of this module. If not given, a check says that no record was written to the journal's topic.
+    type: list
+    elements: dict
   evidence_dir:
     description:
       - Directory below which evidence will be written. Its free space is checked, and nothing is written.
@@ -163,6 +169,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
     READINESS_REPORT,
     encode_readiness_report,
+    read_checks,
 )
 
 ARGUMENTS = (
@@ -172,6 +179,7 @@ ARGUMENTS = (
     + Arguments(
         argument_spec={
             "memory_topic": {"type": "str", "default": "_kafkaops_leadership"},
+            "journal_test": {"type": "list", "elements": "dict"},
             "evidence_dir": {"type": "path"},
             "salvage_dir": {"type": "path"},
             "certificate_days": {"type": "int", "default": 30},
@@ -195,8 +203,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
 
     params = module.params
-    settings, controllers, their_settings, report = call_all(
+    settings, tried, controllers, their_settings, report = call_all(
         lambda: connection_settings(params),
+        lambda: read_checks(params["journal_test"]),
         lambda: controller_addresses(params),
         lambda: controller_settings(params),
         lambda: ReportFile(params["report_file"]),
@@ -204,6 +213,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     options = ReadinessOptions(
         journal=journal_options(params),
         memory_topic=params["memory_topic"],
+        journal_test=tried,
         controllers=controllers,
         evidence_dir=params["evidence_dir"],
         salvage_dir=params["salvage_dir"],

@@ -9,13 +9,14 @@ Pure; standard library only. Schema: docs/schemas/readiness-report.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
 from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Count, Meta, SchemaVersion, Time
+from .._model.run import KafkaOpsError
 
 
 class CheckName(StrEnum):
@@ -89,6 +90,24 @@ def unknown(name: CheckName, found: str, remedy: str, subject: str = "") -> Chec
 def warning(name: CheckName, found: str, remedy: str, subject: str = "") -> Check:
     """Return a check with status WARNING."""
     return Check(name, Status.WARNING, subject, found, remedy)
+
+
+class ChecksError(KafkaOpsError):
+    """What was given as checks is none."""
+
+
+def read_checks(given: Iterable[Mapping[str, Any]] | None) -> tuple[Check, ...]:
+    """Return the checks that another module returned. None gives none. Raises ChecksError."""
+    try:
+        return tuple(
+            Check(CheckName(each["name"]), Status(each["status"]), *(str(each[name]) for name in _TEXTS))
+            for each in given or ()
+        )
+    except (KeyError, ValueError) as error:
+        raise ChecksError(f"journal_test is not what the module journal_test returned as checks: {error!r}") from None
+
+
+_TEXTS = ("subject", "found", "remedy")
 
 
 @dataclass(frozen=True, slots=True)

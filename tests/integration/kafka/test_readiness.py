@@ -33,6 +33,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspe
     ReadinessOptions,
     check_readiness,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.write_test import try_own_topics
 from lab import Cluster
 from lab.changes import Run
 from lab.playbook import run_playbook
@@ -133,14 +134,48 @@ def test_the_playbook_reports_by_its_exit_status(cluster: Cluster, tmp_path: Pat
         "kafka_bootstrap_servers": cluster.bootstrap(),
         "kafka_request_timeout_ms": 3000,
     }
-    green = run_playbook(PLAYBOOK, variables | {"readiness_report_html": str(tmp_path / "green.html")})
+    write = {"readiness_write_record": "true"}
+    green = run_playbook(PLAYBOOK, variables | write | {"readiness_report_html": str(tmp_path / "green.html")})
     assert green.returncode == 0, green.output
     assert "GREEN: a recovery would work" in green.words
     assert green.counts["changed"] == 0
-    assert json.loads((tmp_path / "green.html.json").read_text(encoding="utf-8"))["isReady"]
+    report = json.loads((tmp_path / "green.html.json").read_text(encoding="utf-8"))
+    assert report["isReady"]
+    found = {each["found"] for each in report["checks"] if each["name"] == "journal"}
+    assert found >= {
+        "a record was written to it and read back. Then it was deleted",
+        "topic _kafkaops_run can be created",
+    }
     assert "A recovery would work" in (tmp_path / "green.html").read_text(encoding="utf-8")
     cluster.brokers[3].kill()
     red = run_playbook(PLAYBOOK, variables | {"readiness_report_file": str(tmp_path / "red.json")})
     assert red.returncode != 0
     assert "RED:" in red.words
     assert "not ready for a recovery: brokers" in red.words
+
+
+def test_a_record_is_written_to_our_own_topics_and_read_back(cluster: Cluster) -> None:
+    """The topic of the memory refuses records: no check that only reads notices."""
+    memory = "_kafkaops_leadership"
+    cluster.client.create_topic(memory, {0: [1, 2, 3]}, {"cleanup.policy": "compact", "max.message.bytes": 1})
+    try:
+        (looked,) = _try_to_write(cluster, memory, check_mode=True)
+        assert (looked.status, "no record was written" in looked.found) == (Status.OK, True)
+        assert cluster.proxy.write_requests() == []
+        journal, red = _try_to_write(cluster, memory)
+        assert (journal.status, journal.subject) == (Status.OK, "topic _kafkaops_run")
+        assert (red.status, red.subject) == (Status.FAILED, f"topic {memory}")
+        assert "a drain could not write to it" in red.found
+        cluster.client.delete_topic(memory)
+        cluster.client.create_topic(memory, {0: [1, 2, 3]}, {"cleanup.policy": "compact"})
+        assert [each.status for each in _try_to_write(cluster, memory)] == [Status.OK, Status.OK]
+        leader = cluster.client.leader(memory)
+        assert leader is not None
+        assert cluster.client.log_end_offset(memory, 0, leader) == 1
+    finally:
+        cluster.client.delete_topic(memory)
+
+
+def _try_to_write(cluster: Cluster, memory: str, *, check_mode: bool = False) -> tuple[Check, ...]:
+    with Wire(settings_of(cluster)) as wire:
+        return try_own_topics(Kafka(wire), JournalOptions(), memory, check_mode=check_mode)

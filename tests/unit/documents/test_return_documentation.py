@@ -38,6 +38,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.advic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Gate, Led, Reason, Stop
 from ansible_collections.kafkaops.recovery.plugins.modules import (
     designated_election,
+    journal_test,
     leader_candidate_info,
     log_cleaner,
     log_cleaner_info,
@@ -54,6 +55,7 @@ from ansible_collections.kafkaops.recovery.plugins.modules import (
 RESULTS: list[tuple[ModuleType, str, type]] = [
     (designated_election, "partitions", Outcome),
     (designated_election, "aftermath", AftermathFinding),
+    (journal_test, "checks", Check),
     (leader_candidate_info, "partitions", Outcome),
     (leader_candidate_info, "partitions.candidates", Candidate),
     (leader_candidate_info, "partitions.silent", SilentReplica),
