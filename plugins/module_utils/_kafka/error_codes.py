@@ -58,6 +58,7 @@ ELECTION_NOT_NEEDED = 84
 NO_REASSIGNMENT_IN_PROGRESS = 85
 UNKNOWN_TOPIC_ID = 100
 INCONSISTENT_CLUSTER_ID = 104
+MISMATCHED_ENDPOINT_TYPE = 114
 
 # kafka-python has other names for these errors. Kafka's logs and tools use these names.
 _RENAMED = {
@@ -168,6 +169,10 @@ def broker_call_error(
 
 
 def _classify(error: BaseException, text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
+    if isinstance(error, kafka_errors.IllegalSaslStateError) and settings.uses_sasl:
+        plain = "SSL" if settings.uses_tls else "PLAINTEXT"
+        hint = f"set security_protocol to {plain}, or use the port of a listener with SASL"
+        return Cause.NOT_AUTHORISED, "this listener does not use SASL", hint
     if isinstance(error, _AUTHORIZATION_ERRORS):
         return Cause.NOT_AUTHORISED, text, _authorization_hint(settings)
     if isinstance(error, _TIMEOUTS) or "timed out" in text:

@@ -54,8 +54,20 @@ class BrokerCallError(CallError):
         self.detail = detail
         self.hint = hint
         self.was_sent = self.may_be_executed = cause not in _NOT_SENT
-        what = f"{request} at {address}" if request else address
-        super().__init__(f"{what}: {cause.value}: {detail}" + (f" ({hint})" if hint else ""))
+        self.request = request
+        super().__init__(self._describe([address]))
+
+    def _describe(self, addresses: Sequence[str]) -> str:
+        what = f"{self.request} at {', '.join(addresses)}" if self.request else ", ".join(addresses)
+        return f"{what}: {self.cause.value}: {self.detail}" + (f" ({self.hint})" if self.hint else "")
+
+    @staticmethod
+    def describe_all(failures: Sequence[BrokerCallError]) -> list[str]:
+        """Return a text for all failures with the same request and cause, with all their addresses."""
+        alike: dict[tuple[object, ...], list[BrokerCallError]] = {}
+        for each in failures:
+            alike.setdefault((each.request, each.cause, each.detail, each.hint), []).append(each)
+        return [members[0]._describe([*dict.fromkeys(each.address for each in members)]) for members in alike.values()]
 
 
 class NoBrokerAnswersError(CallError):
@@ -64,7 +76,7 @@ class NoBrokerAnswersError(CallError):
     def __init__(self, request: str, failures: Sequence[BrokerCallError]) -> None:
         self.failures = tuple(failures)
         super().__init__(
-            f"no broker answered {request}: " + "; ".join(str(failure) for failure in self.failures)
+            f"no broker answered {request}: " + "; ".join(BrokerCallError.describe_all(self.failures))
             if self.failures
             else f"no broker could be asked for {request}: none is known"
         )

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 
 from .._model.partition import Cause
 from .client_configs import credentials_for, kafka_python_config
-from .error_codes import Stage, broker_call_error
+from .error_codes import MISMATCHED_ENDPOINT_TYPE, Stage, broker_call_error
 from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError
 from .settings import Address, ConnectionSettings
 from .views import Views
@@ -332,6 +332,10 @@ class Wire:
         request = make_request()
         try:
             answer = self.call(address, request, timeout_ms=timeout_ms)
+            if getattr(answer, "error_code", 0) == MISMATCHED_ENDPOINT_TYPE:
+                hint = "give its address in bootstrap_controllers, and brokers in bootstrap_servers"
+                name = request.name.removesuffix("Request")
+                raise BrokerCallError(str(address), Cause.ERROR, "this is a controller", request=name, hint=hint)
         except BrokerCallError:
             self._asked_last.add(address)
             raise

@@ -15,8 +15,9 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.partitions import Description, TopicError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
+from .._model.near_names import not_found
 from .._model.partition import PartitionState, TopicPartition
-from .blacklist import Blacklist, BlacklistError, Change, parse_config_value
+from .blacklist import Blacklist, BlacklistError, Change, matches, parse_config_value
 from .decide import Decision, decide, decide_deleted, decide_hidden
 from .memory import Memory
 
@@ -116,8 +117,11 @@ def inspect(
     before = _list_before(config, memory)
     after = before.with_change(request.change, request.brokers, request.patterns)
     warnings = [*_config_warnings(config, memory, request, after)]
-    view = LeadershipView(memory, config, before, after, {}, tuple(warnings))
     description = kafka.describe_partitions()
+    names = {each.topic for each in description.partitions}
+    without = [each for each in request.patterns if not any(matches(name, [each]) for name in names)]
+    warnings += not_found(without, names).values()
+    view = LeadershipView(memory, config, before, after, {}, tuple(warnings))
     states = {
         each.topic_partition: each
         for each in description.partitions

@@ -18,9 +18,9 @@ from .._model.reason import say
 from .._model.run import garbage_collection_paused
 from .._module.connection import Arguments
 from .options import PAIRS, Designations, check_designations
-from .plan import LeftAlone, Plan, Status, plan_election
+from .plan import Plan, plan_election
 from .plan_file import check_plan, read_plan, require_digest, require_limits, unpack
-from .survey import leave_internal_alone
+from .survey import explain_missing, leave_internal_alone
 
 DESIGNATIONS = Arguments(
     argument_spec={
@@ -72,15 +72,16 @@ def plan_from_designations(
     cluster = kafka.describe_cluster()
     description = kafka.describe_partitions({each.topic for each in designations})
     states = {each.topic_partition: each for each in description.partitions}
-    elections, alone = [], []
+    elections = []
+    alone = [*explain_missing(kafka, description, sorted(designations.keys() - states.keys()))]
     for partition, leader in sorted(designations.items()):
         state = states.get(partition)
         if state is None:
-            reason = "no such partition, or our principal needs DESCRIBE on the topic"
-            alone.append(LeftAlone(partition.topic, partition.partition, Status.UNKNOWN, reason))
-        elif state.is_offline and state.is_internal and not include_internal:
+            continue
+        if state.is_offline and state.is_internal and not include_internal:
             alone.append(leave_internal_alone(state))
         else:
             reason = say("broker {broker} was designated without a plan", broker=leader)
             elections.append(plan_election(state, leader, reason, allow_empty_leader=allow_empty_leader))
+    alone.sort(key=lambda each: each.topic_partition)
     return Plan(cluster.cluster_id, "", tuple(elections), tuple(alone))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from .._kafka.base_port import BaseKafka
 from .._kafka.partitions import Description
+from .._model.near_names import not_found
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.reason import say
 from .._model.replaced_disk import leads_alone
@@ -93,7 +94,7 @@ def survey(
     topics = {each.topic for each in wanted} if wanted is not None else None
     with garbage_collection_paused():
         description = kafka.describe_partitions(topics)
-    chosen, left_alone = _select(description, wanted)
+    chosen, left_alone = _select(kafka, description, wanted)
     offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
     if offline:
         when_offline(_count_replicas(offline))
@@ -190,26 +191,32 @@ def survey_again(kafka: BaseKafka, found: Survey) -> Survey:
 
 
 def _select(
-    description: Description, wanted: Collection[TopicPartition] | None
+    kafka: BaseKafka, description: Description, wanted: Collection[TopicPartition] | None
 ) -> tuple[list[PartitionState], list[LeftAlone]]:
     if wanted is None:
         return list(description.partitions), []
     found = {each.topic_partition: each for each in description.partitions}
     chosen = [found[each] for each in sorted(set(wanted)) if each in found]
     online = [_leave_online(each) for each in chosen if not each.is_offline]
-    return chosen, [*online, *_explain_missing(description, sorted(set(wanted) - found.keys()))]
+    return chosen, [*online, *explain_missing(kafka, description, sorted(set(wanted) - found.keys()))]
 
 
-def _explain_missing(description: Description, missing: list[TopicPartition]) -> Iterator[LeftAlone]:
-    refusals = {each.topic: each for each in description.refused}
+def explain_missing(
+    kafka: BaseKafka, description: Description, missing: Iterable[TopicPartition]
+) -> Iterator[LeftAlone]:
+    """Yield these partitions, which the description of their topics does not have, each with the reason.
+
+    Raises NoBrokerAnswersError, or BrokerCallError: the names of other topics could not be read.
+    """
+    refusals = {each.topic: str(each) for each in description.refused if not each.is_unknown}
+    unknown = {each.topic for each in description.refused if each.is_unknown}
+    names = {each.topic for each in kafka.describe_partitions().partitions} if unknown else set()
+    texts = not_found(unknown, names)
     for each in missing:
-        refusal = refusals.get(each.topic)
-        if refusal is None:
-            reason = f"topic {each.topic} has no partition {each.partition}"
-        elif refusal.is_unauthorised:
-            reason = f"topic {each.topic} cannot be described: {refusal}"
+        if each.topic in refusals:
+            reason = f"topic {each.topic} cannot be described: {refusals[each.topic]}"
         else:
-            reason = f"no such topic, or our principal needs DESCRIBE on it: {refusal}"
+            reason = texts.get(each.topic) or f"topic {each.topic} has no partition {each.partition}"
         yield LeftAlone(each.topic, each.partition, Status.UNKNOWN, reason)
 
 

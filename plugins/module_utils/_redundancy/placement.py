@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from .._model.near_names import not_found
 from .._model.partition import Broker, BrokerState, PartitionState, Reassignment, TopicPartition, effective_min_isr
 from .plan import ReplicaMove, ReplicaStatus, Unplaced
 
@@ -86,12 +87,12 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
         if reason is not None:
             left.append(reason)
     known = {each.topic_partition for each in found.states}
-    left += [
-        Unplaced(
-            each.topic, each.partition, ReplicaStatus.NO_SUCH_PARTITION, "the partition does not exist, or is hidden"
-        )
-        for each in sorted((wanted or frozenset()) - known)
-    ]
+    missing = sorted((wanted or frozenset()) - known)
+    topics = {each.topic for each in known}
+    texts = not_found({each.topic for each in missing} - topics, topics)
+    for topic, number in missing:
+        text = texts.get(topic) or f"topic {topic} has no partition {number}"
+        left.append(Unplaced(topic, number, ReplicaStatus.NO_SUCH_PARTITION, text))
     return tuple(moves), tuple(left)
 
 

@@ -20,6 +20,7 @@ from .._disk.log_dir import LockedLogDirs, Segment, list_partition_dirs
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.wire import Wire
 from .._model.log_contents import intersect, subtract
+from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
 from .._model.run import Progress
 from .._spark.options import SparkOptions
@@ -267,11 +268,10 @@ def _find_replicas(disks: LockedLogDirs, topics: frozenset[str] | None) -> list[
     found = [DiskReplica(each, directory) for each in disks.dirs for directory in list_partition_dirs(each)]
     if topics is None:
         return found
-    absent = topics - {each.directory.topic for each in found}
+    there = {each.directory.topic for each in found}
+    absent = not_found(topics - there, there)
     if absent:
-        raise SalvageError(
-            f"no replica of topic {', '.join(sorted(absent))} is in {', '.join(each.path for each in disks.dirs)}"
-        )
+        raise SalvageError(f"{'; '.join(absent.values())}; looked in {', '.join(each.path for each in disks.dirs)}")
     return [each for each in found if each.directory.topic in topics]
 
 

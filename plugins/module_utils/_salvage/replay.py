@@ -20,6 +20,7 @@ from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
 from .._model.background import in_background
 from .._model.fields import INT64_MAX
+from .._model.near_names import not_found
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
@@ -308,7 +309,8 @@ def _earlier_counts(ledger: Ledger) -> Counts:
 def _select_partitions(manifest: Manifest, request: ReplayRequest) -> list[SavedRecords]:
     if request.topics is None:
         return list(manifest.partitions)
-    absent = request.topics - {each.topic for each in manifest.partitions}
+    saved = {each.topic for each in manifest.partitions}
+    absent = not_found(request.topics - saved, saved)
     if absent:
-        raise ReplayError(f"{request.directory} has no records of topic {', '.join(sorted(absent))}")
+        raise ReplayError(f"{'; '.join(absent.values())}; looked in {request.directory}")
     return [each for each in manifest.partitions if each.topic in request.topics]

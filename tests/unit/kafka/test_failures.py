@@ -13,7 +13,10 @@ import kafka.errors as kafka_errors
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import Stage, broker_call_error
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 
@@ -181,3 +184,18 @@ def test_no_answer_is_reported_with_every_failure() -> None:
         "two:2: disconnected: [Errno 111] Connection refused"
     )
     assert str(NoBrokerAnswersError("Metadata", [])) == "no broker could be asked for Metadata: none is known"
+
+
+def test_a_listener_without_sasl_is_named_as_one() -> None:
+    refused = kafka_errors.IllegalSaslStateError("Request is not valid given the current SASL state.")
+    found = broker_call_error(refused, SETTINGS["SASL_SSL"], "one:1", "Metadata", Stage.AUTHENTICATING)
+    assert (found.cause, found.detail) == (Cause.NOT_AUTHORISED, "this listener does not use SASL")
+    assert found.hint == "set security_protocol to SSL, or use the port of a listener with SASL"
+
+
+def test_brokers_that_fail_alike_are_one_text() -> None:
+    failures = [BrokerCallError(f"{each}:1", Cause.HUNG, "no answer", request="Metadata") for each in "abc"]
+    failures.append(BrokerCallError("d:1", Cause.ERROR, "other", request="Metadata"))
+    assert str(NoBrokerAnswersError("Metadata", failures)) == (
+        "no broker answered Metadata: Metadata at a:1, b:1, c:1: hung: no answer; Metadata at d:1: error: other"
+    )
