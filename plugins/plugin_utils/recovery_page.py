@@ -16,6 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdic
     LossTotal,
     Writability,
     describe_doubtful,
+    describe_engine,
     describe_first_step,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
@@ -58,7 +59,7 @@ def blocks(
     rows: bool,
     awaited: Sequence[Result] = (),
 ) -> Iterator[Block]:
-    """Return all blocks. ``rows`` adds a row for each partition."""
+    """Return all blocks. ``rows`` adds a row for each partition, and the engine that ranked the replicas."""
     yield Paragraph(verdict(result, without_declared(start_order, commands)), "bold")
     yield from recovery_steps(result, commands, start_order)
     yield from _brokers(result.get("brokers", []))
@@ -79,6 +80,9 @@ def blocks(
         yield from losers_blocks(result["salvage"])
     yield from _leftovers(result.get("leftovers", []))
     yield from _aftermath(result.get("aftermath", []))
+    engine = describe_engine(result.get("engine"))
+    if rows and engine:
+        yield Paragraph(f"{engine[0].upper()}{engine[1:]}.")
 
 
 def verdict(result: Result, start_order: Sequence[Result]) -> str:

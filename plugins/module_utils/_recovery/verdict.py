@@ -149,3 +149,11 @@ def _count_lost(count: int, *, is_done: bool) -> str:
 
 def count_records(count: int) -> str:
     return f"{count:,} record{'' if count == 1 else 's'}"
+
+
+def describe_engine(engine: Mapping[str, str] | None) -> str:
+    """Return which engine ranked the replicas, as a clause. Empty if none did. ``engine`` is a result or report."""
+    if not engine:
+        return ""
+    name = "by Spark" if engine["name"] == "spark" else "by the module's own process, without Spark"
+    return f"replicas ranked {name}{': ' if engine['reason'] else ''}{engine['reason']}"

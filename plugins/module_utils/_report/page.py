@@ -17,7 +17,7 @@ from .._cleaner.diagnosis import HEALTHY_CASES
 from .._model.partition import TopicPartition
 from .._model.run import garbage_collection_paused
 from .._recovery.outcome import Outcome, outcomes_of_plan
-from .._recovery.verdict import describe_doubtful, describe_first_step
+from .._recovery.verdict import describe_doubtful, describe_engine, describe_first_step
 from .._salvage.account import Balance, sum_balances
 from .._salvage.manifest import MANIFEST
 from .blocks import Block, Cell, Folded, Paragraph, Section, Table, number_cell, plural
@@ -275,7 +275,10 @@ def _appendix(sources: Sequence[Source]) -> Section:
 def _options(source: Source) -> str:
     content = source.content
     match source.kind:
-        case Kind.RECOVERY | Kind.LEADERSHIP | Kind.REDUNDANCY:
+        case Kind.RECOVERY:
+            engine = describe_engine(content["engine"])
+            return ", ".join(filter(None, [f"schema {content['schemaVersion']}, mode {content['mode']}", engine]))
+        case Kind.LEADERSHIP | Kind.REDUNDANCY:
             return f"schema {content['schemaVersion']}, mode {content['mode']}"
         case Kind.READINESS | Kind.STOP_GATE | Kind.REDUNDANCY_PLAN:
             return f"schema {content['schemaVersion']}"

@@ -124,6 +124,17 @@ def test_of_a_look_the_partitions_that_are_left_alone_are_shown() -> None:
     assert len(set(pages)) == 1
 
 
+def test_the_engine_is_named_to_those_who_ask_for_more() -> None:
+    outcomes, count = CASES["14"]
+    result = a_recovery(outcomes, outages.brokers(count), engine={"name": "process", "reason": "Spark is away"})
+    pages = {
+        rows: rendered(recovery_page.blocks(result, commands={}, start_order=[], rows=rows), 120, color=False)
+        for rows in (True, False)
+    }
+    words = "Replicas ranked by the module's own process, without Spark: Spark is away."
+    assert (words in pages[True], words in pages[False]) == (True, False)
+
+
 def test_each_broker_that_is_awaited_is_named_once() -> None:
     outcomes, count = CASES["3000"]
     result = a_recovery(outcomes, outages.brokers(count))

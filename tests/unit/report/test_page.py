@@ -104,6 +104,22 @@ def html_of(directory: Path, *documents: dict[str, Any]) -> str:
     return render_html(build_page(read_documents([], str(directory)).sources, "An incident")).decode()
 
 
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ({"name": "spark", "reason": ""}, "mode apply, replicas ranked by Spark<"),
+        (
+            {"name": "process", "reason": ""},
+            "mode apply, replicas ranked by the module&#39;s own process, without Spark<",
+        ),
+        ({"name": "process", "reason": "Spark is away"}, "own process, without Spark: Spark is away<"),
+        (None, "mode apply<"),
+    ],
+)
+def test_the_page_names_the_engine_that_ranked(engine: dict[str, str] | None, words: str, tmp_path: Path) -> None:
+    assert words in html_of(tmp_path, a_report(outages.fourteen(), engine=engine))
+
+
 def test_the_numbers_are_those_of_the_report(tmp_path: Path) -> None:
     report = a_report(outages.fourteen())
     reader = Reader(html_of(tmp_path, report))
