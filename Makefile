@@ -181,6 +181,12 @@ bench: install ## The benchmarks, as ratios
 campaign: install ## The fault campaign of docs/reliability.md: SEEDS trials of every kind of fault, 20 unless given, JOBS at a time
 	$(BIN)/python -m campaign --seeds $(or $(SEEDS),20) --jobs $(or $(JOBS),1) --json campaign.json --markdown campaign.md
 
+.PHONY: outage-campaign
+outage-campaign: install ## Random outages, and whether plans say what they cost: SEEDS outages of each setting, 5 unless given
+	for options in "" "--snapshots" "--elr --snapshots" "--kafka-version 3.9.2"; do \
+		$(BIN)/python -m campaign.outages --seeds $(or $(SEEDS),5) --json outages.json $$options || exit 1; \
+	done
+
 .PHONY: mutants
 mutants: install $(MUTANTS_INSTALLED) ## Mutation testing of what decides and writes; ONLY=preconditions for one file
 	PYTHONPATH=$(CURDIR)/tests $(MUTANTS_VENV)/bin/python -m mutation $(addprefix --only=,$(ONLY))

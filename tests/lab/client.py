@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lab.node import Broker
 
 _NO_LEADER = -1
+_IS_NEW_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.OFFSET_NOT_AVAILABLE)
 _NOT_LEADER_OR_FOLLOWER = 6
 _REQUEST_BYTES = 32 * 1024 * 1024
 
@@ -172,13 +173,13 @@ class Client:
         return {each: self._watermarks(consumer, TopicPartition(topic, each))[1] for each in partitions}
 
     def _watermarks(self, consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
-        """Retry until a broker that was just elected knows that it leads."""
+        """Retry until a broker that was just elected knows that it leads, and how far its followers are."""
 
         def ask() -> list[tuple[int, int]]:
             try:
                 return [consumer.get_watermark_offsets(partition, self._timeout)]
             except KafkaException as error:
-                if error.args[0].code() == KafkaError.NOT_LEADER_FOR_PARTITION:
+                if error.args[0].code() in _IS_NEW_LEADER:
                     return []
                 raise
 

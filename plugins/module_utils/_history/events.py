@@ -34,7 +34,7 @@ from .._model.metadata_history import (
     PartitionHistory,
     PartitionMoment,
 )
-from .._model.partition import TopicPartition
+from .._model.partition import NO_LEADER, TopicPartition
 
 _UNCHANGED_LEADER = -2
 _UNCLEAN = 1
@@ -193,6 +193,7 @@ def _from_base(event: Event, _before: PartitionMoment | None) -> PartitionMoment
         tuple(fields["eligible_leader_replicas"] or ()),
         tuple(fields["replicas"]),
         fields["leader_recovery_state"] == _UNCLEAN,
+        event.is_change,
     )
 
 
@@ -207,8 +208,20 @@ def _from_change(event: Event, before: PartitionMoment | None) -> PartitionMomen
         tuple(isr) if isr is not None else state.isr,
         tuple(elr) if elr is not None else state.elr,
         tuple(replicas) if replicas is not None else state.replicas,
-        fields["leader_recovery_state"] == _UNCLEAN,
+        fields["leader_recovery_state"] == _UNCLEAN or _is_out_of_sync(leader, state),
+        leader != _UNCHANGED_LEADER,
     )
+
+
+def _is_out_of_sync(leader: int, before: PartitionMoment) -> bool:
+    """Return whether this new leader was neither in the ISR nor an eligible leader replica.
+
+    Two unclean elections can follow each other while the first leader is still recovering. Then the second one does not
+    change LeaderRecoveryState, so that its record says nothing of it (PartitionChangeBuilder.tryElection).
+    """
+    if leader in (_UNCHANGED_LEADER, NO_LEADER, before.leader_id) or before.isr is None:
+        return False
+    return leader not in before.isr and leader not in (before.elr or ())
 
 
 _Apply: TypeAlias = Callable[[Event, PartitionMoment | None], PartitionMoment]

@@ -20,8 +20,11 @@ _MOST_CHANGES = 50
 _HEARTBEAT_MS = 2_000
 """broker.heartbeat.interval.ms: a broker that died lived at most this long after its last heartbeat."""
 
-_SHRINK_MS = 1_000
-"""How long the controller may take to write a change of the ISR into its log."""
+_SHRINK_MS = 2_000
+"""How long an active controller may take to write a change of the ISR into its log."""
+
+_NEW_CONTROLLER_MS = 30_000
+"""controller.socket.timeout.ms: how long a broker may wait for a controller that is gone before it asks the next."""
 
 
 class LogRate(NamedTuple):
@@ -91,33 +94,57 @@ def _judge(
     history: MetadataHistory, partition: TopicPartition, broker_id: int, times: LogTimes, limits: NoticeLimits
 ) -> ReplicaPast:
     promise = judge_promise(history, partition, broker_id, is_empty=not times.end_offset)
-    lacks_ms = _lacks_ms(promise, limits)
     found = history.partitions.get(partition, PartitionHistory())
+    caught_up = _caught_up_ms(history, found, promise, limits)
+    lacks_ms = _lacks_ms(promise, caught_up)
     return ReplicaPast(
         utc_text(times.ends_at_ms),
         None if lacks_ms is None else math.ceil(lacks_ms / 1000),
         True if promise.is_kept else None,
         explain_promise(promise),
-        _estimate(promise, times, limits, _unnoticed_ms(history, found, limits)),
+        _estimate(promise, times, caught_up, _unnoticed_ms(history, found, limits)),
     )
 
 
-def _caught_up_ms(promise: Promise, limits: NoticeLimits) -> int | None:
+def _caught_up_ms(
+    history: MetadataHistory, found: PartitionHistory, promise: Promise, limits: NoticeLimits
+) -> int | None:
     """Return the earliest time at which the replica may have been caught up last. It held everything then.
 
-    The leader looks for replicas that lag every half of replica.lag.time.max.ms (ReplicaManager.maybeShrinkIsr).
+    The leader looks for replicas that lag every half of replica.lag.time.max.ms (ReplicaManager.maybeShrinkIsr). In a
+    new leader epoch, it takes each member of the ISR for caught up (Replica.resetReplicaState), so that the replica may
+    have lagged as long before that. Without an active controller, the ISR cannot shrink.
     """
     if promise.left_at_ms is None or limits.replica_lag_ms is None:
         return None
-    return promise.left_at_ms - limits.replica_lag_ms * 3 // 2 - _SHRINK_MS
+    first = found.moments[0].at_ms if found.begins_with_creation else None
+    until = promise.left_at_ms
+    while True:
+        since = _before_gaps(history, until, limits.replica_lag_ms * 3 // 2 + _SHRINK_MS)
+        if first is not None and since <= first:
+            return first
+        if since < history.begins_at_ms:
+            return None
+        began = [each.at_ms for each in found.moments if each.begins_epoch and since <= each.at_ms < until]
+        if not began:
+            return since
+        until = min(began)
 
 
-def _lacks_ms(promise: Promise, limits: NoticeLimits) -> int | None:
+def _before_gaps(history: MetadataHistory, until_ms: int, duration_ms: int) -> int:
+    """Return the time so long before another one, without the times in which no controller was active."""
+    since = until_ms - duration_ms
+    for begin, end in reversed(history.gaps):
+        if begin < until_ms and end > since:
+            since -= min(end, until_ms) - begin + _NEW_CONTROLLER_MS
+    return since
+
+
+def _lacks_ms(promise: Promise, caught_up: int | None) -> int | None:
     """Return how long before the loss of the leader records may have been written that the replica does not hold.
 
     Only the controllers' clock counts. The timestamps of records are their producers', and prove nothing.
     """
-    caught_up = _caught_up_ms(promise, limits)
     if caught_up is None or promise.lost_at_ms is None:
         return None
     return max(promise.lost_at_ms - caught_up, 0)
@@ -136,13 +163,13 @@ def _unnoticed_ms(history: MetadataHistory, found: PartitionHistory, limits: Not
 
 
 def _estimate(
-    promise: Promise, times: LogTimes, limits: NoticeLimits, unnoticed_ms: tuple[int, int]
+    promise: Promise, times: LogTimes, caught_up: int | None, unnoticed_ms: tuple[int, int]
 ) -> Estimate | None:
     """Return the rate before the log ends times the time in which the last leader took records alone.
 
     The log ends when the replica was caught up last. If its newest record is older, nothing was written in between.
     """
-    caught_up, left, lost = _caught_up_ms(promise, limits), promise.left_at_ms, promise.lost_at_ms
+    left, lost = promise.left_at_ms, promise.lost_at_ms
     if caught_up is None or left is None or lost is None or times.ends_at_ms is None or not times.rates:
         return None
     ended = min(max(times.ends_at_ms, caught_up), left)

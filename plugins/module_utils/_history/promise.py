@@ -12,7 +12,7 @@ that left the ISR before the leader was lost has these steps:
 2. After it left, the ISR was smaller than ``min.insync.replicas`` until the leader was lost. So the leader acknowledged
    nothing more. It learns of a smaller ISR later than the controller, and until then it still waits for the replica.
 3. Since then, the replica has kept its records: it did not restart uncleanly, its disk is the same, it is not empty,
-   and no leader with fewer records made it truncate its log.
+   no leader with fewer records made it truncate its log, and no reassignment deleted it.
 
 A step that cannot be shown makes the answer unknown, never "kept".
 """
@@ -53,6 +53,10 @@ class Obstacle(StrEnum):
     ISR_WAS_LARGE_ENOUGH = "isr_was_large_enough"
     """Without the replica, the ISR still had min.insync.replicas members."""
     UNCLEAN_ELECTION = "unclean_election"
+    EARLIER_UNCLEAN_ELECTION = "earlier_unclean_election"
+    """Before. A replica that has not been in sync since then may still hold what was acknowledged before it."""
+    WAS_NO_REPLICA = "was_no_replica"
+    """A reassignment took the replica away since it left the ISR. So its log was deleted."""
     UNCLEAN_RESTART = "unclean_restart"
     DISK_REPLACED = "disk_replaced"
     LEADER_RESTARTED = "leader_restarted"
@@ -98,6 +102,11 @@ _WORDS = {
         "acknowledged records that it does not hold"
     ),
     Obstacle.UNCLEAN_ELECTION: "since it left the ISR, a leader was elected that was not in sync",
+    Obstacle.EARLIER_UNCLEAN_ELECTION: (
+        "earlier, a leader was elected that was not in sync, and not every replica has been in sync since then: one of "
+        "them may hold records that were acknowledged before that election"
+    ),
+    Obstacle.WAS_NO_REPLICA: "broker {broker} was no replica for a while since it left the ISR, so its log was deleted",
     Obstacle.UNCLEAN_RESTART: "broker {broker} restarted since then without a controlled shutdown",
     Obstacle.DISK_REPLACED: "broker {broker} came back with another log directory",
     Obstacle.LEADER_RESTARTED: (
@@ -179,9 +188,15 @@ def _judge_isr(
 def _obstacles_of_log(history: MetadataHistory, found: PartitionHistory, promise: Promise) -> Iterator[Promise]:
     """Yield why the replica may have lost records since it left the ISR."""
     left = promise.left_at_ms or 0
-    for moment in found.moments:
+    in_sync_since: set[int] = set()
+    for moment in reversed(found.moments):
+        in_sync_since |= {*(moment.isr or ())}
+        if moment.at_ms >= left and promise.broker_id not in (moment.replicas or (promise.broker_id,)):
+            yield _broken(promise, Obstacle.WAS_NO_REPLICA, at_ms=moment.at_ms)
         if moment.is_unclean and moment.at_ms >= left:
             yield _broken(promise, Obstacle.UNCLEAN_ELECTION, at_ms=moment.at_ms)
+        elif moment.is_unclean and not {*(found.moments[-1].replicas or ())} <= in_sync_since:
+            yield _broken(promise, Obstacle.EARLIER_UNCLEAN_ELECTION, at_ms=moment.at_ms)
     own = history.brokers.get(promise.broker_id, ())
     for restart in _restarts(own):
         if restart.at_ms < left:

@@ -25,6 +25,8 @@ from .._model.run import Clock
 from .events import Event, EventReader, make_history
 from .promise import CONFIG_LAG_MS
 
+_GAP_MS = 2_000
+"""An active controller writes every metadata.max.idle.interval.ms, which are 500 ms."""
 _FIRST_WINDOW = 20_000
 """Offsets of the first window before a snapshot. Each further window has twice as many."""
 
@@ -109,6 +111,7 @@ class _Reading:
         self._deadline = clock.monotonic() + limits.max_seconds
         self._reader = EventReader(question.topic_ids, question.config_names)
         self._begins_at_ms = self._ends_at_ms = 0
+        self._gaps: list[tuple[int, int]] = []
 
     def read(self) -> ReadHistory:
         found = self._log.range()
@@ -121,7 +124,7 @@ class _Reading:
             else:
                 base = self._reader.events(self._timed(decode_batches(content)), of_snapshot=True)
                 first, has_base = found.snapshot.end_offset, True
-        after = self._window(first, found.high_watermark)
+        after = self._window(first, found.high_watermark, begins_at_ms=self._ends_at_ms)
         if after is None:
             return ReadHistory(None, self.source, "the limit of bytes or seconds does not suffice for the metadata log")
         events = [*base, *after]
@@ -129,7 +132,7 @@ class _Reading:
         width = _FIRST_WINDOW
         while not self._question.is_answered(history) and first > found.start:
             start = max(found.start, first - width)
-            window = self._window(start, first)
+            window = self._window(start, first, ends_at_ms=self._begins_at_ms)
             if window is None:
                 missing = (
                     f"the metadata log was read back to offset {first} only: the limit of bytes or seconds is reached"
@@ -146,8 +149,11 @@ class _Reading:
     def source(self) -> str:
         return f"the metadata log of the controller at {self._log.address}"
 
-    def _window(self, start: int, end: int) -> list[Event] | None:
-        """Return the events between two offsets. None if a limit was reached before the end."""
+    def _window(self, start: int, end: int, *, begins_at_ms: int = 0, ends_at_ms: int = 0) -> list[Event] | None:
+        """Return the events between two offsets. None if a limit was reached before the end.
+
+        The times are those of what was read before: the end of what precedes, or the begin of what follows.
+        """
         reached = start
 
         def batches() -> Iterator[MetadataBatch]:
@@ -156,14 +162,24 @@ class _Reading:
                 reached = batch.next_offset
                 yield batch
 
-        events = self._reader.events(self._timed(batches()))
+        events = self._reader.events(self._timed(batches(), begins_at_ms, ends_at_ms))
         return events if reached >= end else None
 
-    def _timed(self, batches: Iterable[MetadataBatch]) -> Iterator[MetadataBatch]:
+    def _timed(
+        self, batches: Iterable[MetadataBatch], begins_at_ms: int = 0, ends_at_ms: int = 0
+    ) -> Iterator[MetadataBatch]:
+        before = begins_at_ms
         for batch in batches:
             self._begins_at_ms = min(self._begins_at_ms or batch.time_ms, batch.time_ms)
             self._ends_at_ms = max(self._ends_at_ms, batch.time_ms)
+            self._note_gap(before, batch.time_ms)
+            before = batch.time_ms
             yield batch
+        self._note_gap(before, ends_at_ms)
+
+    def _note_gap(self, before_ms: int, after_ms: int) -> None:
+        if before_ms and after_ms - before_ms > _GAP_MS:
+            self._gaps.append((before_ms, after_ms))
 
     def _is_over(self) -> bool:
         return self._clock.monotonic() > self._deadline or self._log.read_bytes > self._limits.max_bytes
@@ -176,4 +192,5 @@ class _Reading:
             has_base=has_base,
             begins_at_start=begins_at_start,
             not_decoded=self._reader.not_decoded,
+            gaps=tuple(sorted(self._gaps)),
         )

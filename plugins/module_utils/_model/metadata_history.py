@@ -28,7 +28,9 @@ class PartitionMoment(NamedTuple):
     elr: tuple[int, ...] | None = None
     replicas: tuple[int, ...] | None = None
     is_unclean: bool = False
-    """The change elected a leader that was not in sync (LeaderRecoveryState 1)."""
+    """The change elected a leader that was not in sync."""
+    begins_epoch: bool = False
+    """The change began a leader epoch: the leader's clocks of how far its followers are began anew."""
 
 
 class BrokerChange(StrEnum):
@@ -155,3 +157,5 @@ class MetadataHistory:
     """Records of types or versions that this collection does not know."""
     disordered_until_ms: int = 0
     """Until then, times do not follow the order of the log, because the controllers' clocks differ. 0: they do."""
+    gaps: tuple[tuple[int, int], ...] = ()
+    """From when until when no controller was active, oldest first. An active one writes twice a second (NoOpRecord)."""

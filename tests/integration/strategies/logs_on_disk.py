@@ -41,16 +41,35 @@ def log_of(cluster: Cluster, broker: int, topic: str, partition: int) -> Log:
     )
 
 
+def times_on_disk(cluster: Cluster, broker: int, topic: str, partition: int) -> dict[str, int]:
+    """Return the timestamp of each record of one replica, by its value, whether the broker runs or not."""
+    return {
+        (record.value or b"").decode(): record.timestamp
+        for data_dir in cluster.brokers[broker].data_dirs
+        for segment in (data_dir / f"{topic}-{partition}").glob("*.log")
+        for _epoch, batch in _batches(segment.read_bytes())
+        for record in batch
+    }
+
+
 def end_of(log: Log) -> tuple[int, int]:
     """Return last written epoch and log end offset, the rank by KAFKA-20098; (-1, 0) for an empty log."""
     return max(((each.epoch, each.offset + 1) for each in log), default=(-1, 0))
 
 
 def _records(segment: bytes) -> Iterator[Record]:
+    for epoch, batch in _batches(segment):
+        for record in batch:
+            yield Record(epoch, record.offset, (record.value or b"").decode())
+
+
+def _batches(segment: bytes) -> Iterator[tuple[int, DefaultRecordBatch]]:
+    """Yield each whole batch, and its leader epoch. A broker that was killed may leave a part of the last one."""
     position = 0
     while position + _BATCH_PREFIX.size <= len(segment):
         _base, length, epoch = _BATCH_PREFIX.unpack_from(segment, position)
         after = position + _BEFORE_LENGTH + length
-        for record in DefaultRecordBatch(segment[position:after]):
-            yield Record(epoch, record.offset, (record.value or b"").decode())
+        if after > len(segment):
+            return
+        yield epoch, DefaultRecordBatch(segment[position:after])
         position = after

@@ -89,9 +89,11 @@ def test_a_leader_alone_acknowledges_if_one_is_enough() -> None:
 
 
 def test_the_number_of_replicas_bounds_min_insync_replicas() -> None:
-    moments = [each._replace(replicas=(1,)) for each in OUTAGE]
-    found = history(*moments, configs={OF_TOPIC: (ConfigMoment(CREATED, "3"),)})
-    assert obstacle(found) is Obstacle.ISR_WAS_LARGE_ENOUGH
+    moments = [each._replace(replicas=(1, 3)) for each in OUTAGE]
+    promise = judge_promise(
+        history(*moments, configs={OF_TOPIC: (ConfigMoment(CREATED, "3"),)}), ORDERS, 3, is_empty=False
+    )
+    assert (promise.is_kept, promise.min_isr) == (True, 2)
 
 
 @pytest.mark.parametrize(
@@ -185,6 +187,18 @@ def test_an_unclean_election_since_then_proves_nothing() -> None:
 def test_an_unclean_election_before_it_was_in_sync_again_does_not_count() -> None:
     moments = (moment(CREATED, 2, 2, unclean=True), *(each._replace(at_ms=each.at_ms + 10) for each in OUTAGE))
     assert obstacle(history(*moments)) is None
+
+
+def test_an_earlier_unclean_election_counts_while_a_replica_has_not_been_in_sync_again() -> None:
+    found = history(
+        moment(CREATED, 1, 1, 2), moment(CREATED + 10, 3, 3, unclean=True), moment(CREATED + 20, 1, 1, 3), *OUTAGE[2:]
+    )
+    assert obstacle(found) is Obstacle.EARLIER_UNCLEAN_ELECTION
+
+
+def test_a_replica_that_was_reassigned_away_lost_its_log() -> None:
+    away = moment(ALONE + 10, 1, 1)._replace(replicas=(1, 2))
+    assert obstacle(history(*OUTAGE[:3], away, moment(ALONE + 20, 1, 1), OUTAGE[3])) is Obstacle.WAS_NO_REPLICA
 
 
 def test_times_alone_are_those_of_the_last_leader() -> None:

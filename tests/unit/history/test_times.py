@@ -1,0 +1,74 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Since when a replica may lack records: earlier than it left the ISR, and never later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.explanation import (
+    LogTimes,
+    NoticeLimits,
+    explain_outage,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
+    MetadataHistory,
+    PartitionHistory,
+    PartitionMoment,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+
+ORDERS = TopicPartition("orders", 0)
+ALL = (1, 2, 3)
+LEFT, LOST = 1_000_000, 1_060_000
+LIMITS = NoticeLimits(30_000, 9_000)
+_NOTICED_S = 45 + 2
+"""1.5 times replica.lag.time.max.ms, and the controller's time to write it down."""
+
+
+def moment(at_ms: int, leader: int, *isr: int, begins_epoch: bool = False) -> PartitionMoment:
+    return PartitionMoment(at_ms, leader, isr, (), ALL, begins_epoch=begins_epoch)
+
+
+OUTAGE = (moment(500_000, 1, 1, 3, begins_epoch=True), moment(LEFT, 1, 1), moment(LOST, -1, 1, begins_epoch=True))
+
+
+def lacks(*moments: PartitionMoment, gaps: tuple[tuple[int, int], ...] = (), begins: int = 100_000) -> int | None:
+    history = MetadataHistory(begins, LOST, {ORDERS: PartitionHistory(moments)}, has_base=True)
+    times = {ORDERS: {3: LogTimes(10)}}
+    return explain_outage(replace(history, gaps=gaps), times, LIMITS)[ORDERS].replicas[3].lacks_seconds
+
+
+def test_a_member_of_the_isr_may_lag_for_a_while_before_it_leaves() -> None:
+    assert lacks(*OUTAGE) == 60 + _NOTICED_S
+
+
+def test_a_new_leader_gives_each_member_of_the_isr_as_long_again() -> None:
+    at = LEFT - 20_000
+    assert lacks(OUTAGE[0], moment(at, 2, 2, 3, begins_epoch=True), *OUTAGE[1:]) == 60 + 20 + _NOTICED_S
+    again = moment(at - 40_000, 1, 1, 2, 3, begins_epoch=True)
+    assert lacks(OUTAGE[0], again, moment(at, 2, 2, 3, begins_epoch=True), *OUTAGE[1:]) == 60 + 60 + _NOTICED_S
+
+
+def test_a_change_within_a_leader_epoch_counts_for_nothing() -> None:
+    assert lacks(OUTAGE[0], moment(LEFT - 20_000, 1, 1, 2, 3), *OUTAGE[1:]) == 60 + _NOTICED_S
+
+
+@pytest.mark.parametrize(
+    ("gap", "more"),
+    [
+        pytest.param((LEFT - 10_000, LEFT - 4_000), 6 + 30, id="the controllers had no leader before it left"),
+        pytest.param((LEFT - 300_000, LEFT - 290_000), 0, id="long before"),
+        pytest.param((LEFT + 10_000, LEFT + 20_000), 0, id="after it left"),
+    ],
+)
+def test_the_isr_does_not_shrink_without_an_active_controller(gap: tuple[int, int], more: int) -> None:
+    assert lacks(*OUTAGE, gaps=(gap,)) == 60 + _NOTICED_S + more
+
+
+def test_what_was_before_the_log_begins_is_not_known() -> None:
+    assert lacks(*OUTAGE, begins=LEFT - 1_000) is None
