@@ -112,7 +112,7 @@ checks:
       type: str
       choices: [brokers, controllers, quorum, partitions, leftovers, permissions, journal, mechanism, certificates,
         clocks, versions, libraries, java, class_archive, disk_space, replication_factor, min_insync_replicas,
-        unclean_election, broker_loss]
+        unclean_election, broker_loss, other_parties]
     status:
       description:
         - V(failed) if a recovery would fail or do more harm than necessary, and V(unknown) if the check could not be

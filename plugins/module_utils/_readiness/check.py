@@ -41,6 +41,7 @@ class CheckName(StrEnum):
     MIN_INSYNC_REPLICAS = "min_insync_replicas"
     UNCLEAN_ELECTION = "unclean_election"
     BROKER_LOSS = "broker_loss"
+    OTHER_PARTIES = "other_parties"
 
 
 class Status(StrEnum):

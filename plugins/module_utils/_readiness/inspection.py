@@ -24,6 +24,7 @@ from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
 from .check import BrokerLoss, Check, CheckName, Readiness, build_readiness, failed, passed, unknown, warning
+from .other_parties import CONFIGS, check_other_parties
 from .partitions import TopicSettings, check_losses, check_partitions, check_replaced, predict_broker_losses
 from .permissions import Access, check_permissions
 
@@ -132,6 +133,7 @@ class _Inspection:
         yield CheckName.LEFTOVERS, self._check_leftovers
         yield CheckName.PARTITIONS, self._check_partitions
         yield CheckName.DISK_SPACE, self._check_disk_space
+        yield CheckName.OTHER_PARTIES, self._check_other_parties
 
     def _check_controllers(self) -> Iterator[Check]:
         self._assessment = assess(observe_quorum(self._kafka.wire, self._options.controllers))
@@ -253,6 +255,15 @@ class _Inspection:
         yield from check_replaced(self._seen.replaced, self._seen.to_save)
         yield from check_partitions(states, settings, self._seen.to_save, silent_brokers(self._seen.brokers))
         yield from check_losses(self.losses)
+
+    def _check_other_parties(self) -> Iterator[Check]:
+        seen = self._seen
+        configs: dict[str, str | None] = {}
+        for broker_id, address in sorted(seen.live.items())[:1]:
+            for name in CONFIGS:
+                entry = self._kafka.broker_config(address, broker_id, name)
+                configs[name] = entry.value if entry else None
+        yield from check_other_parties({each.topic for each in seen.states}, seen.brokers, configs)
 
     def _check_disk_space(self) -> Iterator[Check]:
         replicas = sum(len(each.replicas) for each in self._seen.states)

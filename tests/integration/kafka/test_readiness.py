@@ -110,6 +110,7 @@ def test_what_a_dead_broker_means_is_named(cluster: Cluster, tmp_path: Path) -> 
 
 def test_leftovers_and_settings_are_found(cluster: Cluster, tmp_path: Path) -> None:
     cluster.client.create_topic("loose", {0: [1, 2, 3]}, {"unclean.leader.election.enable": "true"})
+    cluster.client.create_topic("__CruiseControlMetrics", {0: [1, 2, 3]}, SAFE)
     run = Run.start(cluster)
     assert run.do("begin") == "done"
     run.signal(signal.SIGKILL)
@@ -119,6 +120,8 @@ def test_leftovers_and_settings_are_found(cluster: Cluster, tmp_path: Path) -> N
     assert left.status is Status.FAILED
     (unclean,) = of(found, CheckName.UNCLEAN_ELECTION)
     assert (unclean.status, "loose" in unclean.found) == (Status.WARNING, True)
+    (party,) = of(found, CheckName.OTHER_PARTIES)
+    assert (party.status, "Cruise Control" in party.found) == (Status.WARNING, True)
 
 
 def test_nobody_answers(tmp_path: Path) -> None:
