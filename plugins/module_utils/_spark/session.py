@@ -123,6 +123,7 @@ def spark_session(
         try:
             if runs_python or archive.is_recorded or not options.is_local:
                 context.addPyFile(str(code_for_workers(directory)))
+            _forget_paths(directory)
             spark = SparkSession(context)
             if not options.is_local:
                 _await_executor(spark, options.master)
@@ -135,14 +136,20 @@ def spark_session(
             raise SparkUnavailableError(reason) from error
         finally:
             jvm = _stop(context, gently=leave_jvm or not options.is_local or bool(options.conf))
-            # addPyFile has added the workers' code to our own sys.path. Its directory is deleted now.
-            sys.path[:] = [each for each in sys.path if not each.startswith(str(directory))]
             if leave_jvm:
                 _let_jvm_end(jvm)
             else:
                 jvm.kill()
             if wait_for_class_archive or not leave_jvm:
                 jvm.wait()
+
+
+def _forget_paths(directory: Path) -> None:
+    """Remove what PySpark has added to our own sys.path: the workers' code.
+
+    Now, because its files are deleted while the session ends. Another thread that imports meanwhile would fail.
+    """
+    sys.path[:] = [each for each in sys.path if not each.startswith(str(directory))]
 
 
 @contextmanager

@@ -79,7 +79,13 @@ def assert_all_end(environment: dict[str, str]) -> None:
 
 
 def test_a_session_is_silent_and_leaves_nothing_behind(environment: dict[str, str]) -> None:
-    ran = run("with spark_session() as spark: rehearse(spark)", environment)
+    body = """
+import sys
+with spark_session() as spark:
+    rehearse(spark)
+    assert not [each for each in sys.path if "kafkaops-spark-" in each], "another thread may import while this ends"
+"""
+    ran = run(body, environment)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     assert [*Path(environment["TMPDIR"]).iterdir()] == []
     assert_all_end(environment)
