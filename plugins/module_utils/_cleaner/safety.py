@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from .._model.partition import PartitionState, effective_min_isr
+from .._model.partition import REASSIGNING, PartitionState, effective_min_isr
 
 _COPIES_THAT_STAY = 2
 
@@ -48,8 +48,9 @@ def refusals(state: PartitionState, broker_id: int, around: Surroundings, overri
     reasons = []
     if state.is_offline:
         reasons.append("it has no leader: recover it first (playbook kafkaops.recovery.recover_offline_partitions)")
-    if around.is_reassigning:
-        reasons.append("a reassignment of it is running: run again once it has ended")
+    elif around.is_reassigning:
+        # An offline one is recovered first: then its reassignment goes on.
+        reasons.append(REASSIGNING)
     if broker_id not in around.living:
         reasons.append(f"broker {broker_id} is not online: start it, which also clears its marks")
     if state.leader_id in others and state.leader_id not in around.living:

@@ -25,7 +25,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
-from .._model.partition import Broker, PartitionState, TopicPartition, in_batches
+from .._model.partition import REASSIGNING, Broker, PartitionState, TopicPartition, in_batches
 from .._model.reason import because, say
 from .._model.run import Progress
 from .._model.silent_leaders import describe_silent_leader, silent_brokers, wait_for_fencing
@@ -34,7 +34,6 @@ from .memory import Memory
 from .memory_topic import LeadershipOptions, MemoryTopic
 from .moves import LEADERLESS, Move, MoveStatus, doubt_leader, move_away, move_to
 from .orders import Order, find_base, with_last
-from .view import REASSIGNING
 
 _ROUND_S = 0.5
 """The shortest round. Brokers usually lag behind the controller by less."""

@@ -16,13 +16,12 @@ from .._kafka.partitions import Description, TopicError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.near_names import not_found
-from .._model.partition import PartitionState, TopicPartition
+from .._model.partition import REASSIGNING, PartitionState, TopicPartition
 from .blacklist import Blacklist, BlacklistError, Change, matches, parse_config_value
 from .decide import Decision, decide, decide_deleted, decide_hidden
 from .memory import Memory
 
 CONFIG_NAME = "preferred_leader_blacklist"
-REASSIGNING = "a reassignment of it is running: run again once it has ended"
 _ELECTING = "an earlier run changed its replica order for an election, and has not restored it yet"
 
 

@@ -128,6 +128,13 @@ class Reassignment:
         return {*self.adding} <= {*other.adding} and {*self.removing} <= {*other.removing}
 
 
+REASSIGNING = (
+    "a reassignment of it is running: run again once it has ended. While a broker of its target is dead, it does not "
+    "end: start that broker, or cancel it (kafka-reassign-partitions.sh --cancel)"
+)
+"""Why a partition that has a leader is left alone. Kafka may refuse to cancel it without a leader."""
+
+
 class BrokerState(StrEnum):
     """The state of a broker, as seen from this host and by the controller."""
 

@@ -230,7 +230,8 @@ class _Inspection:
                 CheckName.LEFTOVERS,
                 f"{len(led)} partitions with a leader are being reassigned: until this ends, no drain and no repair "
                 "changes them",
-                "Wait for the reassignment (kafka-reassign-partitions.sh --list)",
+                "Wait for the reassignments (kafka-reassign-partitions.sh --list). One whose target has a dead broker "
+                "does not end: start that broker, or cancel it (kafka-reassign-partitions.sh --cancel)",
             )
         if len(led) < len(running):
             yield failed(
