@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
-from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, TopicPartition
+from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, Cause, TopicPartition
 from .._model.run import KafkaOpsError, garbage_collection_paused
 from .aftermath_findings import count_and_name, partition_finding, sort_by_urgency, unknown_finding
-from .aftermath_groups import find_group_findings
+from .aftermath_groups import find_commits_to_lost, find_group_findings
 from .aftermath_leaders import LeaderLook, find_open_transactions, find_unanswered, list_led, look_at_leaders
 from .expected_loss import describe_offsets
 from .outcome import AftermathFinding, AftermathKind, Outcome
@@ -29,7 +29,8 @@ def find_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Aftermath
     """
     recovered = [each for each in outcomes if each.status is Status.RECOVERED]
     unwritable = [*find_unwritable(outcomes)]
-    if not recovered:
+    lost = [each.topic_partition for each in outcomes if _is_lost_everywhere(each)]
+    if not recovered and not lost:
         return tuple(unwritable)
     findings = [*unwritable, *(finding for each in recovered for finding in find_truncations(each))]
     try:
@@ -52,7 +53,14 @@ def find_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Aftermath
     ends = {partition: end for each in looks.values() for partition, end in each.ends.items()}
     starts = {partition: start for each in looks.values() for partition, start in each.starts.items()}
     findings += find_group_findings(kafka, brokers, ends, starts, rolled_back)
+    findings += find_commits_to_lost(kafka, brokers, lost)
     return sort_by_urgency(findings)
+
+
+def _is_lost_everywhere(outcome: Outcome) -> bool:
+    """Return whether the operator declared all replicas lost: the partition can only begin again, at offset 0."""
+    given_up = {each.broker_id for each in outcome.silent if each.cause is Cause.GIVEN_UP}
+    return outcome.status is Status.UNRECOVERABLE and bool(given_up) and given_up == {*outcome.replicas}
 
 
 def _add_recovered(

@@ -14,6 +14,8 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .._kafka.cluster import Registration
+from .._kafka.errors import BrokerCallError
+from .._kafka.groups import CommittedOffsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
@@ -136,6 +138,37 @@ def _find_commits(  # noqa: PLR0917
         yield unknown_finding(
             f"committed offsets of {count_and_name(some, 'group')} that broker {broker_id} coordinates", error
         )
+
+
+def find_commits_to_lost(
+    kafka: Kafka, brokers: Mapping[int, Registration], lost: Sequence[TopicPartition]
+) -> Iterator[AftermathFinding]:
+    """Yield the groups whose commits are beyond the end of partitions that can only begin again at offset 0.
+
+    A group coordinator keeps commits to a partition without a leader. It forgets them when the topic is deleted. All
+    coordinators are asked in parallel.
+    """
+    addresses = {each.broker_id: each.address for each in brokers.values() if lost and not each.is_fenced}
+
+    def ask(broker_id: int) -> Mapping[str, CommittedOffsets]:
+        address = addresses[broker_id]
+        return kafka.committed_offsets(address, kafka.coordinated_groups(address), lost)
+
+    for broker_id, found in kafka.in_parallel(ask, addresses).items():
+        if isinstance(found, BrokerCallError):
+            yield unknown_finding(f"commits to lost partitions of groups that broker {broker_id} coordinates", found)
+            continue
+        for group, committed in found.items():
+            if committed.error:
+                yield unknown_finding(f"commits of group {group} to lost partitions", committed.error)
+            for partition, offset in committed.offsets.items():
+                if offset > 0:
+                    text = (
+                        f"group {group} committed offset {offset}. If the partition begins again with an empty disk, "
+                        f"this is {offset} beyond its end: stop the group's consumers first, and reset it with "
+                        "kafka-consumer-groups.sh --reset-offsets --to-earliest"
+                    )
+                    yield partition_finding(AftermathKind.COMMITTED_BEYOND_END, text, partition)
 
 
 def _find_share_offsets(

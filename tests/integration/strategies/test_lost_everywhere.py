@@ -12,6 +12,13 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import find_aftermath
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
+    AftermathKind,
+    outcome_of_left_alone,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import find_start_order
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
@@ -45,6 +52,10 @@ def test_the_same_id_with_an_empty_disk_leads_from_offset_0(kafka_version: str, 
             in left.reason
         )
         assert "groups with committed offsets point beyond its end" in left.reason
+        with Wire(on_call.settings) as connected:
+            (finding,) = find_aftermath(Kafka(connected), [outcome_of_left_alone(left)])
+        assert (finding.kind, finding.topic, finding.partition) == (AftermathKind.COMMITTED_BEYOND_END, "alone", 0)
+        assert f"group readers committed offset {_RECORDS}. If the partition begins again" in finding.explanation
         cluster.brokers[1].wipe()
         cluster.brokers[1].start()
         wait_until(
