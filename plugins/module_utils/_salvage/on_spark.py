@@ -18,16 +18,17 @@ from .._disk.log_dir import Segment
 from .._disk.segment import Damage, DamageKind
 from .._model.log_contents import EpochRange
 from .._spark.tasks import run_in_tasks
-from .read_back import ReadBack, combine_counts, count_rows
+from .read_back import CHECKED, ReadBack, check_rows, combine_counts
 from .rows import RowSource
 from .scan import SegmentContents, read_whole_segment
+from .transformations import account
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from .read_back import PARTIAL_SCHEMA, RANGE
+    from .read_back import CHECKED_SCHEMA, RANGE
     from .rows import ROW_SCHEMA
 
     _DAMAGE = pa.struct(
@@ -70,9 +71,11 @@ def write(spark: SparkSession, source: RowSource[Any], uri: str) -> None:
 
 
 def read_back(spark: SparkSession, uri: str) -> ReadBack:
-    """Read all files of a directory and count their records."""
+    """Read all files of a directory and count their records. Only the checksums of raw batches need Python workers."""
     rows = spark.read.parquet(uri)
-    return combine_counts(rows.mapInArrow(count_rows, from_arrow_schema(PARTIAL_SCHEMA)).toArrow().to_pylist())
+    counts = rows.transform(account)
+    checks = rows.select(*CHECKED).mapInArrow(check_rows, from_arrow_schema(CHECKED_SCHEMA))
+    return combine_counts([*counts.toArrow().to_pylist(), *checks.toArrow().to_pylist()])
 
 
 def _size(segment: Segment) -> int:

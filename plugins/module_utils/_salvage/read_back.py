@@ -5,7 +5,8 @@
 """Read saved records back from their Parquet files, verify them and count them. The writer's counts are not used.
 
 Some rows are counted at a time (``count_rows``), and the counts are added up (``combine_counts``). So any number of
-files can be counted in parallel, in this process or by Spark.
+files can be counted in parallel. Spark counts records by ``transformations.account``, and its tasks check raw batches
+by ``check_rows``.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ _SUMS = (
     "bad_batches",
 )
 _LARGEST = ("largest_record_bytes", "largest_batch_bytes")
+_KEY = ("topic", "partition", "topic_id")
+CHECKED = (*_KEY, "raw_batch")
+"""The columns that ``check_rows`` needs."""
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -63,8 +67,11 @@ with suppress(ImportError):  # a missing library is reported before the module s
         }
     )
     """The counts of some rows of one partition."""
+    CHECKED_SCHEMA = pa.schema([PARTIAL_SCHEMA.field(name) for name in (*_KEY, "ranges", "bad_batches")])
+    """The part of it that is read from raw batches."""
 
-_HEADER_OVERHEAD_BYTES = 10
+
+HEADER_OVERHEAD_BYTES = 10
 """The most bytes that a record header takes besides its name and value."""
 
 
@@ -93,14 +100,15 @@ class _Counts:
     ranges: list[EpochRange] = field(default_factory=list)
 
     def add(self, row: Mapping[str, Any]) -> None:
+        """Add a row of ``PARTIAL_SCHEMA``, or of a part of it."""
         for name in _SUMS:
-            self.sums[name] += row[name]
+            self.sums[name] += row.get(name, 0)
         for name in _LARGEST:
-            self.sums[name] = max(self.sums[name], row[name])
-        times = (row["first_timestamp_ms"], row["last_timestamp_ms"])
+            self.sums[name] = max(self.sums[name], row.get(name, 0))
+        times = (row.get("first_timestamp_ms"), row.get("last_timestamp_ms"))
         self.timestamps_ms += [each for each in times if each is not None]
-        self.producers.update(row["unknown_producers"])
-        self.ranges += [EpochRange(**each) for each in row["ranges"]]
+        self.producers.update(row.get("unknown_producers", ()))
+        self.ranges += [EpochRange(**each) for each in row.get("ranges", ())]
 
     def problems(self) -> Iterator[str]:
         if self.sums["bad_batches"]:
@@ -135,7 +143,7 @@ def _count_file(path: Path) -> list[dict[str, Any]]:
 
 
 def combine_counts(partials: Iterable[Mapping[str, Any]]) -> ReadBack:
-    """Add up rows of ``PARTIAL_SCHEMA``."""
+    """Add up rows of ``PARTIAL_SCHEMA``, or of parts of it that complement each other."""
     counts: dict[tuple[TopicPartition, str | None], _Counts] = {}
     for row in partials:
         key = TopicPartition(row["topic"], row["partition"]), row["topic_id"]
@@ -152,6 +160,18 @@ def count_rows(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for table in tables:
         rows = [_count_partition(each) for each in _split_by_partition(table)]
         yield pa.RecordBatch.from_pylist(rows, schema=PARTIAL_SCHEMA)
+
+
+def check_rows(tables: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Check the raw batches in the columns CHECKED. Yields rows of CHECKED_SCHEMA."""
+    for table in tables:
+        rows = [_check_partition(each) for each in _split_by_partition(table)]
+        yield pa.RecordBatch.from_pylist(rows, schema=CHECKED_SCHEMA)
+
+
+def _check_partition(rows: pa.RecordBatch) -> dict[str, Any]:
+    ranges, bad_batches = _check_raw_batches(rows.column("raw_batch").drop_null().to_pylist())
+    return {**{name: rows.column(name)[0].as_py() for name in _KEY}, "ranges": ranges, "bad_batches": bad_batches}
 
 
 def _split_by_partition(table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -175,7 +195,7 @@ def _count_partition(rows: pa.RecordBatch) -> dict[str, Any]:
     raw = rows.column("raw_batch").drop_null()
     ranges, bad_batches = _check_raw_batches(raw.to_pylist())
     return {
-        **{name: rows.column(name)[0].as_py() for name in ("topic", "partition", "topic_id")},
+        **{name: rows.column(name)[0].as_py() for name in _KEY},
         "records": _count_true(is_data),
         "bytes": pc.sum(sizes).as_py(),
         "first_timestamp_ms": times["min"],
@@ -215,7 +235,7 @@ def _largest_record(headers: pa.ListArray, sizes: pa.Array, is_data: pa.BooleanA
     if not len(flat):
         return largest
     of_each = pc.add(
-        pc.add(_byte_lengths(flat.field("key")), _byte_lengths(flat.field("value"))), _HEADER_OVERHEAD_BYTES
+        pc.add(_byte_lengths(flat.field("key")), _byte_lengths(flat.field("value"))), HEADER_OVERHEAD_BYTES
     )
     table = pa.table({"row": pc.list_parent_indices(headers), "size": of_each})
     of_rows = table.group_by("row").aggregate([("size", "sum")])

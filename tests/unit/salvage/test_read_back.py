@@ -14,15 +14,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
+from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import (
     read_header,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import on_spark
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, read_manifest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.markers import TransactionOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import combine_counts, count_rows
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.read_back import (
+    combine_counts,
+    count_rows,
+    read_back,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import (
     ROW_SCHEMA,
     Origin,
@@ -32,7 +38,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows im
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageWriter
-from unit.salvage.batches import batch
+from unit.salvage.batches import a_batch, batch
 
 TOPIC_ID = "0kEHEMDdQ5eSgSKUP1y6Sw"
 
@@ -160,3 +166,36 @@ def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     ):
         writer.write(RowSource([1], full, lambda _each: 1, lambda each: each))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 100])
+def test_spark_makes_the_account_that_this_process_makes(
+    spark: SparkSession, tmp_path: Path, rows_at_once: int
+) -> None:
+    marker = a_batch(9, epoch=0, producer=7, control=1)
+    undecodable = batch(30, [b"no gzip"])
+    tables = [
+        table(
+            3,
+            (with_headers(7), TransactionOutcome.UNKNOWN),
+            (with_headers(8), TransactionOutcome.UNKNOWN),
+            (batch(3, [b"x" * 9, None]), TransactionOutcome.COMMITTED),
+            (marker, TransactionOutcome.NONE),
+        ),
+        table(4, (batch(10, [b"y"] * 4), TransactionOutcome.NONE), (batch(20, [b"z"]), TransactionOutcome.ABORTED)),
+        table(5, (undecodable, TransactionOutcome.NONE)),
+    ]
+    raw = tables[1].column("raw_batch").to_pylist()
+    place = tables[1].schema.get_field_index("raw_batch")
+    raw[4] = raw[4][:-1] + b"?"
+    tables[1] = tables[1].set_column(place, tables[1].schema.field(place), pa.array(raw, pa.binary())).slice(1)
+    place = tables[2].schema.get_field_index("decode_error")
+    tables[2] = tables[2].set_column(place, tables[2].schema.field(place), pa.array(["damaged"], pa.string()))
+    (tmp_path / "records").mkdir()
+    for number, each in enumerate(tables):
+        pq.write_table(each, tmp_path / "records" / f"{number}.parquet", row_group_size=rows_at_once)
+    here, there = read_back(tmp_path / "records"), on_spark.read_back(spark, str(tmp_path / "records"))
+    assert here == there
+    assert len(here.problems) == 2
+    assert [each.undecodable_batches for each in here.partitions] == [0, 0, 1]
+    assert (here.partitions[0].committed_transactions, here.partitions[0].open_transactions) == (1, 2)

@@ -49,7 +49,7 @@ def signal_jvm(number):
 def wait_until_open(engines):
     engines._ahead.opened()
 
-def rank(options, *hurt):
+def rank(options, *hurt, after=lambda engines: None):
     with Engines(options) as engines:
         engines.begin(80)
         for each in hurt:
@@ -59,7 +59,8 @@ def rank(options, *hurt):
         took = time.monotonic() - began
         expected = rank_table(ROWS).sort_by(ORDER)
         same = ranked.select(expected.column_names).sort_by(ORDER).equals(expected)
-        again = engines.rank(ROWS).num_rows == ROWS.num_rows
+        after(engines)
+        again = engines.rank(ROWS).select(expected.column_names).sort_by(ORDER).equals(expected)
         use = engines.use
         ending = time.monotonic()
     print(json.dumps({"engine": use.name, "reason": use.reason, "same": same and again, "took": took,
@@ -114,6 +115,11 @@ rank(EngineOptions(), wait_until_open, kill_soon)
     [found] = run(body, environment)
     assert found["engine"] == "process"
     assert "JVM ended" in found["reason"]
+
+
+def test_a_jvm_that_is_killed_after_it_ranked_is_not_missed(environment: dict[str, str]) -> None:
+    [found] = run("rank(EngineOptions(wait_ms=60_000), after=signal_jvm(signal.SIGKILL))", environment)
+    assert (found["engine"], "JVM ended" in found["reason"]) == ("process", True), found
 
 
 def test_without_java_or_memory_or_pyspark_this_process_ranks(environment: dict[str, str], tmp_path: Path) -> None:
