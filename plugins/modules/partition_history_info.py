@@ -83,9 +83,9 @@ partitions:
         lacks_seconds:
           description:
             - Its election gives up at most what was written in so many seconds before the leader was lost. It held
-              everything when it was caught up last, which is at most 1.5 times C(replica.lag.time.max.ms) before it left
-              the ISR. Each new leader epoch gives it as much time again, and the ISR cannot shrink while no controller
-              is active.
+              everything when it was caught up last, which is at most 1.5 times C(replica.lag.time.max.ms) before it
+              left the ISR. Each new leader epoch gives it as much time again, and the ISR cannot shrink while no
+              controller is active.
           type: int
         keeps_acks_all:
           description: V(true) if it is proven that it holds every record that was acknowledged with C(acks=all).

@@ -10,14 +10,15 @@ Nothing here raises for what does not answer: what is missing is named, and ever
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.held_replicas import OffsetAnswer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.background import in_background
+from .._model.metadata_history import MetadataHistory, PartitionHistory
 from .._model.outage import Outage
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
@@ -65,7 +66,7 @@ def find_outages(
         for each in brokers
         if each.state is BrokerState.ONLINE and each.host is not None and each.port is not None
     }
-    times, missing = _read_log_times(kafka, states, online)
+    times, missing = _read_log_times(kafka, states, online, {})
     question = HistoryQuestion(
         {each: state.topic_id for each, state in states.items()},
         {each: tuple(times[each]) for each in states},
@@ -73,6 +74,14 @@ def find_outages(
     )
     read = read_history(kafka.wire.controller_side, controllers, cluster_id, question, limits=limits)
     sources = [read.source] if read.history is not None else []
+    if read.history is not None:
+        late = _find_late(read.history, times)
+        again, _said_before = _read_log_times(
+            kafka, states, {each: online[each] for each in {b for _p, b in late}}, late
+        )
+        for partition, broker_id in late:
+            found = again[partition].get(broker_id, LogTimes())
+            times[partition][broker_id] = replace(times[partition][broker_id], rates=found.rates)
     if any(each.ends_at_ms is not None for of_partition in times.values() for each in of_partition.values()):
         sources.append("the timestamps of the survivors' records")
     settings = NoticeLimits(*(_read_ms(kafka, online, name) for name in (_REPLICA_LAG, _SESSION)))
@@ -133,17 +142,49 @@ def _read_ms(kafka: Kafka, online: Mapping[int, Address], name: str) -> int | No
     return None
 
 
+_Replica: TypeAlias = "tuple[TopicPartition, int]"
+
+
+def _find_late(history: MetadataHistory, times: Mapping[TopicPartition, Mapping[int, LogTimes]]) -> dict[_Replica, int]:
+    """Return when a survivor left the ISR, if its newest record is younger.
+
+    Such a replica came back as a leader that did not know yet that it was none, or it was catching up. In between
+    nothing was written to it: its log says how fast the partition was written only until it left.
+    """
+    late = {}
+    for partition, of_partition in times.items():
+        found = history.partitions.get(partition, PartitionHistory())
+        for broker_id, each in of_partition.items():
+            left = found.left_isr_at_ms(broker_id)
+            if left is not None and each.ends_at_ms is not None and each.ends_at_ms > left:
+                late[partition, broker_id] = left
+    return late
+
+
 def _read_log_times(
-    kafka: Kafka, states: Mapping[TopicPartition, PartitionState], online: Mapping[int, Address]
+    kafka: Kafka,
+    states: Mapping[TopicPartition, PartitionState],
+    online: Mapping[int, Address],
+    until_ms: Mapping[_Replica, int],
 ) -> tuple[dict[TopicPartition, dict[int, LogTimes]], list[str]]:
-    """Return the log end of each survivor, with its time and rates, and a text for each broker that does not answer."""
+    """Return the log end of each survivor, with its time and rates, and a text for each broker that does not answer.
+
+    ``until_ms``: when the time ends over which the rates are measured, if not with the newest record. If there is any,
+    only these replicas are asked.
+    """
     of_broker = {
-        broker_id: [each for each, state in states.items() if broker_id in state.replicas] for broker_id in online
+        broker_id: [
+            each
+            for each, state in states.items()
+            if broker_id in state.replicas and (not until_ms or (each, broker_id) in until_ms)
+        ]
+        for broker_id in online
     }
     asked = {broker_id: partitions for broker_id, partitions in of_broker.items() if partitions}
 
     def ask(broker_id: int) -> dict[TopicPartition, LogTimes]:
-        return dict(_ask_broker(kafka, online[broker_id], asked[broker_id]))
+        until = {each: until_ms[each, broker_id] for each in asked[broker_id] if (each, broker_id) in until_ms}
+        return dict(_ask_broker(kafka, online[broker_id], asked[broker_id], until))
 
     answers = kafka.in_parallel(ask, asked)
     found: dict[TopicPartition, dict[int, LogTimes]] = {each: {} for each in states}
@@ -159,7 +200,7 @@ def _read_log_times(
 
 
 def _ask_broker(
-    kafka: Kafka, address: Address, partitions: Sequence[TopicPartition]
+    kafka: Kafka, address: Address, partitions: Sequence[TopicPartition], until_ms: Mapping[TopicPartition, int]
 ) -> Iterator[tuple[TopicPartition, LogTimes]]:
     """Yield what one broker says. Raises BrokerCallError."""
     ends = _single(kafka.log_end_offsets(address, partitions))
@@ -168,13 +209,15 @@ def _ask_broker(
         for each, answer in _single(kafka.newest_records(address, partitions)).items()
         if answer.time_ms > 0
     }
-    rates: dict[TopicPartition, list[LogRate]] = {each: [] for each in newest}
-    for window in _WINDOWS_MS if newest else ():
-        firsts = _single(
-            kafka.offsets_at(address, {each: max(answer.time_ms - window, 0) for each, answer in newest.items()})
-        )
+    last = {each: (answer.offset, answer.time_ms) for each, answer in newest.items()}
+    if until_ms:
+        after = _single(kafka.offsets_at(address, until_ms))
+        last |= {each: (answer.offset, until_ms[each]) for each, answer in after.items() if answer.offset >= 0}
+    rates: dict[TopicPartition, list[LogRate]] = {each: [] for each in last}
+    for window in _WINDOWS_MS if last else ():
+        firsts = _single(kafka.offsets_at(address, {each: max(at - window, 0) for each, (_end, at) in last.items()}))
         for each, first in firsts.items():
-            records, milliseconds = newest[each].offset - first.offset, newest[each].time_ms - first.time_ms
+            records, milliseconds = last[each][0] - first.offset, last[each][1] - first.time_ms
             rate = LogRate(records, milliseconds)
             if first.offset >= 0 and records > 0 and milliseconds > 0 and rate not in rates[each]:
                 rates[each].append(rate)

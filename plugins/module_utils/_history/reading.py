@@ -15,7 +15,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.errors import BrokerCallError
-from .._kafka.metadata_log import MetadataBatch, MetadataLog, MetadataLogError, decode_batches, open_metadata_log
+from .._kafka.metadata_log import (
+    FIRST_RECORD,
+    MetadataBatch,
+    MetadataLog,
+    MetadataLogError,
+    decode_batches,
+    open_metadata_log,
+)
 from .._kafka.metadata_records import MetadataRecordError
 from .._kafka.settings import Address
 from .._kafka.wire import Wire
@@ -116,7 +123,7 @@ class _Reading:
     def read(self) -> ReadHistory:
         found = self._log.range()
         base: list[Event] = []
-        first, has_base, missing = found.start, found.start == 0, ""
+        first, has_base, missing = found.start, found.start <= FIRST_RECORD, ""
         if found.snapshot is not None:
             content = self._log.snapshot(found.snapshot, self._limits.max_bytes, self._is_over)
             if content is None:
@@ -128,11 +135,15 @@ class _Reading:
         if after is None:
             return ReadHistory(None, self.source, "the limit of bytes or seconds does not suffice for the metadata log")
         events = [*base, *after]
-        history = self._history(events, has_base=has_base, begins_at_start=first == 0)
+        history = self._history(events, has_base=has_base, begins_at_start=first <= FIRST_RECORD)
         width = _FIRST_WINDOW
         while not self._question.is_answered(history) and first > found.start:
             start = max(found.start, first - width)
-            window = self._window(start, first, ends_at_ms=self._begins_at_ms)
+            try:
+                window = self._window(start, first, ends_at_ms=self._begins_at_ms)
+            except (BrokerCallError, MetadataLogError, MetadataRecordError) as error:
+                missing = f"the metadata log was read back to offset {first} only: {error}"
+                break
             if window is None:
                 missing = (
                     f"the metadata log was read back to offset {first} only: the limit of bytes or seconds is reached"
@@ -140,7 +151,7 @@ class _Reading:
                 break
             events = [*window, *events]
             first, width = start, width * 2
-            history = self._history(events, has_base=has_base, begins_at_start=first == 0)
+            history = self._history(events, has_base=has_base, begins_at_start=first <= FIRST_RECORD)
         if not missing and not self._question.is_answered(history):
             missing = f"the metadata log begins at offset {found.start}: earlier records were removed by its retention"
         return ReadHistory(history, self.source, missing, self._log.read_bytes)

@@ -34,6 +34,8 @@ _TOPIC_ID = uuid_text(uuid.UUID(int=1))
 _CHUNK_BYTES = 8 * 1024 * 1024
 """Controllers send at most this much in one answer."""
 _BEFORE_ANY_EPOCH = 0
+FIRST_RECORD = 1
+"""Offset 0 has the control batch of the first leader of all."""
 _PARTITION = [field("Partition", "int32"), field("CurrentLeaderEpoch", "int32")]
 _SNAPSHOT_ID = [field("EndOffset", "int64"), field("Epoch", "int32")]
 
@@ -140,9 +142,11 @@ class MetadataLog:
         found = answer.snapshot_id
         snapshot = SnapshotId(found.end_offset, found.epoch) if found is not None and found.end_offset >= 0 else None
         end = answer.high_watermark
-        if snapshot is not None:
-            answer = self._fetch(end, 1, self._leader.epoch)
-        return MetadataLogRange(max(0, answer.log_start_offset), end, snapshot)
+        if snapshot is None:
+            return MetadataLogRange(max(0, answer.log_start_offset), end, None)
+        # With a snapshot, offset 0 is always answered with it (KafkaRaftClient.validateFetchOffsetAndEpoch).
+        answer = self._fetch(end, 1, self._leader.epoch)
+        return MetadataLogRange(max(FIRST_RECORD, answer.log_start_offset), end, snapshot)
 
     def batches(self, start: int, end: int, stop: Callable[[], bool] = lambda: False) -> Iterator[MetadataBatch]:
         """Yield the batches that have an offset from ``start``, inclusive, to ``end``, exclusive.

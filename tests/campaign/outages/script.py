@@ -132,7 +132,7 @@ class Outage:
         else:
             node.kill()
             self.restarted.add(broker)
-        if self.rng.random() < 0.7:
+        if self.rng.random() < 0.7 and self.cluster.live_brokers:
             self._wait(lambda: not self._is_in_any_isr(broker), f"broker {broker} is in no ISR")
 
     def _leave_if_there(self, broker: int) -> None:
