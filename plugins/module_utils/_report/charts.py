@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._model.log_contents import offset_range
 from .._model.partition import TopicPartition
@@ -38,6 +38,7 @@ _WIDTH = 300
 _ROW_HEIGHT = 26
 _EPOCH_COLORS = ("#4e79a7", "#59a14f", "#b07aa1", "#9c755f", "#76b7b2", "#bab0ac", "#edc948", "#f28e2b")
 _LOST = "#d62728"
+NO_LEADER_HATCHED = "no leader"
 FRAME = 4
 """Width of the frame around saved offsets. No other line is this thick."""
 _ZIGZAG = "M-0.3,-1L0.3,-0.6L-0.3,-0.2L0.3,0.2L-0.3,0.6L0.3,1"
@@ -55,6 +56,16 @@ _CONFIG = {
 _ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 
 Spec = dict[str, Any]
+
+
+class IsrBar(NamedTuple):
+    """What a broker was to a partition in a time, in milliseconds of POSIX time."""
+
+    broker: str
+    start_ms: int
+    end_ms: int
+    state: str
+    """leads, in sync, or NO_LEADER_HATCHED."""
 
 
 def draw_logs(
@@ -208,6 +219,52 @@ def draw_bars(bars: Sequence[Mapping[str, object]], *, value: str, by: str, titl
         },
     }
     return _svg(spec, label)
+
+
+def draw_isr(bars: Sequence[IsrBar], brokers: Sequence[str], label: str) -> str:
+    """Draw one row for each broker over time, in UTC: where it led, where it was in sync, and without a leader."""
+    begins, ends = min(each.start_ms for each in bars), max(each.end_ms for each in bars)
+    x = {
+        "field": "start",
+        "type": "temporal",
+        "scale": {"type": "utc", "domain": [begins, ends], "nice": False},
+        "title": "time, UTC",
+        "axis": {
+            "format": "%H:%M:%S" if ends - begins < 24 * 3_600_000 else "%d %b %H:%M",
+            "tickCount": 4,
+            "labelOverlap": True,
+        },
+    }
+    y = {
+        "field": "broker",
+        "type": "nominal",
+        "title": "broker",
+        "sort": list(brokers),
+        "scale": {"domain": list(brokers)},
+    }
+    states = ["leads", "in sync"]
+    color = {
+        "field": "state",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": states, "range": list(_EPOCH_COLORS)},
+    }
+    place = {"x": x, "x2": {"field": "end"}, "y": y}
+    values = [{"broker": each.broker, "start": each.start_ms, "end": each.end_ms, "state": each.state} for each in bars]
+    hatched = {"type": "bar", "fill": f"url(#{HATCH})", "stroke": _GRAY, "strokeDash": [4, 3]}
+    layers: list[Spec] = [
+        {
+            "data": {"values": [each for each in values if each["state"] == NO_LEADER_HATCHED]},
+            "mark": hatched,
+            "encoding": place,
+        },
+        {
+            "data": {"values": [each for each in values if each["state"] in states]},
+            "mark": {"type": "bar"},
+            "encoding": {**place, "color": color},
+        },
+    ]
+    return _svg({"height": {"step": _ROW_HEIGHT}, "layer": layers}, f"Who was in sync: {label}")
 
 
 def _layer(stretches: Sequence[Stretch], mark: Spec, encoding: Spec) -> Spec:

@@ -129,7 +129,7 @@ def _build_page(
         tuple(
             chain(
                 _build_warnings(list(clusters), incident.outcomes, skipped),
-                build_timeline_sections(sources, approvals),
+                build_timeline_sections(sources, approvals, (*incident.outcomes, *incident.earlier)),
                 main,
                 chain.from_iterable(_build_other_sections(each) for each in sources),
                 [_appendix(sources), build_next_section(situation)],

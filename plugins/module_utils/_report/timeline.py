@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .blocks import Cell, Paragraph, Section, Table, format_ids
+from .._recovery.outcome import Outcome
+from .blocks import Cell, Section, Table, format_ids
+from .outage_blocks import build_past_blocks, find_past_events
 from .redundancy_section import build_redundancy_plan_verdict, build_redundancy_verdict
 from .sources import Approval, Kind, Source
 
+_METADATA_LOG = "the controllers' metadata log"
 _ABOUT_LEADERS = frozenset({Kind.RECOVERY, Kind.PLAN, Kind.SURVEY, Kind.EVIDENCE})
 
 
@@ -23,17 +26,23 @@ class _Event:
     actor: str
 
 
-def build_timeline_sections(sources: Sequence[Source], approvals: Sequence[Approval]) -> Iterator[Section]:
-    """Build the section with what was done when and by whom; none if no document has a time."""
-    events = [*_find_events(sources), *(_Event(each.at, each.what, each.by) for each in approvals)]
-    if not events:
+def build_timeline_sections(
+    sources: Sequence[Source], approvals: Sequence[Approval], outcomes: Sequence[Outcome]
+) -> Iterator[Section]:
+    """Build the section with what happened when, and what was done by whom; none if no document has a time.
+
+    It begins before the first run, as far as the controllers' metadata log was read.
+    """
+    done = [*_find_events(sources), *(_Event(each.at, each.what, each.by) for each in approvals)]
+    past = [_Event(each.at, each.what, _METADATA_LOG) for each in find_past_events(outcomes)]
+    if not done:
         return
-    events.sort(key=lambda each: each.at)
+    events = sorted([*past, *done], key=lambda each: each.at)
     rows = tuple((Cell(each.at), Cell(each.what), Cell(each.actor)) for each in events)
-    note = Paragraph("No document says when the leaders were lost: see the logs of the brokers and controllers.")
     table = Table("Times are UTC", ("Time", "Event", "By"), rows)
     about_leaders = any(each.kind in _ABOUT_LEADERS for each in sources)
-    yield Section("Timeline", (table, note) if about_leaders else (table,))
+    blocks = build_past_blocks(outcomes, min(each.at for each in done)) if about_leaders else ()
+    yield Section("Timeline", (table, *blocks))
 
 
 def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:  # noqa: PLR0912 - one case for each kind
