@@ -16,6 +16,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .._kafka.metadata_log import MetadataBatch
 from .._kafka.metadata_records import (
+    CHANGE_KEY,
+    CHANGES,
+    NO_OPS,
+    SHORT_HEAD_BYTES,
     RecordType,
     can_decode,
     decode_record,
@@ -89,8 +93,13 @@ class EventReader:
         Raises MetadataRecordError.
         """
         found: list[Event] = []
+        keys = self._keys
         for batch in batches:
             for value in batch.values:
+                # Almost all records are of other partitions, or say nothing: they are skipped by their bytes.
+                start = value[:SHORT_HEAD_BYTES]
+                if start in NO_OPS or (start in CHANGES and value[CHANGE_KEY] not in keys):
+                    continue
                 event = self._event(value, batch.time_ms)
                 if event is not None:
                     found.append(event._replace(is_change=False) if of_snapshot else event)
@@ -101,7 +110,6 @@ class EventReader:
         number = head.number
         subject: Any = None
         if number in _OF_PARTITIONS:
-            # Almost all records are of other partitions, so the bytes are compared before anything is decoded.
             subject = self._keys.get(key_of_change(value, head))
             if subject is None:
                 return None

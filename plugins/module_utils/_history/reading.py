@@ -102,9 +102,14 @@ def read_history(
         return ReadHistory(None, "", "no controller's address is known: set kafka_bootstrap_controllers")
     try:
         log = open_metadata_log(wire, controllers, cluster_id)
-        return _Reading(log, question, limits, clock).read()
+        return read_log(log, question, limits, clock)
     except (BrokerCallError, MetadataLogError, MetadataRecordError) as error:
         return ReadHistory(None, "", str(error))
+
+
+def read_log(log: MetadataLog, question: HistoryQuestion, limits: HistoryLimits, clock: Clock) -> ReadHistory:
+    """Read the history from an open log. Raises BrokerCallError, MetadataLogError and MetadataRecordError."""
+    return _Reading(log, question, limits, clock).read()
 
 
 class _Reading:
@@ -118,6 +123,7 @@ class _Reading:
         self._deadline = clock.monotonic() + limits.max_seconds
         self._reader = EventReader(question.topic_ids, question.config_names)
         self._begins_at_ms = self._ends_at_ms = 0
+        self._reached = 0
         self._gaps: list[tuple[int, int]] = []
 
     def read(self) -> ReadHistory:
@@ -165,32 +171,29 @@ class _Reading:
 
         The times are those of what was read before: the end of what precedes, or the begin of what follows.
         """
-        reached = start
-
-        def batches() -> Iterator[MetadataBatch]:
-            nonlocal reached
-            for batch in self._log.batches(start, end, self._is_over):
-                reached = batch.next_offset
-                yield batch
-
-        events = self._reader.events(self._timed(batches(), begins_at_ms, ends_at_ms))
-        return events if reached >= end else None
+        self._reached = start
+        events = self._reader.events(
+            self._timed(self._log.batches(start, end, self._is_over), begins_at_ms, ends_at_ms)
+        )
+        return events if self._reached >= end else None
 
     def _timed(
         self, batches: Iterable[MetadataBatch], begins_at_ms: int = 0, ends_at_ms: int = 0
     ) -> Iterator[MetadataBatch]:
-        before = begins_at_ms
+        """Note how far the batches reach, their times, and the gaps in between. There may be a million of them."""
+        begins, ends, before, reached = self._begins_at_ms, self._ends_at_ms, begins_at_ms, self._reached
         for batch in batches:
-            self._begins_at_ms = min(self._begins_at_ms or batch.time_ms, batch.time_ms)
-            self._ends_at_ms = max(self._ends_at_ms, batch.time_ms)
-            self._note_gap(before, batch.time_ms)
-            before = batch.time_ms
+            _base, reached, at, _values = batch
+            if at - before > _GAP_MS and before:
+                self._gaps.append((before, at))
+            if at < begins or not begins:
+                begins = at
+            ends = max(ends, at)
+            before = at
             yield batch
-        self._note_gap(before, ends_at_ms)
-
-    def _note_gap(self, before_ms: int, after_ms: int) -> None:
-        if before_ms and after_ms - before_ms > _GAP_MS:
-            self._gaps.append((before_ms, after_ms))
+        if before and ends_at_ms - before > _GAP_MS:
+            self._gaps.append((before, ends_at_ms))
+        self._begins_at_ms, self._ends_at_ms, self._reached = begins, ends, reached
 
     def _is_over(self) -> bool:
         return self._clock.monotonic() > self._deadline or self._log.read_bytes > self._limits.max_bytes

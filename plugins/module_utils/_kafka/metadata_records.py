@@ -252,6 +252,26 @@ _NEWEST = {kind.value: version for kind, (version, _fields) in _DEFINITIONS.item
 _PARTITION_KEY_BYTES = 20
 """A PartitionChangeRecord begins with the partition's number and the topic's id."""
 
+SHORT_HEAD_BYTES = 3
+"""The bytes of a head whose type and version have one byte each: all heads until today."""
+
+
+def _short_heads(*kinds: RecordType) -> frozenset[bytes]:
+    return frozenset(
+        bytes((frame, kind, version))
+        for frame in _FRAME_VERSIONS
+        for kind in kinds
+        for version in range(_NEWEST[kind] + 1)
+    )
+
+
+NO_OPS = _short_heads(RecordType.NO_OP)
+"""How a record begins that an active controller writes twice a second, and that says nothing."""
+
+CHANGES = _short_heads(RecordType.PARTITION_CHANGE)
+"""How the change of a partition begins. Its ``partition_key`` follows at CHANGE_KEY."""
+CHANGE_KEY = slice(SHORT_HEAD_BYTES, SHORT_HEAD_BYTES + _PARTITION_KEY_BYTES)
+
 
 def read_head(value: bytes) -> RecordHead:
     """Read what a record begins with.

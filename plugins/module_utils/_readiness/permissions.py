@@ -108,6 +108,12 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to put the designated leader first and to elect it"),
         _CONFIGS,
+        Need(
+            Resource.CONTROLLERS,
+            ("CLUSTER_ACTION",),
+            "to read in the metadata log since when the last leader took records alone",
+            is_required=False,
+        ),
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("READ",), "to read the leader epochs that a replica holds"),
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read unclean.leader.election.enable"),

@@ -2,16 +2,19 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which changes of a partition were unclean elections, also if their records do not say so."""
+"""Which records of the log matter, and which changes were unclean elections, also if their records do not say so."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._history.events import Event, make_history
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.events import Event, EventReader, make_history
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import uuid_text
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_log import MetadataBatch
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_records import RecordType
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
@@ -62,3 +65,20 @@ def change(at_ms: int, **fields: Any) -> Event:
 def test_a_leader_that_was_not_in_sync_was_elected_unclean(changes: Sequence[Event], unclean: list[bool]) -> None:
     moments = make_history([CREATED, *changes], 1, 9).partitions[ORDERS].moments
     assert [each.is_unclean for each in moments[1:]] == unclean
+
+
+def test_records_that_say_nothing_of_these_partitions_are_skipped_and_unknown_ones_counted() -> None:
+    topic, other = uuid.UUID(int=7), uuid.UUID(int=8)
+
+    def of(topic_id: uuid.UUID, partition: int, version: int = 0) -> bytes:
+        lost_its_leader = b"\x01" + b"\x01\x04" + (-1).to_bytes(4, "big", signed=True)
+        return bytes((1, 5, version)) + partition.to_bytes(4, "big") + topic_id.bytes + lost_its_leader
+
+    no_op, newer_no_op, unknown_type = b"\x01\x14\x00\x00", b"\x01\x14\x01\x00", b"\x01\x7f\x00\x00"
+    values = (no_op, of(other, 0), of(topic, 1), of(other, 0, version=9), of(topic, 0))
+    reader = EventReader({ORDERS: uuid_text(topic)})
+    (event,) = reader.events([MetadataBatch(0, 5, 17, values)])
+    assert (event.at_ms, event.subject, event.fields["leader"]) == (17, ORDERS, -1)
+    assert reader.not_decoded == 0
+    assert not reader.events([MetadataBatch(5, 8, 18, (newer_no_op, unknown_type, of(topic, 0, version=9)))])
+    assert reader.not_decoded == 2
