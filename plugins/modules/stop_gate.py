@@ -19,13 +19,19 @@ description:
     now or is being reassigned; if the quorum would lose its majority; and if anything that the answer rests on could
     not be read.
   - Also returns the smallest change that makes a no a yes, and an order of waves in which all brokers can stop.
-  - Sends no write request. Does not fail because the answer is no.
+  - With O(take), a yes is a ticket that is kept in the cluster. Until it is released or expires, this answers no to
+    everybody else, and names the brokers that are being stopped, and by whom. Everything that writes names them too.
+  - Sends no write request without O(take) and O(release), and none in check mode. Does not fail because the answer is
+    no.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.report.findings,
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal, kafkaops.recovery.report.findings,
+  kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
-  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers]}
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
+  check_mode: {support: full, details: ['O(take) and O(release) say what they would do.']}
+  diff_mode: {support: none}
+  idempotent: {support: partial, details: [A second O(take) finds the ticket of the first.]}
 options:
   brokers:
     description:
@@ -47,11 +53,45 @@ options:
     type: list
     elements: str
     default: []
+  take:
+    description:
+      - Whether to take a ticket for these brokers if they may stop. They must be one set.
+      - The ticket is in topic C(_kafkaops_stops) before the answer is yes. Of several that ask at the same time, one
+        gets it.
+    type: bool
+    default: false
+  release:
+    description:
+      - Whether to release the tickets that name one of these brokers, instead of asking whether they may stop.
+      - Waits up to O(release_timeout_ms) until all brokers of a ticket are up, and in sync in all their partitions. If
+        they are not, the answer is V(no).
+    type: bool
+    default: false
+  owner:
+    description:
+      - Who takes or releases the ticket, for example the name of a pipeline and the number of its run.
+      - If it is given, O(take) renews a ticket of this owner for the same brokers. By default, the owner is the user on
+        the host, and no ticket is renewed.
+    type: str
+    default: ''
+  minutes:
+    description:
+      - How many minutes the ticket is valid. A minute after that, its owner counts as dead, and anybody may take over.
+    type: int
+    default: 60
+  release_timeout_ms:
+    description:
+      - How long O(release) waits until the brokers are back.
+    type: int
+    default: 300000
 seealso:
   - module: kafkaops.recovery.readiness_info
   - module: kafkaops.recovery.quorum_info
 notes:
-  - Needs DESCRIBE on the cluster and on topics, and DESCRIBE_CONFIGS on topics. A missing permission is a no.
+  - Needs DESCRIBE on the cluster and on topics, DESCRIBE_CONFIGS on topics, and READ on topic C(_kafkaops_stops), if it
+    exists. A missing permission is a no.
+  - O(take) and O(release) need CREATE, DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on topic C(_kafkaops_stops), and the
+    permissions of the journal.
   - The answer is about the moment of the look. Ask right before each stop.
 """
 
@@ -65,6 +105,22 @@ EXAMPLES = r"""
 - name: Go on only if they may
   ansible.builtin.assert:
     that: gate.verdict == "yes"
+
+- name: Take the ticket of brokers 4 and 5
+  kafkaops.recovery.stop_gate:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    brokers: [4, 5]
+    owner: upgrade 4711
+    take: true
+  register: gate
+  failed_when: gate.verdict | default("no") != "yes"
+
+- name: Release it when they are back in every ISR
+  kafkaops.recovery.stop_gate:
+    bootstrap_servers: kafka1.example.com:9092,kafka2.example.com:9092
+    brokers: [4, 5]
+    owner: upgrade 4711
+    release: true
 """
 
 RETURN = r"""
@@ -73,6 +129,12 @@ cluster_id:
   returned: success
   type: str
   sample: 4L6g3nShT-eMCtK--X86sw
+asked:
+  description: What was asked. With O(release), the verdict says whether the brokers are back.
+  returned: success
+  type: str
+  choices: [may_stop, take, release]
+  sample: may_stop
 verdict:
   description: Whether all of these stops may happen.
   returned: success
@@ -125,7 +187,7 @@ reasons:
       description: The kind of reason.
       type: str
       choices: [last_copy, no_leader, unclean_election, below_min_isr, lost_records, already_leaderless, reassignment,
-        quorum, ticket, no_such_broker, unknown]
+        quorum, ticket, another_run, not_back, no_such_broker, unknown]
     brokers: {type: list, elements: int, description: The set of brokers that it is about.}
     text: {type: str, description: The reason in words.}
     remedy: {type: str, description: What to do.}
@@ -153,6 +215,31 @@ in_no_wave:
   returned: success
   type: list
   elements: int
+tickets:
+  description: The valid tickets, the oldest first.
+  returned: success
+  type: list
+  elements: dict
+  contains: &ticket
+    ticket_id: {type: str, description: Its id.}
+    brokers: {type: list, elements: int, description: The brokers that are being stopped.}
+    racks: {type: list, elements: str, description: Their racks.}
+    owner: {type: str, description: Who stops them.}
+    job: {type: str, description: AWX job id. Empty outside AWX.}
+    since: {type: str, description: When it was taken. UTC.}
+    until: {type: str, description: When it expires. UTC.}
+taken:
+  description: The ticket that was taken or, in check mode, would be.
+  returned: success
+  type: list
+  elements: dict
+  contains: *ticket
+released:
+  description: The tickets that were released or, in check mode, would be.
+  returned: success
+  type: list
+  elements: dict
+  contains: *ticket
 """
 
 from dataclasses import replace
@@ -171,24 +258,31 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     controller_addresses,
     controller_settings,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import (
     STOP_GATE_REPORT,
     encode_gate_report,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import question_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import check_terms, question_of
 
 _MOST_PARTITIONS = 1000
 ARGUMENTS = (
     CONNECTION
     + CONTROLLERS
+    + JOURNAL
     + Arguments(
         argument_spec={
             "brokers": {"type": "list", "elements": "int", "default": []},
             "racks": {"type": "list", "elements": "str", "default": []},
             "sets": {"type": "list", "elements": "str", "default": []},
+            "take": {"type": "bool", "default": False},
+            "release": {"type": "bool", "default": False},
+            "owner": {"type": "str", "default": ""},
+            "minutes": {"type": "int", "default": 60},
+            "release_timeout_ms": {"type": "int", "default": 300000},
             "report_file": {"type": "path"},
-        }
+        },
     )
 )
 
@@ -201,21 +295,40 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
     from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
     from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import check_stop
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.taking import (
+        TicketTerms,
+        release_tickets,
+        take_ticket,
+    )
 
     params = module.params
-    settings, controllers, their_settings, question, report = call_all(
+    settings, controllers, their_settings, question, report, _terms = call_all(
         lambda: connection_settings(params),
         lambda: controller_addresses(params),
         lambda: controller_settings(params),
-        lambda: question_of(params["brokers"], params["racks"], params["sets"]),
+        lambda: question_of(params["brokers"], params["racks"], params["sets"], is_one_set=params["take"]),
         lambda: ReportFile(params["report_file"]),
+        lambda: check_terms(params),
+    )
+    terms = TicketTerms(
+        owner=params["owner"].strip(),
+        minutes=params["minutes"],
+        wait_s=params["release_timeout_ms"] / 1000,
+        journal=journal_options(params),
+        check_mode=module.check_mode,
     )
     with Wire(settings, their_settings) as wire:
-        gate = check_stop(Kafka(wire), question, controllers)
+        if params["take"]:
+            gate = take_ticket(Kafka(wire), question, terms, controllers)
+        elif params["release"]:
+            gate = release_tickets(Kafka(wire), question, terms)
+        else:
+            gate = check_stop(Kafka(wire), question, controllers, terms.owner)
     report_error = report.write_or_explain(partial(encode_gate_report, gate), STOP_GATE_REPORT)
     short = [replace(each, partitions=each.partitions[:_MOST_PARTITIONS]) for each in gate.reasons]
     found = to_json_types(replace(gate, reasons=tuple(short)))
-    return {"changed": False, **found, **({"msg": report_error} if report_error else {})}
+    changed = bool(gate.taken or gate.released)
+    return {"changed": changed, **found, **({"msg": report_error} if report_error else {})}
 
 
 if __name__ == "__main__":

@@ -31,15 +31,36 @@ def blocks(result: Result) -> Iterator[Block]:
         yield Heading("Also seen")
         for each in result["notes"]:
             yield Paragraph(each, indent=2)
+    others = [each for each in result["tickets"] if each not in result["taken"]]
+    if others:
+        yield Heading("Tickets of brokers that are being stopped")
+        yield Entries(tuple(Entry(broker_ids(each["brokers"]), (_ticket(each),)) for each in others))
     yield from _waves(result)
 
 
 def verdict(result: Result) -> str:
     """Return the answer in one sentence."""
     named = "; then ".join(brokers(each["brokers"]) for each in result["stops"])
+    if result["asked"] == "release":
+        return _released(result)
     if result["verdict"] == "yes":
-        return f"YES: {named} may stop now."
+        taken = "".join(f" Ticket: {_ticket(each)}." for each in result["taken"])
+        return f"YES: {named} may stop now.{taken}"
     return f"NO: {named or 'these brokers'} must not stop now: {counted(len(result['reasons']), 'reason')}."
+
+
+def _released(result: Result) -> str:
+    if result["verdict"] == "no":
+        return f"NO: the ticket is not released: {counted(len(result['reasons']), 'reason')}."
+    if not result["released"]:
+        return "YES: no ticket names these brokers."
+    named = "; ".join(brokers(each["brokers"]) for each in result["released"])
+    return f"YES: {named} are back in every ISR, and the ticket is released."
+
+
+def _ticket(ticket: Result) -> str:
+    job = f", AWX job {ticket['job']}" if ticket["job"] else ""
+    return f"{ticket['owner']}{job}, since {ticket['since']}, until {ticket['until']}"
 
 
 def failure(result: Result) -> str:

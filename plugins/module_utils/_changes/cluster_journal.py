@@ -21,6 +21,7 @@ from .journal_recovery import recover_run_topic
 from .own_topic import TopicOfflineError
 from .run_state import new_holder
 from .run_topic import TopicLog
+from .stop_tickets import ticket_notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class ClusterJournal(JournalReader):
     def open(self, progress: Progress | None = None) -> Iterator[Journal]:
         """Take the lock of the cluster and open the journal for writing. Not for check mode.
 
-        At the end, the journal is removed if no change is pending, and ``Journal.notes`` is complete.
+        At the end, the journal is removed if no change is pending, and ``Journal.notes`` is complete. They name the
+        brokers that somebody is stopping.
 
         Raises JournalError or a subclass: another run holds the lock, or the topic cannot be used.
         """
@@ -41,6 +43,7 @@ class ClusterJournal(JournalReader):
         journal = Journal(log, log.state.pending.values())
         journal.notes += log.notes
         try:
+            journal.notes += ticket_notes(self.kafka, self.cluster.living(self.brokers))
             yield journal
         finally:
             log.close(is_settled=not journal.pending)

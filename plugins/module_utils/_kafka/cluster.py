@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -76,8 +77,19 @@ class Cluster:
 
         A hung broker could execute a write late. If none is online or ``brokers`` is empty, return the unfenced
         brokers. If there are none, return all: a fenced broker still forwards requests to the controller.
+
+        Neighbors are of different racks, so that the replicas of a topic on the first ones bear the loss of a rack.
         """
-        return self.online(brokers) or self.unfenced or self.addresses
+        return self._across_racks(self.online(brokers) or self.unfenced or self.addresses)
+
+    def _across_racks(self, addresses: dict[int, Address]) -> dict[int, Address]:
+        earlier: Counter[str | None] = Counter()
+        turns: dict[int, int] = {}
+        for each in self.registrations:
+            if each.broker_id in addresses:
+                turns[each.broker_id] = earlier[each.rack]
+                earlier[each.rack] += 1
+        return {each: addresses[each] for each in sorted(turns, key=lambda broker_id: turns[broker_id])}
 
 
 def describe_cluster(wire: Wire, *, any_view: bool = False) -> Cluster:

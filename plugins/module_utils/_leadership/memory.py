@@ -118,11 +118,3 @@ def _parse_orders(key: str, value: Value) -> Iterator[RememberedOrder]:
         if is_misplaced or not ours or {type(one) for order in (original, *ours) for one in order} != {int}:
             raise ValueError("orders")
         yield RememberedOrder(topic, int(partition), str(each["topicId"]), original, ours)
-
-
-def apply_record(records: dict[str, Value], key: str, value: Value | None) -> None:
-    """Apply one record to the records before it."""
-    if value is None:
-        records.pop(key, None)
-    else:
-        records[key] = value

@@ -19,6 +19,7 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
 from .._model.silent_leaders import silent_brokers
+from .._model.stop_ticket import TICKET_TOPIC
 from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
@@ -164,13 +165,14 @@ class _Inspection:
         options = self._options
         cluster = self._kafka.cluster_operations()
         topics = {topic: each.operations for topic, each in self._kafka.topic_operations().items()}
-        ours = self._kafka.topic_operations([options.journal.topic, options.memory_topic])
+        ours = self._kafka.topic_operations([options.journal.topic, options.memory_topic, TICKET_TOPIC])
         access = Access(
             cluster,
             topics,
             self._find_hidden_topics(topics),
             ours[options.journal.topic].operations,
             ours[options.memory_topic].operations,
+            ours[TICKET_TOPIC].operations,
             self._find_hidden_groups(),
         )
         return check_permissions(access, options.journal.topic, options.memory_topic, self._kafka.settings)

@@ -10,13 +10,14 @@ docs/permissions.md shows this table as commands; tests/unit/readiness compares 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from .._changes.run_state import RUN_TOPIC_RIGHTS
 from .._kafka.acls import grant_command, operation_options
 from .._kafka.settings import ConnectionSettings
 from .._model.reasons import join_first
+from .._model.stop_ticket import TICKET_TOPIC
 from .check import Check, CheckName, Status, passed
 
 
@@ -27,6 +28,7 @@ class Resource(StrEnum):
     TOPICS = "every topic"
     JOURNAL = "the journal's topic"
     MEMORY = "the topic of remembered orders"
+    TICKETS = "the topic of the tickets of stops"
     SALVAGE_TRANSACTION = "the transactional id of records that are given back"
     TRANSACTIONS = "every transactional id"
     GROUPS = "every group"
@@ -57,6 +59,9 @@ _JOURNAL = Need(
     RUN_TOPIC_RIGHTS,
     "to keep lock and journal in the cluster",
 )
+_NAME_TICKETS = Need(
+    Resource.TICKETS, ("DESCRIBE", "READ"), "to name brokers that somebody is stopping", is_required=False
+)
 
 
 def _leadership_needs(memory: Need, *more: Need) -> tuple[Need, ...]:
@@ -67,6 +72,7 @@ def _leadership_needs(memory: Need, *more: Need) -> tuple[Need, ...]:
         _SEE_TOPICS,
         *more,
         memory,
+        _NAME_TICKETS,
         _JOURNAL,
     )
 
@@ -82,6 +88,9 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _LOOK,
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+        Need(Resource.TICKETS, ("READ",), "to see which brokers somebody else is stopping"),
+        Need(Resource.TICKETS, ("CREATE", "WRITE"), "to take and to release tickets", is_required=False),
+        replace(_JOURNAL, purpose="to take and to release tickets", is_required=False),
     ),
     "restore_redundancy": (
         _LOOK,
@@ -90,6 +99,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
         Need(Resource.TOPICS, ("ALTER_CONFIGS",), "to throttle the copies", is_required=False),
+        _NAME_TICKETS,
         _JOURNAL,
     ),
     "check_quorum": (
@@ -117,6 +127,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("READ",), "to read the leader epochs that a replica holds"),
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read unclean.leader.election.enable"),
+        _NAME_TICKETS,
         _JOURNAL,
         Need(
             Resource.GROUPS,
@@ -183,6 +194,7 @@ class Access:
     """Topics that our principal may not see."""
     journal: frozenset[str]
     memory: frozenset[str]
+    tickets: frozenset[str]
     hidden_groups: Sequence[str]
 
 
@@ -208,6 +220,8 @@ def find_missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
                 case Resource.JOURNAL if operation not in access.journal | _granted_by_cluster(operation, access):
                     yield Missing(need, operation, need.resource.value)
                 case Resource.MEMORY if operation not in access.memory | _granted_by_cluster(operation, access):
+                    yield Missing(need, operation, need.resource.value)
+                case Resource.TICKETS if operation not in access.tickets | _granted_by_cluster(operation, access):
                     yield Missing(need, operation, need.resource.value)
                 case Resource.TOPICS:
                     visible = [topic for topic, operations in access.topics.items() if operation not in operations]
@@ -258,5 +272,6 @@ def acl_resource(need: Need, journal_topic: str, memory_topic: str) -> str:
         Resource.TRANSACTIONS: "--transactional-id '*'",
         Resource.JOURNAL: f"--topic {journal_topic}",
         Resource.MEMORY: f"--topic {memory_topic}",
+        Resource.TICKETS: f"--topic {TICKET_TOPIC}",
         Resource.SALVAGE_TRANSACTION: "--transactional-id kafkaops.recovery._kafkaops_salvage",
     }[need.resource]

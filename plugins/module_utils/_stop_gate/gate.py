@@ -30,12 +30,23 @@ from .._model.fields import (
 )
 from .._model.partition import PartitionState, TopicPartition
 from .._model.reasons import join_first, name_partitions
+from .._model.stop_ticket import StopTicket
 from .advice import Bears, Wave, largest_allowed
 from .prediction import Kind, Prediction, View, predict_stop
 
 
+class Asked(StrEnum):
+    """What was asked."""
+
+    MAY_STOP = "may_stop"
+    TAKE = "take"
+    """May they stop? If yes, take a ticket."""
+    RELEASE = "release"
+    """Are they back in every ISR? If yes, release their ticket."""
+
+
 class Answer(StrEnum):
-    """May the brokers stop?"""
+    """May the brokers stop, or are they back?"""
 
     YES = "yes"
     NO = "no"
@@ -103,11 +114,18 @@ class Stop:
     """What would make it a yes, the smallest change first."""
 
 
+Tickets = Annotated[
+    tuple[Annotated[StopTicket, Meta(description="a ticket is an object")], ...],
+    Meta(description="the tickets are a list"),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """The answer. It is yes only if everything that it rests on could be read."""
 
     cluster_id: ClusterId
+    asked: Asked = Asked.MAY_STOP
     verdict: Answer
     stops: Annotated[tuple[Stop, ...], Meta(description="the stops are a list")]
     """One for each set of brokers, in the order of the question."""
@@ -119,6 +137,12 @@ class Gate:
     """An order in which all live brokers can stop, if those of one wave are back and in sync before the next one."""
     in_no_wave: Brokers
     """Live brokers that may not stop, not even alone."""
+    tickets: Tickets
+    """The tickets that are valid at the end, the oldest first."""
+    taken: Tickets = ()
+    """The ticket that this run took, or would take in check mode."""
+    released: Tickets = ()
+    """The tickets that this run released, or would release in check mode."""
 
 
 _TEXTS: Mapping[Kind, tuple[str, str]] = {
@@ -183,6 +207,12 @@ def lost_records_reason(brokers: Sequence[int], missing: Mapping[TopicPartition,
     count = f"{len(missing)} partition{'' if len(missing) == 1 else 's'}"
     named = text.format(count=count, names=name_partitions(sorted(missing)))
     return reason(Kind.LOST_RECORDS, brokers, f"{named} ({sum(missing.values())} records)", remedy, sorted(missing))
+
+
+def ticket_reason(brokers: Sequence[int], ticket: StopTicket) -> Reason:
+    """Return the reason that somebody else is stopping brokers."""
+    wait = f"Wait until that ticket is released. It expires at {ticket.until}"
+    return reason(Kind.TICKET, brokers, str(ticket), wait)
 
 
 def worst_first(reasons: Iterable[Reason]) -> tuple[Reason, ...]:

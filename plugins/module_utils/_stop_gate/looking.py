@@ -8,13 +8,17 @@
 2. Predict each stop from the partitions, which are of one broker's answer.
 3. Compare the log ends of the leaders that would stop with those of the next leaders.
 4. Read the partitions again: if the next leaders are others by now, start again.
+5. Read the tickets of others (``taking`` takes them).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
+from .._changes.record import JournalError
+from .._changes.stop_tickets import parse_tickets, ticket_store
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.log_dirs import LogDirs
@@ -23,6 +27,7 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.reasons import join_first, name_partitions
 from .._model.run import looks
+from .._model.stop_ticket import TICKET_TOPIC, StopTicket
 from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.observation import Observation, caught_up_voters
 from .._quorum.observe import observe_quorum
@@ -39,6 +44,7 @@ from .gate import (
     reason,
     reasons_of,
     smallest_changes,
+    ticket_reason,
     worst_first,
 )
 from .prediction import Kind, Prediction, View, predict_stop
@@ -59,24 +65,29 @@ class LogEnds:
     unread: tuple[TopicPartition, ...]
 
 
-def check_stop(kafka: Kafka, question: Question, controllers: Sequence[Address] = ()) -> Gate:
+def check_stop(
+    kafka: Kafka, question: Question, controllers: Sequence[Address] = (), owner: str = "", leave_out: str = ""
+) -> Gate:
     """Answer the question. ``controllers`` are addresses of the controllers' own listeners, if they can be reached.
+
+    ``owner`` is who asks, if a name was given: a ticket of this owner for the same brokers is no reason against their
+    stop. ``leave_out`` is a topic to ignore: that of the lock, which is deleted before the brokers stop.
 
     Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError if the cluster cannot be read.
     """
     cluster = kafka.describe_cluster()
-    states = kafka.describe_partitions().partitions
+    states = _describe(kafka, leave_out)
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
     view = _read_settings(kafka, states, kafka.probe_brokers(cluster, mentioned))
     observation = observe_quorum(kafka.wire, controllers)
-    sets, unknown_racks = _resolve(question, view.brokers)
+    sets, unknown_racks = resolve(question, view.brokers)
     together = tuple(sorted({each for some in sets for each in some}))
 
     ends = LogEnds({}, ())
     for _round in range(_ROUNDS):
         new_leaders = _new_leaders(view, sets)
         ends = _compare_log_ends(kafka, cluster, view, new_leaders)
-        view = replace(view, states=kafka.describe_partitions().partitions)
+        view = replace(view, states=_describe(kafka, leave_out))
         if _new_leaders(view, sets) == new_leaders:
             break
     else:
@@ -88,7 +99,8 @@ def check_stop(kafka: Kafka, question: Question, controllers: Sequence[Address] 
     def bears(stopped: Collection[int]) -> bool:
         return may_stop(observation, stopped).allowed
 
-    everywhere = [*unknown_racks, *_unread(kafka, cluster, view, together)]
+    tickets, expired, unknown_tickets = _read_tickets(kafka, cluster.living(view.brokers))
+    everywhere = [*unknown_racks, *unread(kafka, cluster, view, together), *unknown_tickets]
     stops, reasons = [], []
     for brokers in sets:
         prediction = predict_stop(view, brokers)
@@ -97,6 +109,7 @@ def check_stop(kafka: Kafka, question: Question, controllers: Sequence[Address] 
             *_unknown_brokers(brokers, view.brokers),
             *reasons_of(prediction, brokers),
             *_about_log_ends(brokers, prediction, ends),
+            *(ticket_reason(brokers, each) for each in tickets if not is_renewal(each, owner, brokers)),
             *(
                 reason(Kind.QUORUM, brokers, text, "See playbook kafkaops.recovery.check_quorum")
                 for text in may_stop(observation, brokers).reasons
@@ -113,10 +126,34 @@ def check_stop(kafka: Kafka, question: Question, controllers: Sequence[Address] 
         verdict=Answer.NO if reasons or not sets else Answer.YES,
         stops=tuple(stops),
         reasons=worst_first(reasons),
-        notes=(*notes_about(view), *kafka.stale_views()),
+        notes=(*notes_about(view), *expired, *kafka.stale_views()),
         waves=waves,
         in_no_wave=in_no_wave,
+        tickets=tickets,
     )
+
+
+def _describe(kafka: Kafka, leave_out: str) -> tuple[PartitionState, ...]:
+    return tuple(each for each in kafka.describe_partitions().partitions if each.topic != leave_out)
+
+
+def is_renewal(ticket: StopTicket, owner: str, brokers: Sequence[int]) -> bool:
+    """Return whether a ticket is that of an owner who was named, for the same brokers."""
+    return bool(owner) and ticket.owner == owner and ticket.brokers == tuple(brokers)
+
+
+def _read_tickets(
+    kafka: Kafka, living: Mapping[int, Address]
+) -> tuple[tuple[StopTicket, ...], list[str], list[Reason]]:
+    """Return the valid tickets, notes about expired ones, and why the tickets are not known."""
+    try:
+        found = parse_tickets(ticket_store(kafka, living).peek())
+    except JournalError as error:
+        text = f"whether somebody else is stopping brokers is unknown: {error}"
+        return (), [], [reason(Kind.UNKNOWN, (), text, f"Make topic {TICKET_TOPIC} readable")]
+    now = datetime.now(UTC)
+    expired = [f"{each}: this has expired, so its owner counts as dead" for each in found if each.is_expired(now)]
+    return tuple(each for each in found if not each.is_expired(now)), expired, []
 
 
 def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tuple[Broker, ...]) -> View:
@@ -131,7 +168,7 @@ def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tu
     )
 
 
-def _resolve(question: Question, brokers: Sequence[Broker]) -> tuple[list[tuple[int, ...]], list[Reason]]:
+def resolve(question: Question, brokers: Sequence[Broker]) -> tuple[list[tuple[int, ...]], list[Reason]]:
     """Return the sets of brokers, and reasons about racks without brokers."""
     sets = [*question.sets]
     known = {each.rack for each in brokers}
@@ -225,7 +262,7 @@ def _about_log_ends(brokers: Sequence[int], prediction: Prediction, ends: LogEnd
     return found
 
 
-def _unread(kafka: Kafka, cluster: Cluster, view: View, stopped: Sequence[int]) -> list[Reason]:
+def unread(kafka: Kafka, cluster: Cluster, view: View, stopped: Sequence[int]) -> list[Reason]:
     """Return reasons about what the answer rests on and could not be read: current metadata, and hidden topics."""
     found = []
     unconfirmed = kafka.unconfirmed_view()

@@ -10,7 +10,7 @@ The seeds are part of the tests' names, so that a failure can be repeated.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
@@ -31,31 +31,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import check_stop
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.prediction import Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import Question
+from integration.stop_gate.five_brokers import RACKS
 from lab import Cluster
 from lab.client import PartitionState
-from lab.health import heal
 from lab.playbook import run_playbook
-from lab.pool import ClusterPool, Specification
 
-RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
-FIVE: Specification[Cluster] = Specification(
-    "five brokers in three racks",
-    lambda version: Cluster(
-        version,
-        brokers=5,
-        proxied=True,
-        broker_properties={broker: {"broker.rack": rack} for broker, rack in RACKS.items()},
-    ),
-    heal,
-)
 _STABLE_S = 2.0
 _SETTLED_S = 40.0
-
-
-@pytest.fixture
-def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    with clusters.lease(FIVE, kafka_version) as leased:
-        yield leased
 
 
 def ask(cluster: Cluster, *brokers: int) -> Gate:

@@ -30,7 +30,7 @@ JOURNAL, MEMORY = "_kafkaops_run", "_kafkaops_leadership"
 EVERYTHING = frozenset(
     {"READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"}
 )
-FULL = Access(EVERYTHING, {"orders": EVERYTHING}, [], EVERYTHING, EVERYTHING, [])
+FULL = Access(EVERYTHING, {"orders": EVERYTHING}, [], EVERYTHING, EVERYTHING, EVERYTHING, [])
 CASES = [
     (playbook, need, operation)
     for playbook, needs in NEEDS.items()
@@ -53,6 +53,8 @@ def without(access: Access, resource: Resource, operation: str) -> Access:
     cluster = less if operation == "CREATE" else EVERYTHING
     if resource is Resource.JOURNAL:
         return replace(access, cluster=cluster, journal=less)
+    if resource is Resource.TICKETS:
+        return replace(access, cluster=cluster, tickets=less)
     return replace(access, cluster=cluster, memory=less)
 
 

@@ -31,12 +31,25 @@ REASON = {
 }
 NO: dict[str, Any] = {
     "cluster_id": "c",
+    "asked": "may_stop",
     "verdict": "no",
     "stops": [STOP],
     "reasons": [REASON],
     "notes": ["broker 6 is fenced"],
     "waves": [{"rack": "a", "brokers": [1, 2]}, {"rack": None, "brokers": [3]}],
     "in_no_wave": [6],
+    "tickets": [],
+    "taken": [],
+    "released": [],
+}
+TICKET = {
+    "ticket_id": "t",
+    "brokers": [4, 5],
+    "racks": ["b"],
+    "owner": "upgrade 7",
+    "job": "12",
+    "since": "2026-01-31T10:00:00Z",
+    "until": "2026-01-31T11:00:00Z",
 }
 
 
@@ -60,3 +73,15 @@ def test_a_yes_does_not_fail() -> None:
     yes = NO | {"verdict": "yes", "reasons": [], "stops": [STOP | {"verdict": "yes", "changes": []}]}
     assert stop_gate_page.failure(yes) == ""
     assert rendered(stop_gate_page.blocks(yes), 100, color=False).startswith("YES: brokers 4, 5 may stop now.")
+
+
+def test_a_ticket_is_named_when_it_is_taken_and_released_and_when_it_is_another_s() -> None:
+    stops = [STOP | {"verdict": "yes", "changes": []}]
+    taken = NO | {"asked": "take", "verdict": "yes", "reasons": [], "stops": stops, "tickets": [TICKET]}
+    words = "upgrade 7, AWX job 12, since 2026-01-31T10:00:00Z, until 2026-01-31T11:00:00Z"
+    assert stop_gate_page.verdict(taken | {"taken": [TICKET]}) == f"YES: brokers 4, 5 may stop now. Ticket: {words}."
+    assert f"4,5 {words}" in " ".join(rendered(stop_gate_page.blocks(taken), 200, color=False).split())
+    released = NO | {"asked": "release", "verdict": "yes", "reasons": [], "stops": [], "released": [TICKET]}
+    assert "the ticket is released" in stop_gate_page.verdict(released)
+    assert stop_gate_page.verdict(released | {"released": []}) == "YES: no ticket names these brokers."
+    assert "not released: 1 reason" in stop_gate_page.verdict(released | {"verdict": "no", "reasons": [REASON]})

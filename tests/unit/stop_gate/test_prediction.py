@@ -27,6 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.prediction import Kind, View, predict_stop
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import (
     QuestionError,
+    check_terms,
     question_of,
 )
 
@@ -176,3 +177,13 @@ def test_the_question_names_every_problem() -> None:
         question_of([], [], [])
     with pytest.raises(QuestionError, match=r"'1,x'(.|\n)*-4"):
         question_of([-4], [], ["1,x"])
+
+
+def test_a_ticket_is_for_one_set_and_is_not_taken_and_released_at_once() -> None:
+    with pytest.raises(QuestionError, match="one set of brokers"):
+        question_of([1], ["a"], [], is_one_set=True)
+    terms = {"take": True, "release": False, "minutes": 60, "release_timeout_ms": 0}
+    check_terms(terms)
+    for wrong in ({"release": True}, {"minutes": 0}, {"release_timeout_ms": -1}):
+        with pytest.raises(QuestionError):
+            check_terms(terms | wrong)

@@ -1,0 +1,51 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Define the ticket of somebody who is stopping brokers. Standard library only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from .fields import BrokerId, Meta, Time
+from .reasons import join_first
+
+TICKET_TOPIC = "_kafkaops_stops"
+TICKET_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_SKEW = timedelta(seconds=60)
+"""How much the clocks of two hosts may differ. A ticket counts as expired only after that time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopTicket:
+    """Brokers that somebody is stopping."""
+
+    ticket_id: str
+    """The id of the run that took it."""
+    brokers: Annotated[tuple[BrokerId, ...], Meta(description="the brokers are a list of ids")]
+    racks: Annotated[tuple[str, ...], Meta(description="the racks are a list")]
+    """The racks of these brokers when it was taken."""
+    owner: str
+    job: str
+    """AWX job id; empty outside AWX."""
+    since: Time
+    until: Time
+    """If it is not renewed or released by then, its owner counts as dead, and anybody may take it over."""
+
+    @property
+    def stopped(self) -> str:
+        """The brokers and their racks, in words."""
+        racks = f" of rack{'' if len(self.racks) == 1 else 's'} {join_first(self.racks)}" if self.racks else ""
+        return f"broker{'' if len(self.brokers) == 1 else 's'} {join_first(self.brokers, 20)}{racks}"
+
+    def __str__(self) -> str:
+        verb = "is" if len(self.brokers) == 1 else "are"
+        job = f", AWX job {self.job}" if self.job else ""
+        return f"{self.stopped} {verb} being stopped by {self.owner}{job}, since {self.since}, until {self.until}"
+
+    def is_expired(self, now: datetime) -> bool:
+        """Return whether the time is over. ``now`` is in UTC. Raises ValueError if ``until`` is not a time."""
+        return now > datetime.strptime(self.until, TICKET_TIME).replace(tzinfo=UTC) + _SKEW

@@ -1,0 +1,207 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Take the ticket of brokers that are to stop, and release it when they are back.
+
+To take one:
+
+1. Ask the gate. If the answer is no, write nothing.
+2. Take the lock of the cluster. Only one run at a time has it, and all that write tickets need it.
+3. Ask the gate again, because another pipeline may have been faster.
+4. Write the ticket. Expired tickets, and the one that is renewed, are removed with it.
+5. Check that the lock was not lost meanwhile. Only then the answer is yes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from .._changes.cluster_journal import ClusterJournal
+from .._changes.journal import Journal, LockLostError
+from .._changes.journal_reader import JournalOptions
+from .._changes.record import JournalError
+from .._changes.run_state import new_holder
+from .._changes.run_topic import LockHeldError
+from .._changes.stop_tickets import default_owner, encode_ticket, new_ticket, parse_tickets, ticket_store
+from .._kafka.port import Kafka
+from .._kafka.settings import Address
+from .._model.partition import Broker, BrokerState
+from .._model.reasons import name_partitions
+from .._model.run import looks
+from .._model.stop_ticket import StopTicket
+from .gate import Answer, Asked, Gate, Reason, reason, ticket_reason, worst_first
+from .looking import check_stop, is_renewal, resolve, unread
+from .prediction import Kind, View
+from .question import Question
+
+_LOCK_WAIT_S = 30.0
+"""How long to wait for another run. A run that takes a ticket ends within seconds; a recovery does not."""
+_BETWEEN_LOOKS_S = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TicketTerms:
+    """Who takes or releases a ticket, and how."""
+
+    owner: str
+    """Empty if the user and the host name the owner. Then no ticket is renewed."""
+    minutes: int
+    """How long a ticket is valid."""
+    wait_s: float
+    """How long a release waits until the brokers are back."""
+    journal: JournalOptions
+    check_mode: bool
+
+
+def take_ticket(kafka: Kafka, question: Question, terms: TicketTerms, controllers: Sequence[Address] = ()) -> Gate:
+    """Answer whether the brokers may stop. If yes, and unless this is check mode, take the ticket first.
+
+    The question has one set of brokers. Raises JournalError, NoBrokerAnswersError or CallError.
+    """
+
+    def ask() -> Gate:
+        found = check_stop(kafka, question, controllers, terms.owner, leave_out=terms.journal.topic)
+        return replace(found, asked=Asked.TAKE)
+
+    gate = ask()
+    if gate.verdict is Answer.NO:
+        return gate
+    cluster = kafka.describe_cluster()
+    brokers = kafka.probe_brokers(cluster)
+    ticket = _ticket(gate.stops[0].brokers, brokers, terms)
+    if terms.check_mode:
+        return replace(gate, taken=(ticket,))
+
+    def take(journal: Journal) -> Gate:
+        store = ticket_store(kafka, cluster.living(brokers)).open(journal)
+        now = ask()
+        if now.verdict is Answer.NO:
+            return now
+        present = parse_tickets(store.values)
+        over = [each for each in present if each not in now.tickets or is_renewal(each, terms.owner, ticket.brokers)]
+        try:
+            store.write({**{each.ticket_id: None for each in over}, ticket.ticket_id: encode_ticket(ticket)})
+            journal.require_lock()
+        except LockLostError:
+            with suppress(JournalError):
+                # Nobody else has this key, so this needs no lock.
+                store.own.append([(ticket.ticket_id.encode(), None)])
+            raise
+        left = tuple(each for each in now.tickets if each not in over)
+        return replace(now, tickets=(*left, ticket), taken=(ticket,))
+
+    def refuse(held: LockHeldError) -> Gate:
+        text = f"another run writes to this cluster: {held.holder}"
+        against = reason(Kind.ANOTHER_RUN, ticket.brokers, text, "Wait until it ends, and ask again")
+        stops = tuple(replace(each, verdict=Answer.NO) for each in gate.stops)
+        return replace(gate, verdict=Answer.NO, stops=stops, reasons=(against,))
+
+    return _locked(kafka, ClusterJournal(kafka, cluster, terms.journal, brokers), take, refuse)
+
+
+def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gate:
+    """Wait until the brokers are up and in every ISR, and then release the tickets that name one of them.
+
+    A ticket of another owner is not released. Raises JournalError, NoBrokerAnswersError or CallError.
+    """
+    cluster = kafka.describe_cluster()
+    brokers = kafka.probe_brokers(cluster)
+    owner = terms.owner or default_owner(new_holder())
+    sets, unknown_racks = resolve(question, brokers)
+    asked = {each for some in sets for each in some}
+    tickets = parse_tickets(ticket_store(kafka, cluster.living(brokers)).peek())
+    found = [each for each in tickets if asked.intersection(each.brokers)]
+    ours = [each for each in found if each.owner == owner]
+    reasons = [*unknown_racks]
+    for each in found:
+        if each not in ours:
+            remedy = f'To release it, name its owner: stop_gate_owner="{each.owner}"'
+            reasons.append(replace(ticket_reason(each.brokers, each), remedy=remedy))
+    stopped = sorted({broker_id for each in ours for broker_id in each.brokers})
+    notes = [] if found else ["no ticket names these brokers: nothing is to be released"]
+    for _look in looks(kafka.clock, terms.wait_s if ours and not reasons else 0):
+        missing = [*_not_back(kafka, stopped, terms.journal.topic)] if ours else []
+        if not missing:
+            break
+        kafka.clock.sleep(_BETWEEN_LOOKS_S)
+    now = datetime.now(UTC)
+    valid = tuple(each for each in tickets if not each.is_expired(now))
+    gate = Gate(
+        cluster_id=cluster.cluster_id,
+        asked=Asked.RELEASE,
+        verdict=Answer.NO if reasons or missing else Answer.YES,
+        stops=(),
+        reasons=worst_first([*reasons, *missing]),
+        notes=(*notes, *kafka.stale_views()),
+        waves=(),
+        in_no_wave=(),
+        tickets=valid,
+    )
+    if gate.verdict is Answer.NO or not ours:
+        return gate
+    done = replace(gate, tickets=tuple(each for each in valid if each not in ours), released=tuple(ours))
+    if terms.check_mode:
+        return done
+
+    def release(journal: Journal) -> Gate:
+        ticket_store(kafka, cluster.living(brokers)).open(journal).write({each.ticket_id: None for each in ours})
+        return done
+
+    def refuse(held: LockHeldError) -> Gate:
+        text = f"another run writes to this cluster: {held.holder}"
+        return replace(
+            gate,
+            verdict=Answer.NO,
+            reasons=(reason(Kind.ANOTHER_RUN, stopped, text, "Release the ticket when it has ended"),),
+        )
+
+    return _locked(kafka, ClusterJournal(kafka, cluster, terms.journal, brokers), release, refuse)
+
+
+def _ticket(brokers: Sequence[int], known: Sequence[Broker], terms: TicketTerms) -> StopTicket:
+    racks = {each.rack for each in known if each.broker_id in brokers and each.rack}
+    return new_ticket(new_holder(), brokers, racks, terms.owner, terms.minutes)
+
+
+def _locked(
+    kafka: Kafka, home: ClusterJournal, work: Callable[[Journal], Gate], refuse: Callable[[LockHeldError], Gate]
+) -> Gate:
+    """Do the work under the lock. If another run keeps the lock for too long, return the refusal."""
+    held: LockHeldError | None = None
+    for _look in looks(kafka.clock, _LOCK_WAIT_S):
+        try:
+            with home.open() as journal:
+                gate = work(journal)
+            mine = [each for each in journal.notes if not any(str(one) in each for one in gate.tickets)]
+            return replace(gate, notes=(*gate.notes, *mine))
+        except LockHeldError as error:
+            held = error
+    if held is None:
+        raise JournalError("the lock of the cluster was not asked for")
+    return refuse(held)
+
+
+def _not_back(kafka: Kafka, stopped: Sequence[int], lock_topic: str) -> Iterator[Reason]:
+    """Yield why brokers are not back: they do not answer, are fenced, or are out of an ISR; or that is not known."""
+    cluster = kafka.describe_cluster()
+    states = tuple(each for each in kafka.describe_partitions().partitions if each.topic != lock_topic)
+    brokers = {each.broker_id: each for each in kafka.probe_brokers(cluster, frozenset(stopped))}
+    found = []
+    for broker_id in stopped:
+        broker = brokers.get(broker_id)
+        if broker is None or broker.state is not BrokerState.ONLINE:
+            why = f"{broker.state.value.replace('_', ' ')}: {broker.cause}" if broker else "not registered"
+            found.append(reason(Kind.NOT_BACK, (broker_id,), f"broker {broker_id} is {why}", "Start it"))
+        lags = [each for each in states if broker_id in each.replicas and broker_id not in each.isr]
+        if lags:
+            text = f"broker {broker_id} is not in sync in {len(lags)} partitions: {name_partitions(lags)}"
+            remedy = "Wait until it has caught up, and release again"
+            found.append(reason(Kind.NOT_BACK, (broker_id,), text, remedy, lags))
+    yield from found
+    if not found:
+        view = View(states=states, brokers=tuple(brokers.values()), min_isr={}, unclean={})
+        yield from unread(kafka, cluster, view, stopped)

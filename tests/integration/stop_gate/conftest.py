@@ -1,0 +1,33 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Five brokers in three racks for the tests of the stop gate. Each test begins with all of them up, and no topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from integration.stop_gate.five_brokers import RACKS
+from lab import Cluster
+from lab.health import heal
+from lab.pool import ClusterPool, Specification
+
+FIVE: Specification[Cluster] = Specification(
+    "five brokers in three racks",
+    lambda version: Cluster(
+        version,
+        brokers=5,
+        proxied=True,
+        broker_properties={broker: {"broker.rack": rack} for broker, rack in RACKS.items()},
+    ),
+    heal,
+)
+
+
+@pytest.fixture
+def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
+    with clusters.lease(FIVE, kafka_version) as leased:
+        yield leased
