@@ -147,6 +147,22 @@ broker_losses:
       description:
         - How many partitions would have a leader but refuse records with acks=all. Null if settings could not be read.
       type: int
+rack_losses:
+  description: What would happen if all brokers of one rack died now, for each rack of several brokers that answer.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    rack: {type: str, description: The rack.}
+    brokers: {type: list, elements: int, description: Its brokers that answer.}
+    offline_partitions: {type: int, description: How many partitions would have no leader.}
+    offline: {type: str, description: "Their topics, with partition numbers."}
+    unrecoverable_partitions: {type: int, description: How many of these have no replica on another live broker.}
+    unrecoverable: {type: str, description: "Their topics, with partition numbers."}
+    below_min_isr_partitions:
+      description:
+        - How many partitions would have a leader but refuse records with acks=all. Null if settings could not be read.
+      type: int
 """
 
 from functools import partial

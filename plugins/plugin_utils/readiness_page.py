@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
 
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
-from .words import Result, counted, number, words
+from .words import Result, broker_ids, counted, number, words
 
 _RED = ("failed", "unknown")
 _STYLES = {"failed": "bold red", "unknown": "bold red", "warning": "bold yellow"}
 _MOST_SUBJECTS = 8
-_COLUMNS = ("Broker", "No leader", "Unrecoverable", "Below min ISR")
+_COLUMNS = ("No leader", "Unrecoverable", "Below min ISR")
 
 
 def blocks(result: Result) -> Iterator[Block]:
@@ -33,7 +33,12 @@ def blocks(result: Result) -> Iterator[Block]:
         yield Entries(tuple(_fine(fine)))
     if result["broker_losses"]:
         yield Heading("If one broker died now, this many partitions would have no leader")
-        yield Table(_COLUMNS, tuple(_loss(each) for each in result["broker_losses"]), prose_column="Which")
+        rows = tuple(_loss(str(each["broker_id"]), each) for each in result["broker_losses"])
+        yield Table(("Broker", *_COLUMNS), rows, prose_column="Which")
+    if result["rack_losses"]:
+        yield Heading("If all brokers of a rack died now")
+        rows = tuple(_loss(f"{each['rack']} ({broker_ids(each['brokers'])})", each) for each in result["rack_losses"])
+        yield Table(("Rack", *_COLUMNS), rows, prose_column="Which", texts=("Rack",))
 
 
 def verdict(result: Result) -> str:
@@ -84,9 +89,9 @@ def _about(subjects: Sequence[str]) -> str:
     return join_first(filter(None, subjects), _MOST_SUBJECTS)
 
 
-def _loss(loss: Result) -> Row:
+def _loss(name: str, loss: Result) -> Row:
     cells = (
-        str(loss["broker_id"]),
+        name,
         number(loss["offline_partitions"]),
         number(loss["unrecoverable_partitions"]),
         number(loss["below_min_isr_partitions"]),

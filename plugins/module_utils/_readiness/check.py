@@ -111,13 +111,12 @@ def read_checks(given: Iterable[Mapping[str, Any]] | None) -> tuple[Check, ...]:
 _TEXTS = ("subject", "found", "remedy")
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerLoss:
-    """What would happen to partitions that have a leader now, if one broker died now."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionLoss:
+    """What would happen to partitions that have a leader now, if brokers died now."""
 
-    broker_id: BrokerId
     offline_partitions: Count
-    """Partitions that would have no leader until the broker is back, or until an unclean election."""
+    """Partitions that would have no leader until the brokers are back, or until an unclean election."""
     offline: str
     """Topics and numbers of these partitions."""
     unrecoverable_partitions: Count
@@ -127,10 +126,28 @@ class BrokerLoss:
     """Partitions that would have a leader, but take no records with acks=all. None if settings could not be read."""
 
 
-BrokerLosses = Annotated[
-    tuple[Annotated[BrokerLoss, Meta(description="what a broker's loss would do is an object")], ...],
-    Meta(description="what each broker's loss would do is a list"),
-]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerLoss(PartitionLoss):
+    """What the death of one broker would do."""
+
+    broker_id: BrokerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RackLoss(PartitionLoss):
+    """What the death of all brokers of one rack would do."""
+
+    rack: str
+    brokers: Annotated[tuple[BrokerId, ...], Meta(description="the brokers are a list of ids")]
+    """Those that are alive now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What the death of each broker, and of each rack of several brokers, would do."""
+
+    brokers: tuple[BrokerLoss, ...] = ()
+    racks: tuple[RackLoss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +163,21 @@ class Readiness:
         Meta(description="the checks are a list"),
     ]
     """Worst first."""
-    broker_losses: BrokerLosses
+    broker_losses: Annotated[
+        tuple[Annotated[BrokerLoss, Meta(description="what a broker's loss would do is an object")], ...],
+        Meta(description="what each broker's loss would do is a list"),
+    ]
+    rack_losses: Annotated[
+        tuple[Annotated[RackLoss, Meta(description="what a rack's loss would do is an object")], ...],
+        Meta(description="what each rack's loss would do is a list"),
+    ]
 
 
-def build_readiness(cluster_id: str | None, checks: Iterable[Check], losses: Iterable[BrokerLoss]) -> Readiness:
+def build_readiness(cluster_id: str | None, checks: Iterable[Check], losses: Losses) -> Readiness:
     """Sort the checks, and decide whether the cluster and this host are ready."""
     names = list(CheckName)
     ordered = tuple(sorted(checks, key=lambda each: (_ORDER[each.status], names.index(each.name))))
-    return Readiness(cluster_id, not any(each.status in RED for each in ordered), ordered, tuple(losses))
+    return Readiness(cluster_id, not any(each.status in RED for each in ordered), ordered, losses.brokers, losses.racks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,15 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
 from .._model.silent_leaders import silent_brokers
+from .._model.stop_prediction import View
 from .._model.stop_ticket import TICKET_TOPIC
 from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
-from .check import BrokerLoss, Check, CheckName, Readiness, build_readiness, failed, passed, unknown, warning
+from .check import Check, CheckName, Losses, Readiness, build_readiness, failed, passed, unknown, warning
 from .other_parties import CONFIGS, check_other_parties
-from .partitions import TopicSettings, check_losses, check_partitions, check_replaced, predict_broker_losses
+from .partitions import TopicSettings, check_losses, check_partitions, check_replaced, predict_losses
 from .permissions import Access, check_permissions
 
 _UNCLEAN = "unclean.leader.election.enable"
@@ -86,7 +87,7 @@ def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
             unknown(name, "not checked: the cluster could not be read", "See the check of brokers")
             for name in _CLUSTER_CHECKS
         ]
-        return build_readiness(None, checks, ())
+        return build_readiness(None, checks, Losses())
     inspection = _Inspection(kafka, options, seen)
     for name, check in inspection.checks():
         checks += _run_check(name, check)
@@ -118,7 +119,7 @@ class _Inspection:
         self._options = options
         self._seen = seen
         self._assessment: Assessment | None = None
-        self.losses: tuple[BrokerLoss, ...] = ()
+        self.losses = Losses()
 
     def checks(self) -> Iterator[tuple[CheckName, Callable[[], Iterable[Check]]]]:
         """Yield the methods, each with the name to report if it raises an error."""
@@ -246,7 +247,7 @@ class _Inspection:
             yield passed(CheckName.LEFTOVERS, "no changes of earlier runs are pending, and nothing is being reassigned")
 
     def _check_partitions(self) -> Iterator[Check]:
-        states, live = self._seen.states, self._seen.live
+        states = self._seen.states
         names = sorted({each.topic for each in states})
         min_isrs = self._kafka.min_insync_replicas(names)
         unclean = self._kafka.topic_configs(names, _UNCLEAN)
@@ -254,7 +255,9 @@ class _Inspection:
             min_isrs,
             {topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
         )
-        self.losses = predict_broker_losses(states, [each.broker_id for each in self._seen.brokers], live, settings)
+        self.losses = predict_losses(
+            View(states=states, brokers=self._seen.brokers, min_isr=settings.min_isr, unclean=settings.unclean)
+        )
         yield from check_replaced(self._seen.replaced, self._seen.to_save)
         yield from check_partitions(states, settings, self._seen.to_save, silent_brokers(self._seen.brokers))
         yield from check_losses(self.losses)

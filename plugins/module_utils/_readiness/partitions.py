@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from .._model.controller_model import predict
-from .._model.partition import NO_LEADER, Broker, PartitionState, TopicPartition, effective_min_isr
+from .._model.partition import Broker, PartitionState, TopicPartition, effective_min_isr
 from .._model.reasons import join_first, name_partitions
 from .._model.silent_leaders import led_by_silent
-from .check import BrokerLoss, Check, CheckName, Status, failed, passed, unknown, warning
+from .._model.stop_prediction import Kind, View, predict_stop
+from .check import (
+    BrokerLoss,
+    Check,
+    CheckName,
+    Losses,
+    PartitionLoss,
+    RackLoss,
+    Status,
+    failed,
+    passed,
+    unknown,
+    warning,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,63 +91,64 @@ def check_partitions(
     yield _check_unclean(states, settings)
 
 
-def predict_broker_losses(
-    states: Iterable[PartitionState], brokers: Collection[int], live: Collection[int], settings: TopicSettings
-) -> tuple[BrokerLoss, ...]:
-    """Predict for each live broker what its death would do, by the controller's own rules.
+def predict_losses(view: View) -> Losses:
+    """Predict what the death of each live broker would do, and that of each rack of several live brokers.
 
-    ``live`` are the brokers that answer and are unfenced. Partitions without a leader now are left out.
+    This is the prediction of the stop gate. Partitions without a leader now are left out. A rack with all live brokers
+    is left out too.
     """
-    by_broker: dict[int, list[PartitionState]] = {broker_id: [] for broker_id in sorted({*brokers} & {*live})}
-    for state in states:
-        if not state.is_offline:
-            for broker_id in state.replicas:
-                if broker_id in by_broker:
-                    by_broker[broker_id].append(state)
-    return tuple(_predict_loss(broker_id, held, live, settings) for broker_id, held in by_broker.items())
+    brokers = tuple(BrokerLoss(broker_id=each, **_predict_loss(view, (each,))) for each in sorted(view.live))
+    racks: dict[str, list[int]] = {}
+    for each in view.brokers:
+        if each.rack and each.broker_id in view.live:
+            racks.setdefault(each.rack, []).append(each.broker_id)
+    several = {rack: tuple(sorted(ids)) for rack, ids in sorted(racks.items()) if 1 < len(ids) < len(view.live)}
+    return Losses(
+        brokers, tuple(RackLoss(rack=rack, brokers=ids, **_predict_loss(view, ids)) for rack, ids in several.items())
+    )
 
 
-def check_losses(losses: Sequence[BrokerLoss]) -> Iterator[Check]:
-    """Yield a warning for each broker that partitions depend on."""
-    harmful = [each for each in losses if each.offline_partitions]
+def check_losses(losses: Losses) -> Iterator[Check]:
+    """Yield a warning for each broker, and for each rack, that partitions depend on."""
+    brokers: list[tuple[str, str, PartitionLoss]] = [
+        (f"broker {each.broker_id}", "it", each) for each in losses.brokers
+    ]
+    racks: list[tuple[str, str, PartitionLoss]] = [
+        (f"rack {each.rack}", name_brokers(each.brokers), each) for each in losses.racks
+    ]
+    harmful = [each for each in (*brokers, *racks) if each[2].offline_partitions]
     if not harmful:
-        yield passed(CheckName.BROKER_LOSS, f"no partition would be offline if one of {len(losses)} brokers died now")
-    for each in harmful:
-        found = f"if it died now, {each.offline_partitions} partitions would have no leader: {each.offline}"
-        if each.unrecoverable_partitions:
+        together = f", or all brokers of one of {len(racks)} racks," if racks else ""
+        found = f"no partition would be offline if one of {len(brokers)} brokers{together} died now"
+        yield passed(CheckName.BROKER_LOSS, found)
+    for subject, who, loss in harmful:
+        found = f"if {who} died now, {loss.offline_partitions} partitions would have no leader: {loss.offline}"
+        if loss.unrecoverable_partitions:
             found += (
-                f". No other live broker has a replica of {each.unrecoverable_partitions} of them: {each.unrecoverable}"
+                f". No other live broker has a replica of {loss.unrecoverable_partitions} of them: {loss.unrecoverable}"
             )
         yield warning(
             CheckName.BROKER_LOSS,
             found,
-            "Before you stop this broker, bring the other replicas of its partitions in sync, or add replicas "
-            "(kafka-reassign-partitions.sh)",
-            f"broker {each.broker_id}",
+            f"Before you stop this {subject.split()[0]}, bring the other replicas of its partitions in sync, or add "
+            "replicas (kafka-reassign-partitions.sh)",
+            subject,
         )
 
 
-def _predict_loss(
-    broker_id: int, held: Sequence[PartitionState], live: Collection[int], settings: TopicSettings
-) -> BrokerLoss:
-    offline, unrecoverable, below = [], [], 0
-    for state in held:
-        left = {*state.replicas} & {*live} - {broker_id} - {*state.offline_replicas}
-        if predict(state, state.replicas, left, unclean=False).leader_id == NO_LEADER:
-            offline.append(state)
-            if not left:
-                unrecoverable.append(state)
-        elif settings.is_below_min_isr(state, len({*state.isr} & left)):
-            below += 1
-    is_known = all(state.topic in settings.min_isr for state in held)
-    return BrokerLoss(
-        broker_id,
-        len(offline),
-        name_partitions(offline),
-        len(unrecoverable),
-        name_partitions(unrecoverable),
-        below if is_known else None,
-    )
+def _predict_loss(view: View, brokers: Collection[int]) -> dict[str, Any]:
+    """Return the fields of a PartitionLoss."""
+    found = predict_stop(view, brokers)
+    offline = sorted({*found.of(Kind.NO_LEADER), *found.of(Kind.UNCLEAN_ELECTION)})
+    unrecoverable = [each for each in found.of(Kind.LAST_COPY) if not each.is_offline]
+    below = {*found.of(Kind.BELOW_MIN_ISR)}.difference(offline)
+    return {
+        "offline_partitions": len(offline),
+        "offline": name_partitions(offline),
+        "unrecoverable_partitions": len(unrecoverable),
+        "unrecoverable": name_partitions(unrecoverable),
+        "below_min_isr_partitions": None if found.of(Kind.UNKNOWN) else len(below),
+    }
 
 
 def name_brokers(broker_ids: Collection[int]) -> str:

@@ -16,7 +16,7 @@ from itertools import combinations
 
 from .._model.fields import BrokerId
 from .._model.partition import Broker
-from .prediction import View, predict_stop
+from .._model.stop_prediction import View, predict_stop
 
 _MOST_TRIALS = 500
 """Sets to try before brokers are left out one by one."""

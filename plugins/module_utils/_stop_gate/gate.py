@@ -30,9 +30,9 @@ from .._model.fields import (
 )
 from .._model.partition import PartitionState, TopicPartition
 from .._model.reasons import join_first, name_partitions
+from .._model.stop_prediction import Kind, Prediction, View, predict_stop
 from .._model.stop_ticket import StopTicket
 from .advice import Bears, Wave, largest_allowed
-from .prediction import Kind, Prediction, View, predict_stop
 
 
 class Asked(StrEnum):

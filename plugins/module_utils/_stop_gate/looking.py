@@ -27,6 +27,7 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.reasons import join_first, name_partitions
 from .._model.run import looks
+from .._model.stop_prediction import Kind, Prediction, View, predict_stop
 from .._model.stop_ticket import TICKET_TOPIC, StopTicket
 from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.observation import Observation, caught_up_voters
@@ -47,7 +48,6 @@ from .gate import (
     ticket_reason,
     worst_first,
 )
-from .prediction import Kind, Prediction, View, predict_stop
 from .question import Question
 
 _UNCLEAN = "unclean.leader.election.enable"

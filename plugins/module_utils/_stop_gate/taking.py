@@ -32,10 +32,10 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState
 from .._model.reasons import name_partitions
 from .._model.run import looks
+from .._model.stop_prediction import Kind, View
 from .._model.stop_ticket import StopTicket
 from .gate import Answer, Asked, Gate, Reason, reason, ticket_reason, worst_first
 from .looking import check_stop, is_renewal, resolve, unread
-from .prediction import Kind, View
 from .question import Question
 
 _LOCK_WAIT_S = 30.0

@@ -27,9 +27,9 @@ from confluent_kafka.admin import (
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Answer, Gate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import check_stop
-from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.prediction import Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import Question
 from integration.stop_gate.five_brokers import RACKS
 from lab import Cluster

@@ -19,8 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Answer, Gate
-from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.prediction import Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import Question
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.taking import (
     TicketTerms,

@@ -29,7 +29,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessme
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Controller
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import BrokerLoss, Check, Readiness
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
+    BrokerLoss,
+    Check,
+    RackLoss,
+    Readiness,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import AftermathFinding, Outcome
@@ -80,6 +85,7 @@ RESULTS: list[tuple[ModuleType, str, type]] = [
     (readiness_info, "", Readiness),
     (readiness_info, "checks", Check),
     (readiness_info, "broker_losses", BrokerLoss),
+    (readiness_info, "rack_losses", RackLoss),
     (redundancy, "partitions", MoveOutcome),
     (stop_gate, "", Gate),
     (stop_gate, "stops", Stop),

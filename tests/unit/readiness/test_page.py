@@ -20,6 +20,8 @@ LOSS = {
     "below_min_isr_partitions": None,
 }
 
+RACK = {name: value for name, value in LOSS.items() if name != "broker_id"} | {"rack": "b", "brokers": [2, 3]}
+
 
 def check(name: str, status: str, subject: str = "", found: str = "found", remedy: str = "") -> dict[str, str]:
     return {"name": name, "status": status, "subject": subject, "found": found, "remedy": remedy}
@@ -27,7 +29,7 @@ def check(name: str, status: str, subject: str = "", found: str = "found", remed
 
 def result(*checks: dict[str, str]) -> dict[str, Any]:
     red = any(each["status"] in ("failed", "unknown") for each in checks)
-    return {"cluster_id": "c", "is_ready": not red, "checks": [*checks], "broker_losses": [LOSS]}
+    return {"cluster_id": "c", "is_ready": not red, "checks": [*checks], "broker_losses": [LOSS], "rack_losses": [RACK]}
 
 
 def test_failed_checks_come_first_and_similar_checks_are_merged() -> None:
@@ -41,7 +43,7 @@ def test_failed_checks_come_first_and_similar_checks_are_merged() -> None:
     assert "playbook a, playbook b: ALTER is missing" in text
     assert text.count("do: grant it") == 1
     assert "could not be found out: ?" in text
-    assert text.index("Red") < text.index("Fine") < text.index("orders 0-1")
+    assert text.index("Red") < text.index("Fine") < text.index("orders 0-1") < text.index("all brokers of a rack")
 
 
 def test_a_warning_fails_the_task_only_if_requested() -> None:

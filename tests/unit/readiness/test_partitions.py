@@ -13,17 +13,38 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     BrokerState,
     PartitionState,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import CheckName, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import View
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
+    BrokerLoss,
+    CheckName,
+    Status,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.partitions import (
     TopicSettings,
     check_losses,
     check_partitions,
-    predict_broker_losses,
+    predict_losses,
 )
 
 ALL = (1, 2, 3)
 USUAL = TopicSettings({"orders": 2}, {"orders": False})
 STATE = PartitionState("orders", 0, "A" * 22, 1, 5, ALL, ALL, (), (), ())
+
+
+def view(state: PartitionState, live: tuple[int, ...] = ALL, settings: TopicSettings = USUAL) -> View:
+    """Return a cluster of three brokers, those with odd ids in rack a, with this partition."""
+    states = {each: BrokerState.ONLINE if each in live else BrokerState.HUNG for each in ALL}
+    brokers = tuple(
+        Broker(each, "kafka", 9092, "a" if each % 2 else "b", is_fenced=False, state=states[each], cause="")
+        for each in ALL
+    )
+    return View(states=(state,), brokers=brokers, min_isr=settings.min_isr, unclean=settings.unclean)
+
+
+def broker_losses(
+    state: PartitionState, live: tuple[int, ...] = ALL, settings: TopicSettings = USUAL
+) -> dict[int, BrokerLoss]:
+    return {each.broker_id: each for each in predict_losses(view(state, live, settings)).brokers}
 
 
 def status(name: CheckName, state: PartitionState, settings: TopicSettings = USUAL) -> Status:
@@ -60,36 +81,50 @@ def test_at_most_the_replication_factor_must_be_in_sync(least: int, in_sync: int
 
 
 def test_a_replica_that_is_not_in_sync_does_not_lead() -> None:
-    (loss,) = [
-        each for each in predict_broker_losses([STATE._replace(isr=(1,))], ALL, ALL, USUAL) if each.offline_partitions
-    ]
-    assert (loss.broker_id, loss.offline, loss.unrecoverable_partitions) == (1, "orders 0", 0)
+    found = broker_losses(STATE._replace(isr=(1,)))
+    assert [broker_id for broker_id, each in found.items() if each.offline_partitions] == [1]
+    assert (found[1].offline, found[1].unrecoverable_partitions) == ("orders 0", 0)
+
+
+def test_an_automatic_unclean_election_counts_as_no_leader() -> None:
+    found = broker_losses(STATE._replace(isr=(1,)), settings=TopicSettings({"orders": 2}, {"orders": True}))
+    assert (found[1].offline, found[1].below_min_isr_partitions) == ("orders 0", 0)
 
 
 def test_the_loss_of_the_last_live_replica_is_unrecoverable() -> None:
-    state = STATE._replace(isr=(1,), offline_replicas=(2, 3))
-    (loss,) = predict_broker_losses([state], ALL, [1], USUAL)
-    assert (loss.offline_partitions, loss.unrecoverable_partitions, loss.unrecoverable) == (1, 1, "orders 0")
-    assert [each.status for each in check_losses([loss])] == [Status.WARNING]
+    losses = predict_losses(view(STATE._replace(isr=(1,), offline_replicas=(2, 3)), (1,)))
+    ((loss,), racks) = losses.brokers, losses.racks
+    assert (loss.offline_partitions, loss.unrecoverable_partitions) == (1, 1)
+    assert (loss.unrecoverable, racks) == ("orders 0", ())
+    assert [each.status for each in check_losses(losses)] == [Status.WARNING]
 
 
 def test_an_eligible_leader_replica_is_elected() -> None:
-    state = STATE._replace(isr=(1,), elr=(2,))
-    assert all(not each.offline_partitions for each in predict_broker_losses([state], ALL, ALL, USUAL))
+    assert not any(each.offline_partitions for each in broker_losses(STATE._replace(isr=(1,), elr=(2,))).values())
 
 
 def test_partitions_below_min_isr_are_counted_separately() -> None:
     state = STATE._replace(isr=(1, 2))
-    below = {each.broker_id: each.below_min_isr_partitions for each in predict_broker_losses([state], ALL, ALL, USUAL)}
+    below = {broker_id: each.below_min_isr_partitions for broker_id, each in broker_losses(state).items()}
     assert below == {1: 1, 2: 1, 3: 0}
-    unknown = predict_broker_losses([state], ALL, ALL, TopicSettings({}, {}))
-    assert {each.below_min_isr_partitions for each in unknown} == {None}
+    unknown = broker_losses(state, settings=TopicSettings({}, {}))
+    assert {each.below_min_isr_partitions for each in unknown.values()} == {None}
 
 
 def test_partitions_that_are_already_offline_are_left_out() -> None:
-    losses = predict_broker_losses([STATE._replace(leader_id=-1, isr=())], ALL, ALL, USUAL)
-    assert not any(each.offline_partitions for each in losses)
+    losses = predict_losses(view(STATE._replace(leader_id=-1, isr=())))
+    assert not any(each.offline_partitions for each in losses.brokers)
     assert [each.status for each in check_losses(losses)] == [Status.OK]
+
+
+def test_the_loss_of_a_rack_is_predicted() -> None:
+    losses = predict_losses(view(STATE._replace(isr=(1, 3))))
+    assert [each.offline_partitions for each in losses.brokers] == [0, 0, 0]
+    (rack,) = losses.racks
+    assert (rack.rack, rack.brokers, rack.offline) == ("a", (1, 3), "orders 0")
+    (check,) = check_losses(losses)
+    assert (check.status, check.subject) == (Status.WARNING, "rack a")
+    assert check.found == "if brokers 1, 3 died now, 1 partitions would have no leader: orders 0"
 
 
 def test_leaders_that_do_not_answer_are_no_leaders() -> None:

@@ -18,6 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
     BrokerLoss,
     Check,
     CheckName,
+    Losses,
     Readiness,
     build_readiness,
 )
@@ -101,8 +102,18 @@ def a_readiness(found: str = "ALTER on the cluster is missing") -> Readiness:
         Check(CheckName.CLOCKS, CheckStatus.UNKNOWN, "broker 2", "no answer", "Start it"),
         Check(CheckName.PERMISSIONS, CheckStatus.FAILED, "playbook recover_offline_partitions", found, "Grant it"),
     )
-    losses = (BrokerLoss(1, 12, "orders 0-11", 3, "orders 9-11", 1204), BrokerLoss(2, 0, "", 0, "", None))
-    return build_readiness(CLUSTER, checks, losses)
+    losses = tuple(
+        BrokerLoss(
+            broker_id=broker_id,
+            offline_partitions=offline,
+            offline="orders 0-11" if offline else "",
+            unrecoverable_partitions=unrecoverable,
+            unrecoverable="orders 9-11" if offline else "",
+            below_min_isr_partitions=below,
+        )
+        for broker_id, offline, unrecoverable, below in ((1, 12, 3, 1204), (2, 0, 0, None))
+    )
+    return build_readiness(CLUSTER, checks, Losses(losses))
 
 
 def disk_result(done: DiskSalvage, file: ReportFile, **params: Any) -> dict[str, Any]:

@@ -18,13 +18,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
     Reassignment,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import Kind, View, predict_stop
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.advice import Wave, plan_waves
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import (
     notes_about,
     reasons_of,
     smallest_changes,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.prediction import Kind, View, predict_stop
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import (
     QuestionError,
     check_terms,

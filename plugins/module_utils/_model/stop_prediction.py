@@ -4,6 +4,8 @@
 
 """Predict what happens to each partition when brokers stop. Pure; standard library only.
 
+The stop gate and the readiness share this.
+
 The controller's rules are those of ``_model.controller_model``. The prediction is about the cluster as it was seen:
 brokers that stop do not return, and no replica gets in sync meanwhile.
 """
@@ -15,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from .._model.controller_model import Rule, predict
-from .._model.partition import (
+from .controller_model import Rule, predict
+from .partition import (
     NO_LEADER,
     Broker,
     BrokerState,
