@@ -1,0 +1,185 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which copy of the metadata log goes on, and every reason against a recovery."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.copy import CopyState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.plan import (
+    decide,
+    decode_plan,
+    encode_plan,
+)
+from unit.quorum_recovery.disks import (
+    BEGIN_TRANSACTION,
+    END_TRANSACTION,
+    VOTERS,
+    Disk,
+    a_plan,
+    directory_id,
+    topic_record,
+    voter,
+)
+
+_FIVE = (101, 102, 103, 104, 105)
+
+
+def two_of_five(tmp_path: Path) -> tuple[Disk, Disk]:
+    return Disk(tmp_path, 101, voters=_FIVE), Disk(tmp_path, 102, voters=_FIVE)
+
+
+def test_the_highest_epoch_wins_before_the_highest_offset(tmp_path: Path) -> None:
+    longer, newer = two_of_five(tmp_path)
+    longer.add(topic_record("a"), epoch=3).add(topic_record("b"), topic_record("c"), epoch=3)
+    newer.add(topic_record("d"), epoch=4)
+    decision = decide([longer.read(), newer.read()], _FIVE[2:])
+    assert decision.plan is not None
+    assert (decision.plan.node_id, decision.plan.epoch, decision.plan.end_offset) == (102, 4, 3)
+    (beyond,) = decision.beyond
+    assert (beyond.host, beyond.records, beyond.is_controller) == ("node101", 3, True)
+
+
+def test_of_the_same_epoch_the_longest_log_wins(tmp_path: Path) -> None:
+    shorter, longer = two_of_five(tmp_path)
+    shorter.add(topic_record("a"))
+    longer.add(topic_record("a")).add(topic_record("b"))
+    plan = a_plan(shorter, longer, lost=_FIVE[2:])
+    assert (plan.node_id, plan.forgets) == (102, ())
+    assert plan.voter == voter(102)
+
+
+def test_a_plan_survives_its_file(tmp_path: Path) -> None:
+    plan = a_plan(Disk(tmp_path).add(topic_record("a")))
+    assert decode_plan(json.loads(json.dumps(encode_plan(plan)))) == plan
+
+
+def test_no_epoch_may_be_below_one_that_a_vote_has_seen(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    state = json.loads(disk.quorum_state.read_text("utf-8")) | {"leaderEpoch": 9}
+    disk.quorum_state.write_text(json.dumps(state), encoding="utf-8")
+    assert a_plan(disk).highest_epoch == 9
+
+
+def test_a_majority_with_whole_disks_is_to_be_started(tmp_path: Path) -> None:
+    copies = [Disk(tmp_path, each).read() for each in (101, 102)]
+    decision = decide(copies, [103])
+    assert decision.plan is None
+    assert decision.refusals[0].startswith("start controllers 101 and 102 first; their disks are whole")
+
+
+def test_a_new_disk_of_a_voter_is_no_old_voter(tmp_path: Path) -> None:
+    """A controller that was formatted again has another directory id, and does not count to the majority."""
+    new = replace(Disk(tmp_path, 102).read(), directory_id=directory_id(999), log_end_offset=1, lineage_ranges=())
+    decision = decide([Disk(tmp_path).read(), new], VOTERS[1:])
+    assert decision.plan is not None
+    assert decision.plan.node_id == VOTERS[0]
+
+
+def test_voters_that_are_not_declared_lost(tmp_path: Path) -> None:
+    copy = Disk(tmp_path).read()
+    (reason,) = decide([copy], []).refusals
+    assert (
+        "quorum_recovery_lost_voters is not set. If voters 102 and 103 are lost for good, set it to 102,103" in reason
+    )
+    (reason,) = decide([copy], [102]).refusals
+    assert reason.startswith("voters 103 are neither declared lost nor have a whole disk in this run")
+
+
+def test_declarations_that_are_wrong(tmp_path: Path) -> None:
+    refusals = decide([Disk(tmp_path).read()], [101, 102, 103, 104]).refusals
+    assert "quorum_recovery_lost_voters names 104, and the voters are 101, 102 and 103" in refusals
+    assert any(each.startswith("voter 101 is declared lost, and its disk on node101 is whole") for each in refusals)
+
+
+def test_a_lost_voter_that_answers(tmp_path: Path) -> None:
+    (reason,) = decide([Disk(tmp_path).read()], VOTERS[1:], {103: "c103.invalid:9093"}).refusals
+    assert reason.startswith("voter 103 answers at c103.invalid:9093: stop it")
+
+
+def test_a_lost_voter_that_runs_with_a_damaged_disk(tmp_path: Path) -> None:
+    damaged = replace(Disk(tmp_path, 102).read(), state=CopyState.DAMAGED, reason="corrupt", is_running=True)
+    decision = decide([Disk(tmp_path).read(), damaged], VOTERS[1:])
+    assert [each.partition(" (")[0] for each in decision.refusals] == ["voter 102 runs on node102"]
+
+
+def test_a_running_survivor_is_to_be_stopped(tmp_path: Path) -> None:
+    decision = decide([replace(Disk(tmp_path).read(), is_running=True)], VOTERS[1:])
+    assert (decision.refusals, decision.must_stop) == ((), ("controller 101 on node101",))
+
+
+def test_a_disk_of_another_cluster(tmp_path: Path) -> None:
+    other = Disk(tmp_path, 102, cluster_id="x" * 22)
+    refusals = decide([Disk(tmp_path).read(), other.read()], VOTERS[1:]).refusals
+    assert refusals[0].startswith("the disks belong to 2 clusters: node101")
+
+
+def test_the_disk_of_another_node(tmp_path: Path) -> None:
+    disk, other = Disk(tmp_path), Disk(tmp_path, 102)
+    text = disk.properties.read_text("utf-8").replace(str(disk.log_dir), str(other.log_dir))
+    disk.properties.write_text(text, encoding="utf-8")
+    found = disk.read()
+    assert found.state is CopyState.DAMAGED
+    assert found.reason.startswith(f"{other.log_dir} is the disk of node 102")
+
+
+def test_damage_before_the_end_is_no_source(tmp_path: Path) -> None:
+    disk = Disk(tmp_path).add(topic_record("a")).add(topic_record("b"))
+    content = bytearray(disk.segment.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    disk.segment.write_bytes(content)
+    found = disk.read()
+    assert found.state is CopyState.DAMAGED
+    (reason,) = decide([found], VOTERS[1:]).refusals
+    assert reason.startswith("no controller's disk has a whole metadata log: node101")
+
+
+def test_an_empty_disk_is_no_source(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.segment.unlink()
+    (disk.log_dir / "meta.properties").unlink()
+    assert disk.read().state is CopyState.MISSING
+
+
+def test_a_torn_last_batch_is_cut_off_and_named(tmp_path: Path) -> None:
+    disk = Disk(tmp_path).add(topic_record("a"))
+    whole = disk.read()
+    size = disk.segment.stat().st_size
+    disk.add(topic_record("b"))
+    with disk.segment.open("r+b") as file:
+        file.truncate(disk.segment.stat().st_size - 3)
+    decision = decide([disk.read()], VOTERS[1:])
+    assert decision.plan is not None
+    assert (decision.plan.segment_bytes, decision.plan.end_offset) == (size, 3)
+    assert decision.plan.checksum == whole.checksum
+    assert decision.plan.torn_bytes > 0
+    assert decision.notes == (
+        f"{disk.segment}: the last {decision.plan.torn_bytes} bytes are no whole batch, and are cut off",
+    )
+
+
+def test_a_metadata_transaction_without_an_end_does_not_count(tmp_path: Path) -> None:
+    disk = Disk(tmp_path).add(topic_record("a")).add(BEGIN_TRANSACTION, topic_record("b"))
+    decision = decide([disk.read()], VOTERS[1:])
+    assert decision.plan is not None
+    assert (decision.plan.contents.topics, decision.plan.contents.open_transaction) == (1, True)
+    assert any("a metadata transaction has no end in the log" in each for each in decision.notes)
+    ended = disk.add(END_TRANSACTION).read()
+    assert ended.contents is not None
+    assert (ended.contents.topics, ended.contents.open_transaction) == (2, False)
+
+
+def test_static_voters_change_in_every_file_that_names_them(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, dynamic=False).add(topic_record("a"))
+    broker = Disk(tmp_path, 1, dynamic=False, role="broker")
+    plan = a_plan(disk, broker)
+    assert plan.voter is None
+    assert {(each.host, each.after) for each in plan.voters_changes} == {
+        ("node101", "101@c101.invalid:9093"),
+        ("node1", "101@c101.invalid:9093"),
+    }
