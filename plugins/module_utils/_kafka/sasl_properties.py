@@ -4,24 +4,24 @@
 
 """Translate the ``sasl.`` properties of Kafka's Java client into options of this collection.
 
-``sasl.jaas.config`` is parsed like Kafka's JaasConfig does with Java's StreamTokenizer: two kinds of quotes with
-backslash escapes, two kinds of comments, and unquoted words of letters, digits and ``. _ - $``. No error quotes its
-text, because it contains passwords.
+Without ``sasl.jaas.config``, Kafka's tools take the login module from the JAAS file that KAFKA_OPTS names, and so does
+this file.
 """
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote_plus
 
-from .._model.run import KafkaOpsError
+from .jaas import JaasError, LoginModule, parse_jaas, read_kafka_opts
+from .strimzi_oauth import STRIMZI_HANDLER, read_strimzi
 from .tls_properties import tls_options
 
 _KAFKA_DEFAULT_MECHANISM = "GSSAPI"
 _PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_KERBEROS = frozenset({"sasl_kerberos_keytab", "sasl_kerberos_ticket_cache"})
 _MODULES = {
     # For all these mechanisms, Kafka's client accepts the name and password of either module.
     **dict.fromkeys(_PASSWORD_MECHANISMS, ("PlainLoginModule", "ScramLoginModule")),
@@ -29,45 +29,13 @@ _MODULES = {
     "GSSAPI": ("Krb5LoginModule",),
     "AWS_MSK_IAM": ("IAMLoginModule",),
 }
-_HANDLERS = {
-    "sasl.login.callback.handler.class": {"OAUTHBEARER": "OAuthBearerLoginCallbackHandler"},
-    "sasl.client.callback.handler.class": {"AWS_MSK_IAM": "IAMClientCallbackHandler"},
+_HANDLERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "sasl.login.callback.handler.class": {"OAUTHBEARER": ("OAuthBearerLoginCallbackHandler", STRIMZI_HANDLER)},
+    "sasl.client.callback.handler.class": {"AWS_MSK_IAM": ("IAMClientCallbackHandler",)},
 }
 """Callback handlers whose function this collection has. Any other one is Java code."""
 _EXTENSION = "extension_"
 _CA_NAMES = frozenset({"ssl_cafile", "ssl_ca_pem"})
-_FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
-_TOKEN = re.compile(
-    r"""
-    (?P<blank> [\x00-\x20]+ | /\*.*?\*/ | /[^\n]* )
-    | "(?P<double> (?:[^"\\\n]|\\.)* )"
-    | '(?P<single> (?:[^'\\\n]|\\.)* )'
-    | (?P<word> [\w.$\u00a0-\uffff-]+ )
-    | (?P<sign> . )
-    """,
-    re.VERBOSE | re.DOTALL | re.ASCII,
-)
-_NOTHING = ("", False)
-_TOKENS_OF_AN_OPTION = 3
-_ESCAPE = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
-_CONTROL = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-
-
-class JaasError(KafkaOpsError):
-    """Kafka would not accept the text. The message has the option's name, and never its value."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoginModule:
-    """One login module, and its options."""
-
-    class_name: str
-    options: Mapping[str, str] = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """The class without its package."""
-        return self.class_name.rpartition(".")[2]
 
 
 def sasl_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -79,11 +47,16 @@ def sasl_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> 
     options: dict[str, Any] = {"sasl_mechanism": mechanism}
     refusals = [*_find_unsupported_handlers(properties, mechanism)]
     module: LoginModule | None = None
-    if properties.get("sasl.jaas.config") and not _has_credentials(mechanism, explicit):
+    text = properties.get("sasl.jaas.config")
+    if not _has_credentials(mechanism, explicit):
         try:
-            module = parse_jaas(properties["sasl.jaas.config"])
+            module = parse_jaas(text) if text else read_kafka_opts(os.environ)
         except JaasError as error:
-            refusals.append(f"sasl.jaas.config: {error}")
+            if text:
+                refusals.append(f"sasl.jaas.config: {error}")
+            elif mechanism in _PASSWORD_MECHANISMS or (mechanism == "GSSAPI" and not _KERBEROS & explicit.keys()):
+                # For others, the file may be that of a broker: what they need is in other properties, too.
+                refusals.append(f"sasl.jaas.config is not set, and {error}")
     if module is not None:
         if module.name not in _MODULES.get(mechanism, (module.name,)):
             refusals.append(_explain_wrong_module(module, mechanism, is_default="sasl.mechanism" not in properties))
@@ -92,7 +65,9 @@ def sasl_options(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> 
         elif mechanism == "AWS_MSK_IAM":
             refusals += _read_aws(module, options)
         elif mechanism == "OAUTHBEARER":
-            refusals += _read_oauth(module, options)
+            handler = properties.get("sasl.login.callback.handler.class", "").rpartition(".")[2]
+            read = read_strimzi if handler == STRIMZI_HANDLER else _read_oauth
+            refusals += read(module, options)
         else:
             refusals += _read_password(module, options)
     refusals += _read_other_properties(properties, options)
@@ -106,8 +81,8 @@ def _has_credentials(mechanism: str, explicit: Mapping[str, Any]) -> bool:
 def _find_unsupported_handlers(properties: Mapping[str, str], mechanism: str) -> Iterator[str]:
     for name in ("sasl.login.callback.handler.class", "sasl.client.callback.handler.class", "sasl.login.class"):
         class_name = properties.get(name)
-        known = _HANDLERS.get(name, {}).get(mechanism)
-        if class_name and class_name.rpartition(".")[2] != known:
+        known = _HANDLERS.get(name, {}).get(mechanism, ())
+        if class_name and class_name.rpartition(".")[2] not in known:
             yield (
                 f"{name} is {class_name}: Java code cannot be run here; remove it if the credentials can be given as "
                 "options of the module"
@@ -200,51 +175,3 @@ def _read_other_properties(properties: Mapping[str, str], options: dict[str, Any
         for ours in ("sasl_oauthbearer_client_id", "sasl_oauthbearer_client_secret"):
             if options.get(ours):
                 options[ours] = quote_plus(options[ours])
-
-
-def parse_jaas(text: str) -> LoginModule:
-    """Parse ``sasl.jaas.config``, which must have exactly one login module.
-
-    Raises JaasError.
-    """
-    tokens = [*_tokenize(text)]
-    if not tokens:
-        raise JaasError("it names no login module")
-    if tokens[-1] != (";", False):
-        raise JaasError("it does not end with a semicolon")
-    module, flag = [*tokens[:-1], _NOTHING, _NOTHING][:2]
-    options = tokens[2:-1]
-    if flag[0].lower() not in _FLAGS:
-        raise JaasError("the login module is not followed by a control flag, such as required")
-    if (";", False) in options:
-        raise JaasError("it names several login modules, or has a semicolon that is not quoted; Kafka takes one module")
-    return LoginModule(module[0], _parse_options(options))
-
-
-def _parse_options(tokens: list[tuple[str, bool]]) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for at in range(0, len(tokens), _TOKENS_OF_AN_OPTION):
-        name, equals, value = [*tokens[at : at + _TOKENS_OF_AN_OPTION], _NOTHING, _NOTHING][:_TOKENS_OF_AN_OPTION]
-        if not name[1] or equals != ("=", False) or not value[1]:
-            # The next token may be part of a password, so the message has only the last valid option.
-            after = f" after the option {[*options][-1]}" if options else " after the control flag"
-            raise JaasError(f"the text{after} is not name=value: put values between quotation marks")
-        options[name[0]] = value[0]
-    return options
-
-
-def _tokenize(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each token, and whether it is a word or quoted text."""
-    for found in _TOKEN.finditer(text):
-        kind = found.lastgroup
-        if kind == "word":
-            yield found["word"], True
-        elif kind in ("double", "single"):
-            yield _ESCAPE.sub(_unescape, found[kind]), True
-        elif kind == "sign":
-            yield found["sign"], False
-
-
-def _unescape(escape: re.Match[str]) -> str:
-    code = escape[1]
-    return chr(int(code, 8)) if code[0] in "01234567" else _CONTROL.get(code, code)

@@ -6,18 +6,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from integration.kafka.test_command_config import SCRAM, written
+from integration.kafka.test_command_config import SCRAM, Properties, kafka_s_own_tool, written
 from lab import Cluster
 from lab.playbook import RECOVER, PlaybookRun, typed
 
 pytestmark = [pytest.mark.wide, pytest.mark.on_any_version, pytest.mark.timeout(600)]
 
+OAUTH = "org.apache.kafka.common.security.oauthbearer"
 _PLAYBOOKS = {
     RECOVER: (),
     "kafkaops.recovery.check_stop": ("stop_gate_brokers=1",),
@@ -79,3 +82,38 @@ def test_a_topic_that_does_not_exist(cluster: Cluster, tmp_path: Path) -> None:
     named = ("leadership_drain_brokers=1", "leadership_drain_topics=Order")
     ran = run(tmp_path, "kafkaops.recovery.drain_leadership", servers, *named, check=True)
     assert "topic Order was not found: did you mean orders?" in ran.words
+
+
+def test_the_login_module_of_kafka_opts(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka's scripts pass KAFKA_OPTS to Java."""
+    login = tmp_path / "jaas.conf"
+    login.write_text(f'KafkaClient {{ {SCRAM} username="alice" password="alice-secret"; }};')
+    file = written(tmp_path / "client.properties", "SASL_PLAINTEXT", {"sasl.mechanism": "SCRAM-SHA-512"})
+    monkeypatch.setenv("KAFKA_OPTS", f"-Djava.security.auth.login.config={login}")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Djava.security.auth.login.config={login}")
+    tool = kafka_s_own_tool(cluster, "SASL_PLAINTEXT", file)
+    assert "orders" in tool.stdout, tool.stderr
+    ran = run(
+        tmp_path,
+        RECOVER,
+        f"kafka_bootstrap_servers={cluster.bootstrap('SASL_PLAINTEXT')}",
+        f"kafka_command_config={file}",
+    )
+    assert ran.returncode == 0, ran.output
+
+
+def test_a_file_for_strimzi_s_handler(cluster: Cluster, tmp_path: Path) -> None:
+    """The lab's listeners take unsecured tokens (RFC 7519, section 6)."""
+    claims = {"sub": "alice", "iat": time.time() - 60, "exp": time.time() + 600}
+    parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode() for part in ({"alg": "none"}, claims))
+    (tmp_path / "token").write_text(".".join([*(part.rstrip("=") for part in parts), ""]))
+    jaas = f'{OAUTH}.OAuthBearerLoginModule required oauth.access.token.location="{tmp_path}/token";'
+    properties: Properties = {
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": jaas,
+        "sasl.login.callback.handler.class": "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler",
+    }
+    file = written(tmp_path / "client.properties", "SASL_PLAINTEXT", properties)
+    servers = f"kafka_bootstrap_servers={cluster.bootstrap('SASL_PLAINTEXT')}"
+    ran = run(tmp_path, RECOVER, servers, f"kafka_command_config={file}")
+    assert ran.returncode == 0, ran.output

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.sasl_properties import JaasError, parse_jaas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.jaas import JaasError, parse_jaas
 
 SECRET = "t0ps3cret"
 
