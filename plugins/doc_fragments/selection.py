@@ -18,7 +18,9 @@ options:
   partitions_file:
     description:
       - Path of a JSON file with the partitions to handle, C({"partitions":[{"topic":"orders","partitions":[0,3]}]}).
-        Files of C(kafka-leader-election.sh), with one C("partition") in each entry, are accepted too.
+        Files of C(kafka-leader-election.sh), with one C("partition") in each entry, are accepted too, and so are
+        those of C(kafka-reassign-partitions.sh) and C(kafka-delete-records.sh). Their C(version), C(replicas),
+        C(log_dirs) and C(offset) are ignored. An entry with only C("topic") means all its partitions.
       - The whole file is checked before any connection is opened, and every error is reported with its position.
       - A file that others may write is refused.
     type: path
@@ -63,7 +65,7 @@ options:
       partition:
         description:
           - Number of the partition, from 0.
-          - One of O(partitions[].partition) and O(partitions[].partitions) is required.
+          - Without this and O(partitions[].partitions), all partitions of the topic are meant.
         type: int
       partitions: {type: list, elements: int, description: Numbers of partitions of that topic.}
 """

@@ -284,6 +284,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
     PROGRESS,
     SELECTION,
     journal_options,
+    notes_on_file,
     progress_to,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
@@ -353,7 +354,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             kafka.clock,
             progress_to(params["progress_file"]).step,
         )
-        for text in kafka.stale_views():
+        for text in (*notes_on_file(params), *kafka.stale_views()):
             module.warn(text)
         quorum_seen = kafka.seen_leader()
         pending = JournalReader(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()

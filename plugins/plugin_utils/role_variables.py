@@ -166,16 +166,19 @@ def _names_partitions(element: Spec) -> bool:
 
 
 def _partitions(text: str) -> list[dict[str, Any]]:
-    """Return the entries of ``orders:0,3 payments:1``. Raises ValueError."""
+    """Return the entries of ``orders:0,3 payments``, which are two partitions and a whole topic. Raises ValueError."""
     entries: list[dict[str, Any]] = []
     for word in filter(None, re.split(r"[\s,;]+", text)):
         topic, colon, numbers = word.rpartition(":")
         if colon:
             entries.append({"topic": topic, "partitions": [*_numbers(numbers)]})
-        elif entries and _NUMBERS.fullmatch(word):
+        elif not _NUMBERS.fullmatch(word):
+            entries.append({"topic": word})
+        elif entries and "partitions" in entries[-1]:
             entries[-1]["partitions"] += _numbers(word)
         else:
-            raise ValueError(f"names no partition of {word}: give them as {word}:0,3")
+            topic = entries[-1]["topic"] if entries else "TOPIC"
+            raise ValueError(f"has the number {word} without a topic: write {topic}:{word}")
     return entries
 
 

@@ -16,7 +16,7 @@ from .._changes.record import AnyLeftover
 from .._changes.rollback import has_restored
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._model.partition import TopicPartition
+from .._model.partition import ALL_PARTITIONS, TopicPartition
 from .._model.run import count_by_status
 from .._model.setting import RepairStatus
 from .._module.connection import connection_settings
@@ -65,7 +65,7 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
         lambda: connection_settings(params),
         lambda: metrics_source(params),
         lambda: thresholds(params),
-        lambda: wanted_partitions(params),
+        lambda: _named_partitions(params),
         lambda: _check_repair(params),
     )
     with Wire(settings) as wire:
@@ -81,6 +81,14 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
             foreseen = work.foresee(reads_copies=True)
         done = work.carry_out(foreseen) if foreseen.has_work else foreseen
         return replace(done, leftovers=(*leftovers, *done.leftovers))
+
+
+def _named_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] | None:
+    named = wanted_partitions(params)
+    whole = [each.topic for each in named or () if each.partition == ALL_PARTITIONS]
+    if whole:
+        raise CleanerOptionsError(f"no partition of {', '.join(whole)} is named: say which are to be repaired")
+    return named
 
 
 def _check_repair(params: Mapping[str, Any]) -> None:

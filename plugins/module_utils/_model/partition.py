@@ -9,7 +9,7 @@ Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -19,6 +19,8 @@ from .fields import BrokerId, LeaderEpoch, Meta, Offset, Port
 
 NO_LEADER = -1
 """Kafka's leader id of a partition without a leader."""
+ALL_PARTITIONS = -1
+"""In place of a number, where a person names a topic and no partition of it."""
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 SHARE_STATE_TOPIC = "__share_group_state"
@@ -52,6 +54,20 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def expand_topics(wanted: Iterable[TopicPartition], known: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+    """Return the wanted partitions, with all known partitions of a topic of which no partition is named.
+
+    If none of its partitions is known, its first partition stands for it.
+    """
+    named = {*wanted}
+    whole = {each.topic for each in named if each.partition == ALL_PARTITIONS}
+    if not whole:
+        return frozenset(named)
+    found = {each for each in known if each.topic in whole}
+    absent = {TopicPartition(topic, 0) for topic in whole - {each.topic for each in found}}
+    return frozenset({*(each for each in named if each.partition != ALL_PARTITIONS), *found, *absent})
 
 
 to_topic_partition = tuple_maker(TopicPartition)

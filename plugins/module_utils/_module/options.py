@@ -33,7 +33,6 @@ PARTITIONS = Arguments(
                 "partitions": {"type": "list", "elements": "int"},
             },
             "mutually_exclusive": [("partition", "partitions")],
-            "required_one_of": [("partition", "partitions")],
         },
         "partitions_file": {"type": "path"},
     },
@@ -79,6 +78,15 @@ def wanted_partitions(params: Mapping[str, Any]) -> tuple[TopicPartition, ...] |
     # Ansible sets missing keys to None, which the KIP's format does not allow.
     given = [{name: value for name, value in each.items() if value is not None} for each in params["partitions"]]
     return check_partitions(given)
+
+
+def notes_on_file(params: Mapping[str, Any]) -> list[str]:
+    """Return notes about what a file of partitions says and what is ignored. Raises DocumentError."""
+    if params["partitions_file"] is None:
+        return []
+    from .._documents.partitions_file import ignored_in_file
+
+    return [*filter(None, [ignored_in_file(params["partitions_file"])])]
 
 
 def progress_to(path: str | None) -> Progress:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from .._kafka.base_port import BaseKafka
 from .._kafka.partitions import Description
 from .._model.near_names import not_found
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition, expand_topics
 from .._model.reason import say
 from .._model.replaced_disk import leads_alone
 from .._model.run import Clock, KafkaOpsError, garbage_collection_paused
@@ -84,6 +84,8 @@ def survey(
 ) -> Survey:
     """Survey the wanted partitions, or all partitions that our principal may describe, and their brokers.
 
+    A wanted partition ALL_PARTITIONS means all partitions of its topic.
+
     Partitions of Kafka's internal topics are left alone unless ``include_internal``: their data is the cluster's own
     state. ``lost`` are the ids of brokers that the operator named as lost for good. If partitions are offline,
     ``when_offline`` is called with their number of replicas, before the brokers are contacted.
@@ -94,6 +96,8 @@ def survey(
     topics = {each.topic for each in wanted} if wanted is not None else None
     with garbage_collection_paused():
         description = kafka.describe_partitions(topics)
+    if wanted is not None:
+        wanted = expand_topics(wanted, (each.topic_partition for each in description.partitions))
     chosen, left_alone = _select(kafka, description, wanted)
     offline = [each for each in chosen if each.is_offline and (include_internal or not each.is_internal)]
     if offline:

@@ -20,7 +20,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .._model.near_names import not_found
-from .._model.partition import Broker, BrokerState, PartitionState, Reassignment, TopicPartition, effective_min_isr
+from .._model.partition import (
+    Broker,
+    BrokerState,
+    PartitionState,
+    Reassignment,
+    TopicPartition,
+    effective_min_isr,
+    expand_topics,
+)
 from .plan import ReplicaMove, ReplicaStatus, Unplaced
 
 
@@ -74,6 +82,8 @@ class ClusterNow:
 def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMove, ...], tuple[Unplaced, ...]]:
     """Return the moves in the order in which they begin, and the partitions that cannot get all replicas back."""
     wanted = wish.partitions
+    if wanted is not None:
+        wanted = expand_topics(wanted, (each.topic_partition for each in found.states))
     states = [each for each in found.states if wanted is None or each.topic_partition in wanted]
     usual = _usual_replicas(found.states)
     lacking = [each for each in (_lack(state, found, wish, usual) for state in states) if each is not None]

@@ -17,9 +17,14 @@ from hypothesis import strategies as st
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import (
     check_partitions,
+    ignored_in_file,
     read_partitions,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    ALL_PARTITIONS,
+    TopicPartition,
+    expand_topics,
+)
 from unit.documents.examples import INT32_MAX, topics
 
 
@@ -40,6 +45,45 @@ def test_the_kips_example(tmp_path: Path) -> None:
 def test_entries_with_one_partition_and_with_several_can_be_mixed() -> None:
     entries = [{"topic": "foo", "partition": 10}, {"topic": "foo", "partitions": [9]}]
     assert check_partitions(entries) == (TopicPartition("foo", 9), TopicPartition("foo", 10))
+
+
+def test_files_of_kafka_s_own_tools_are_read(tmp_path: Path) -> None:
+    entries = [
+        {"topic": "foo", "partition": 0, "replicas": [1, 2], "log_dirs": ["any", "any"]},
+        {"topic": "foo", "partition": 1, "offset": 5},
+        {"topic": "bar"},
+    ]
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps({"version": 1, "partitions": entries}))
+    assert read_partitions(str(path)) == (
+        TopicPartition("bar", ALL_PARTITIONS),
+        TopicPartition("foo", 0),
+        TopicPartition("foo", 1),
+    )
+    assert ignored_in_file(str(path)) == (
+        f"{path}: ignored version, replicas of 1 entries, log_dirs of 1 entries, offset of 1 entries: only topics and "
+        "partitions are read"
+    )
+
+
+def test_a_file_of_our_own_ignores_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "ours.json"
+    path.write_text('{"partitions": [{"topic": "foo", "partitions": [0]}]}')
+    assert ignored_in_file(str(path)) == ""
+
+
+def test_repeats_are_summed_up() -> None:
+    with pytest.raises(DocumentError) as error:
+        check_partitions([{"topic": "foo", "partition": each % 10} for each in range(3000)])
+    (problem,) = error.value.problems
+    assert problem.place == "/10/partition"
+    assert problem.message.startswith("2,990 repeats, of which the first is this: foo-0 is there already at /0")
+
+
+def test_a_topic_alone_means_all_its_partitions() -> None:
+    known = [TopicPartition("foo", 0), TopicPartition("foo", 1), TopicPartition("bar", 0)]
+    wanted = check_partitions([{"topic": "foo"}, {"topic": "bar", "partition": 0}, {"topic": "absent"}])
+    assert expand_topics(wanted, known) == {*known, TopicPartition("absent", 0)}
 
 
 _named = st.sets(st.builds(TopicPartition, topics, st.integers(0, INT32_MAX)), min_size=1)

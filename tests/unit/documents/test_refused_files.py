@@ -130,8 +130,8 @@ PARTITIONS_FILES: dict[str, tuple[bytes, dict[str, str]]] = {
         {"/partitions/0/partitions": "this key is not known; the keys here are topic and partition"},
     ),
     "missing keys": (
-        text({"partition": 0}, {"topic": "foo"}),
-        {"/partitions/0": 'has no key "topic"', "/partitions/1": 'has no key "partitions"'},
+        text({"partition": 0}, {}),
+        {"/partitions/0": 'has no key "topic"', "/partitions/1": 'has no key "topic"'},
     ),
     "NaN": (
         b'{"partitions": [{"topic": "foo", "partition": NaN}]}',

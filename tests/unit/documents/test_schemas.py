@@ -149,7 +149,7 @@ def test_screen_and_jsonschema_agree_on_partitions(value: Any) -> None:
         None,
         [],
         {},
-        {"topic": "foo"},
+        {"partitions": [0]},
         {"topic": "foo", "partition": True},
         {"topic": "foo", "partition": 3.0},
         {"topic": "foo", "partition": -1},

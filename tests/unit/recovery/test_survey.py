@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    ALL_PARTITIONS,
     NO_LEADER,
     BrokerState,
     PartitionState,
@@ -126,6 +127,14 @@ def test_every_wanted_partition_is_offline_or_left_alone_with_a_reason(cluster: 
     assert [str(each.topic_partition) for each in found.left_alone] == sorted(left_alone(found))
     online = next(each for each in found.left_alone if each.status is Status.ALREADY_ONLINE)
     assert (online.leader_id, online.leader_epoch, online.replicas) == (2, 7, (1, 2, 3))
+
+
+def test_a_topic_alone_means_all_its_partitions(cluster: FakeCluster) -> None:
+    every = {str(each.topic_partition) for each in cluster.describe_partitions(["orders"]).partitions}
+    found = look(cluster, [TopicPartition("orders", ALL_PARTITIONS), TopicPartition("absent", ALL_PARTITIONS)])
+    assert offline(found) == ["orders-0", "orders-2"]
+    assert {*offline(found), *left_alone(found)} == {*every, "absent-0"}
+    assert {each.reason for each in found.left_alone if each.topic == "absent"} == {"topic absent was not found"}
 
 
 def test_an_empty_selection_selects_nothing(cluster: FakeCluster) -> None:

@@ -74,11 +74,27 @@ def test_every_problem_is_reported_at_once_and_no_secret_is_shown() -> None:
     assert "hidden" not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["orders:x", "orders:3-1", "orders:-1", "orders:", "orders", "orders:1 payments"])
+@pytest.mark.parametrize(
+    "text", ["orders:x", "orders:3-1", "orders:-1", "orders:", "orders 1", "3", "orders:1 payments 2"]
+)
 def test_a_partition_that_is_no_number_is_refused(text: str) -> None:
     name = "unclean_recovery_partitions"
     with pytest.raises(VariablesError, match=name):
         checked({name: options("unclean_recovery")[name]}, {name: text}, at_start)
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("orders", [{"topic": "orders"}]),
+        ("orders, payments", [{"topic": "orders"}, {"topic": "payments"}]),
+        ("orders:0,3 payments", [{"topic": "orders", "partitions": [0, 3]}, {"topic": "payments"}]),
+        ('["orders", "payments:1"]', [{"topic": "orders"}, {"topic": "payments", "partitions": [1]}]),
+    ],
+)
+def test_a_topic_alone_is_read(text: str, entries: list[dict[str, Any]]) -> None:
+    name = "unclean_recovery_partitions"
+    assert checked({name: options("unclean_recovery")[name]}, {name: text}, at_start) == {name: entries}
 
 
 @pytest.mark.parametrize("role", CHECKED)
