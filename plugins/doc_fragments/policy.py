@@ -43,6 +43,14 @@ options:
         the greatest number of lost records if that is known. If both are unknown, the election is refused.
       - The estimate needs the addresses of the controllers, and CLUSTER_ACTION there.
     type: int
+  recordings:
+    description:
+      - Directory or URI of a recorder, see O(kafkaops.recovery.cluster_recording#module:recorder_dir). What a silent
+        last leader held when it was recorded raises the number of records that an election is known to lose, dates it,
+        and improves the estimate.
+      - A recording is not used, and the reason is named, if the topic was created again since, if the broker was no
+        leader then, or if the leader epoch shows that others led since or that it was restarted.
+    type: path
   allow_empty_leader:
     description:
       - Elect an empty log although another replica holds records, or may hold records because it does not answer. The

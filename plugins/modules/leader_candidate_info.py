@@ -229,6 +229,11 @@ partitions:
           type: int
         proof: {type: str, description: "The proof from the metadata log, or why there is none."}
         estimate: {type: dict, description: "Estimated lost records, with C(low), C(high) and C(method). No bound."}
+        recorded:
+          description:
+            - What the silent last leader held beyond this log when it was recorded, with C(broker_id), C(seen_at) and
+              C(records). Null without such a recording.
+          type: dict
     isr: {type: list, elements: int, description: "Broker ids of the ISR, null if unknown."}
     elr: {type: list, elements: int, description: "Broker ids of the ELR, null if unknown or without ELR."}
     last_known_elr: {type: list, elements: int, description: "Broker ids of the last known ELR, null if unknown."}
@@ -408,7 +413,14 @@ ARGUMENTS = (
         },
         mutually_exclusive=[
             ("evidence", other)
-            for other in ("partitions", "partitions_file", "designations", "designations_file", "evidence_dir")
+            for other in (
+                "partitions",
+                "partitions_file",
+                "designations",
+                "designations_file",
+                "evidence_dir",
+                "recordings",
+            )
         ],
     )
 )

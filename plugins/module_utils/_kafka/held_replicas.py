@@ -22,6 +22,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 _DEBUGGING_REPLICA = -2
 """Neither a consumer nor a follower: a broker answers it for its own log even if it is not the leader."""
+_CONSUMER = -1
 _READ_UNCOMMITTED = 0
 _HEAD = struct.Struct(">ib")
 _QUESTION = struct.Struct(">iiqB")
@@ -93,9 +94,20 @@ def offsets_request(partitions: Sequence[TopicPartition], which: HeldOffset) -> 
     return _request(questions, which.version)
 
 
-def _request(questions: Mapping[str, Sequence[bytes]], version: int) -> BulkRequest[Answers]:
+def high_watermarks_request(partitions: Sequence[TopicPartition]) -> BulkRequest[Answers]:
+    """Ask the leader of these partitions for their high watermarks, as a consumer. Other brokers refuse."""
+    questions = {
+        topic: [_QUESTION.pack(number, -1, HeldOffset.LOG_END.value, 0) for number in numbers]
+        for topic, numbers in by_topic(partitions).items()
+    }
+    return _request(questions, HeldOffset.LOG_END.version, _CONSUMER)
+
+
+def _request(
+    questions: Mapping[str, Sequence[bytes]], version: int, asked_by: int = _DEBUGGING_REPLICA
+) -> BulkRequest[Answers]:
     """Return the request with these encoded questions of each topic."""
-    body = b"".join([_HEAD.pack(_DEBUGGING_REPLICA, _READ_UNCOMMITTED), encode_topics(questions), b"\0"])
+    body = b"".join([_HEAD.pack(asked_by, _READ_UNCOMMITTED), encode_topics(questions), b"\0"])
     return BulkRequest(
         ListOffsetsRequest, ListOffsetsResponse, {version: RequestVersion(body, _read_answer)}, _convert_answer
     )

@@ -38,12 +38,12 @@ class LogDirSpace:
     """The bytes of each replica in it, without future replicas."""
 
 
-def describe_log_dir_space(connection: Connection) -> tuple[LogDirSpace, ...]:
-    """Return all log directories of a broker with their space.
+def describe_log_dir_space(connection: Connection, *, with_sizes: bool = True) -> tuple[LogDirSpace, ...]:
+    """Return all log directories of a broker with their space. ``with_sizes`` False: without the sizes of replicas.
 
     Raises BrokerCallError, or RequestRefusedError if our principal lacks DESCRIBE on the cluster.
     """
-    response = connection.call(DescribeLogDirsRequest(topics=None))
+    response = connection.call(DescribeLogDirsRequest(topics=None if with_sizes else []))
     code = response.error_code or (0 if response.results else error_codes.CLUSTER_AUTHORIZATION_FAILED)
     if code:
         raise error_codes.request_refused_error("DescribeLogDirs", code, None)

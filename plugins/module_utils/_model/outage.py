@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
 
-from .fields import INT32_MAX, INT64_MAX, LeaderId, Meta, Moment, Replicas
+from .fields import INT32_MAX, INT64_MAX, BrokerId, LeaderId, Meta, Moment, Replicas
 
 _Records: TypeAlias = Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX)]
 _Isr: TypeAlias = Annotated[Replicas, Meta(description="the ISR is a list of broker ids")]
@@ -57,6 +57,32 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class LastSeen:
+    """What a replica answered when a recorder asked it last."""
+
+    broker_id: int
+    seen_at_ms: int
+    """By the clock of the host that recorded it."""
+    topic_id: str
+    leader_id: int
+    leader_epoch: int
+    known_epoch: int | None
+    """The leader epoch as this broker knew it."""
+    log_start_offset: int
+    log_end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLoss:
+    """Records that the last leader held when it was recorded, and that a replica lacks. A proof."""
+
+    broker_id: BrokerId
+    """The last leader."""
+    seen_at: Moment
+    records: _Records
+
+
+@dataclass(frozen=True, slots=True)
 class ReplicaPast:
     """What is known of one surviving replica besides its log."""
 
@@ -69,6 +95,8 @@ class ReplicaPast:
     proof: str = ""
     """The proof, or why there is none."""
     estimate: Estimate | None = None
+    recorded: RecordedLoss | None = None
+    """What it lacks of the records that the silent last leader held when it was recorded."""
 
 
 UNKNOWN_PAST = ReplicaPast()

@@ -92,6 +92,17 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         Need(Resource.TICKETS, ("CREATE", "WRITE"), "to take and to release tickets", is_required=False),
         replace(_JOURNAL, purpose="to take and to release tickets", is_required=False),
     ),
+    "record_cluster": (
+        _LOOK,
+        Need(
+            Resource.CLUSTER,
+            ("DESCRIBE_CONFIGS",),
+            "to make sure which broker answers at an address",
+            is_required=False,
+        ),
+        _SEE_TOPICS,
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics", is_required=False),
+    ),
     "restore_redundancy": (
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to replace replicas"),

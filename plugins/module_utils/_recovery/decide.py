@@ -138,7 +138,11 @@ class _Case:
         limit, estimated = self.policy.max_lost_records, self.policy.max_estimated_loss
         refusals: list[str | None] = []
         if limit is not None:
-            refusals += [explain_limit_refusal(limit, each) for each in self.forecasts if each.broker_id == leader]
+            refusals += [
+                explain_limit_refusal(limit, each, loss.at_least)
+                for each, loss in zip(self.forecasts, self.losses, strict=True)
+                if each.broker_id == leader
+            ]
         if estimated is not None:
             refusals += [explain_estimate_refusal(estimated, each) for each in self.losses if each.broker_id == leader]
         return [each for each in refusals if each]

@@ -130,6 +130,14 @@ class Engines:
         if error:
             raise SparkUnavailableError(error)
 
+    def read(self, work: Callable[[SparkSession], pa.Table]) -> pa.Table:
+        """Return what a function reads by Spark. Raises SparkUnavailableError if Spark is not there."""
+
+        def refuse() -> pa.Table:
+            raise SparkUnavailableError(self._reason or "the engine is process")
+
+        return self._work(work, refuse, self._options.wait_ms / 1000 + _ASK_S)
+
     def _limit_s(self, rows: pa.Table) -> float:
         replicas: int = rows.num_rows
         return self._options.wait_ms / 1000 + replicas * _S_PER_REPLICA

@@ -27,6 +27,7 @@ from typing import Any
 from .._documents.files import state_directory
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
+from .._spark.options import is_uri
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -58,7 +59,6 @@ PARTITIONS_FILE = "partitions.parquet"
 
 _STAMP = b"kafkaops.recovery"
 _FORMAT = 2
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -78,11 +78,6 @@ class Evidence:
     """Rows of ``rows.REPLICA_LOG_SCHEMA``."""
     partitions: tuple[PartitionState, ...]
     """The partitions as they were when the gather began."""
-
-
-def is_uri(place: str) -> bool:
-    """Return whether evidence is written there by Spark."""
-    return bool(_URI.match(place))
 
 
 def check_evidence_dir(place: str | None, *, by_spark: bool) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 
 from .._model.fields import INT32_MAX, INT64_MAX, BrokerId, Meta, Moment
 from .._model.log_contents import Stretches, records_in
-from .._model.outage import UNKNOWN_PAST, Estimate, ReplicaPast, in_words
+from .._model.outage import UNKNOWN_PAST, Estimate, RecordedLoss, ReplicaPast, in_words
 from .._model.reason import say
 from .forecast import Forecast, LossAgainst
 
@@ -45,6 +45,8 @@ class ExpectedLoss:
     """Why no record that was acknowledged with acks=all is lost, or why that is not known."""
     estimate: Estimate | None = None
     """How many records are lost that only the last leader held. Never a bound."""
+    recorded: RecordedLoss | None = None
+    """Of ``at_least``: what the silent last leader held beyond this log when it was recorded."""
 
     @property
     def bounded_seconds(self) -> int | None:
@@ -55,7 +57,7 @@ class ExpectedLoss:
     def past(self) -> ReplicaPast:
         """What was known of the candidate besides its log."""
         keeps = True if self.acks_all_lost == 0 and self.at_most != 0 else None
-        return ReplicaPast(self.log_ends_at, self.lacks_seconds, keeps, self.proof, self.estimate)
+        return ReplicaPast(self.log_ends_at, self.lacks_seconds, keeps, self.proof, self.estimate, self.recorded)
 
 
 ExpectedLosses: TypeAlias = Annotated[tuple[ExpectedLoss, ...], Meta(description="the expected losses are a list")]
@@ -69,9 +71,14 @@ def describe_losses(
 
 
 def _describe_loss(forecast: Forecast, past: ReplicaPast) -> ExpectedLoss:
+    recorded = past.recorded
+    if recorded is not None:
+        silent = [each.broker_id for each in forecast.against if not each.answered]
+        # If it answers now, its log says more. A bound that is known would contradict a greater number.
+        recorded = recorded if recorded.broker_id in silent and forecast.at_most is None else None
     return ExpectedLoss(
         forecast.broker_id,
-        forecast.at_least,
+        max(forecast.at_least, recorded.records if recorded else 0),
         forecast.at_most,
         forecast.more_than_first,
         describe_forecast(forecast),
@@ -81,13 +88,24 @@ def _describe_loss(forecast: Forecast, past: ReplicaPast) -> ExpectedLoss:
         0 if past.keeps_acks_all else forecast.at_most,
         past.proof,
         past.estimate,
+        recorded,
     )
 
 
 def explain_loss(loss: ExpectedLoss) -> Iterator[str]:
     """Yield what the election loses: by the logs, then in time, in promises, and in estimated records."""
     yield loss.explanation
+    if loss.recorded is not None:
+        yield describe_recorded(loss.recorded)
     yield from describe_past(loss)
+
+
+def describe_recorded(recorded: RecordedLoss) -> str:
+    """Say what the last leader held more when it was recorded."""
+    return (
+        f"when the silent last leader {recorded.broker_id} was recorded at {recorded.seen_at}, it held "
+        f"{_count_records(recorded.records)} after the end of this log"
+    )
 
 
 def describe_past(loss: ExpectedLoss) -> Iterator[str]:

@@ -181,16 +181,17 @@ def forecast_losses(
     )
 
 
-def explain_limit_refusal(limit: int, forecast: Forecast) -> str | None:
+def explain_limit_refusal(limit: int, forecast: Forecast, at_least: int = 0) -> str | None:
     """Return why unclean_recovery_max_lost_records refuses the election; None if it does not.
 
-    The limit is compared with the records that are known to be lost. A silent replica does not refuse an election: what
-    a dead one holds beyond that stays unknown. A replica that answered and cannot be compared does refuse it, because
-    the limit may be exceeded.
+    The limit is compared with the records that are known to be lost, by the forecast, or ``at_least`` by another
+    source. A silent replica does not refuse an election: what a dead one holds beyond that stays unknown. A replica
+    that answered and cannot be compared does refuse it, because the limit may be exceeded.
     """
-    if forecast.at_least > limit:
+    at_least = max(at_least, forecast.at_least)
+    if at_least > limit:
         form = "electing {broker} loses {records} records or more, and the limit is {limit}"
-        return say(form, broker=forecast.broker_id, records=forecast.at_least, limit=limit)
+        return say(form, broker=forecast.broker_id, records=at_least, limit=limit)
     not_compared = [each.broker_id for each in forecast.against if each.is_incomparable]
     if not_compared:
         return say(

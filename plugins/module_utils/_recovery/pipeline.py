@@ -14,23 +14,25 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._kafka.native import NativeSource
 from .._kafka.private_files import temporary_settings_reference
 from .._kafka.settings import ConnectionSettings
-from .._model.outage import Outage, led_alone
+from .._model.outage import LastSeen, Outage, led_alone
 from .._model.partition import TopicPartition
 from .._model.reason import Kind, as_kind, because
 from .._model.run import VERSION, Progress, garbage_collection_paused, utc_now
+from .._recorder.names import RecordingError
+from .._recorder.reading import FoundRecordings, find_last_seen
 from .._spark.java import SparkUnavailableError
+from .._spark.options import is_uri
 from .decide import decide
 from .engines import Engines
 from .evidence import (
     Evidence,
     EvidenceError,
     default_evidence_dir,
-    is_uri,
     write_evidence,
     write_evidence_to_uri,
 )
@@ -38,6 +40,7 @@ from .gather import Engine, Gathering, gather
 from .options import Designations
 from .plan import LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas
+from .recorded import add_recordings
 from .strategy import Policy
 from .survey import Survey
 
@@ -46,6 +49,9 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
     from .rows import find_differing, read_ranked_partitions, replace_answered
 
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MOST_CHECKED_REPLICAS = 30_000
 """Replicas whose epochs are compared with the headers of batches: it takes a second for each few thousand."""
@@ -144,15 +150,36 @@ def plan_from_survey(  # noqa: PLR0917
     progress: Progress,
     leaders: Designations,
     find_outages: Callable[[], Mapping[TopicPartition, Outage]] = dict,
+    recordings: str | None = None,
 ) -> tuple[Plan, Collected]:
     """Ask the replicas of all offline partitions, rank them and plan. ``leaders`` are those that a person chose.
 
-    ``find_outages`` waits for what is known besides the logs, which is asked for meanwhile. Raises EvidenceError.
+    ``find_outages`` waits for what is known besides the logs, which is asked for meanwhile. ``recordings`` is the path
+    or URI of a recorder. Raises EvidenceError.
     """
     collected = collect_evidence(engines, settings, found, how, progress)
     progress.step("ranking replicas")
     outages = find_outages()
-    return plan_recovery(engines, collected.evidence, policies, found.left_alone, leaders, outages=outages), collected
+    recorded = _find_recorded(engines, recordings, collected.evidence)
+    collected = replace(collected, notes=(*collected.notes, *recorded.notes))
+    plan = plan_recovery(
+        engines, collected.evidence, policies, found.left_alone, leaders, outages=outages, seen=recorded.seen
+    )
+    return plan, collected
+
+
+def _find_recorded(engines: Engines, place: str | None, evidence: Evidence) -> FoundRecordings:
+    if place is None:
+        return FoundRecordings({})
+    partitions = [each.topic_partition for each in evidence.partitions]
+
+    def on_spark(work: Callable[[SparkSession], pa.Table]) -> pa.Table:
+        try:
+            return engines.read(work)
+        except SparkUnavailableError as error:
+            raise RecordingError(f"the recordings in {place} cannot be read without Spark: {error}") from None
+
+    return find_last_seen(place, evidence.cluster_id, partitions, on_spark)
 
 
 def plan_from_evidence(
@@ -164,7 +191,14 @@ def plan_from_evidence(
     return plan_recovery(engines, evidence, policies)
 
 
-@garbage_collection_paused()
+def _with_notes(decision: PlannedElection | LeftAlone, notes: Sequence[str]) -> PlannedElection | LeftAlone:
+    if not notes:
+        return decision
+    if isinstance(decision, LeftAlone):
+        return replace(decision, reason=because(decision.reason, *notes))
+    return replace(decision, notes=(*decision.notes, *notes))
+
+
 def _with_history(decision: PlannedElection | LeftAlone, outage: Outage | None) -> PlannedElection | LeftAlone:
     """Return the decision with what happened to the partition before, and since when its last leader led alone."""
     if outage is None:
@@ -175,6 +209,7 @@ def _with_history(decision: PlannedElection | LeftAlone, outage: Outage | None) 
     return replace(decision, history=outage.history, notes=(*decision.notes, *filter(None, [note])))
 
 
+@garbage_collection_paused()
 def plan_recovery(
     engine: Engine,
     evidence: Evidence,
@@ -183,11 +218,12 @@ def plan_recovery(
     leaders: Mapping[TopicPartition, int] = MappingProxyType({}),
     *,
     outages: Mapping[TopicPartition, Outage] = MappingProxyType({}),
+    seen: Mapping[TopicPartition, Mapping[int, LastSeen]] = MappingProxyType({}),
 ) -> Plan:
     """Return a plan for all partitions of the evidence, each by the policy of its topic.
 
     ``left_alone`` are further partitions for the plan. ``leaders`` are those that a person chose for some partitions.
-    ``outages`` is what is known besides the logs.
+    ``outages`` is what is known besides the logs, and ``seen`` what replicas held when they were recorded last.
     """
     replicas = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(evidence.replica_logs))}
     decisions: list[PlannedElection | LeftAlone] = []
@@ -197,10 +233,10 @@ def plan_recovery(
         candidates, silent, compared = judged[1:] if judged else ((), (), None)
         chosen = leaders.get(state.topic_partition)
         outage = outages.get(state.topic_partition)
-        pasts = outage.replicas if outage else {}
+        recorded = add_recordings(state, candidates, silent, seen.get(state.topic_partition, {}), outage)
         policy = policies[state.topic]
-        decision = decide(state, candidates, silent, policy, chosen, pasts=pasts, compared=compared)
-        decisions.append(_with_history(decision, outage))
+        decision = decide(state, candidates, silent, policy, chosen, pasts=recorded.pasts, compared=compared)
+        decisions.append(_with_history(_with_notes(decision, recorded.notes), outage))
     elections = [each for each in decisions if isinstance(each, PlannedElection)]
     others = [*left_alone, *(each for each in decisions if isinstance(each, LeftAlone))]
     return Plan(

@@ -93,6 +93,8 @@ class PlanOptions:
     include_internal: bool
     may_drop: bool
     """Whether brokers that are not registered may be dropped from a replica set."""
+    recordings: str | None = None
+    """The directory or URI of a recorder."""
     fencing_wait_ms: int = 0
     """How long to wait while brokers that do not answer are leaders in the metadata."""
 
@@ -115,6 +117,7 @@ def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
         limits,
         include_internal=params["include_internal_topics"],
         may_drop=params["allow_dropping_unregistered"],
+        recordings=params["recordings"],
         fencing_wait_ms=params["fencing_wait_ms"] if waits else 0,
     )
 
@@ -197,7 +200,15 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         # Beside the questions to the replicas, which take longer.
         outages = begin_to_find_outages(kafka, found.offline, found.brokers, found.cluster_id, _HISTORY)
         plan, collected = plan_from_survey(
-            engines, kafka.settings, found, policies, options.how, progress, options.asked.leaders, outages
+            engines,
+            kafka.settings,
+            found,
+            policies,
+            options.how,
+            progress,
+            options.asked.leaders,
+            outages,
+            options.recordings,
         )
         used = engines.use
     progress.step("looking for open transactions")

@@ -22,6 +22,14 @@ _LOOKS_SECRET = re.compile(r"secret|password|passwd|token|credential|access[._-]
 _NOT_SECRET_SUFFIXES = (".file", ".path", ".enabled", ".renewal.ratio")
 
 
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+def is_uri(place: str) -> bool:
+    """Return whether this is a URI, which only Spark reads and writes, and not a path."""
+    return bool(_URI.match(place))
+
+
 class SparkOptionsError(KafkaOpsError):
     """The options for Spark cannot be used."""
 

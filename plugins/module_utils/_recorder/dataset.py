@@ -1,0 +1,158 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The files of recordings, on any file system that Hadoop knows and that renames a directory in one step.
+
+``ROOT/cluster_id=ID/scope=SCOPE/snapshot=TIME-KIND-NUMBER/{replicas,brokers}/*.parquet``
+
+A snapshot is written to a directory whose name begins with an underscore, which Spark does not read, and is then
+renamed. So a snapshot is complete, or it is not there. Two jobs at once write two snapshots. A ``full`` snapshot has
+all replicas, a ``part`` those that changed since the snapshot before. What is older than the newest full snapshot that
+is old enough is removed, likewise by a rename first.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._spark.failures import explain_failure
+from .names import (
+    BROKERS,
+    REPLICAS,
+    SCOPE,
+    SNAPSHOT,
+    RecordingError,
+    SnapshotName,
+    cluster_uri,
+    scope_directory,
+    time_in_name,
+    time_text,
+)
+
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from .rows import BROKER_SCHEMA, RECORDED_SCHEMA
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_STAGING, _EXPIRED = "_staging-", "_expired-"
+_STALE_AFTER = timedelta(hours=24)
+"""No job writes for so long: the directory is one of a killed job."""
+
+Result = TypeVar("Result")
+
+
+class Recordings:
+    """The recordings of one scope of one cluster."""
+
+    def __init__(self, spark: SparkSession, uri: str) -> None:
+        """``uri`` is that of the scope's directory, see ``recordings_of``."""
+        self._spark = spark
+        self.uri = uri
+        jvm: Any = spark._jvm
+        self._path = jvm.org.apache.hadoop.fs.Path
+        self._files = self._explained(lambda: self._path(self.uri).getFileSystem(spark._jsc.hadoopConfiguration()))
+
+    def names(self) -> list[SnapshotName]:
+        """Return all complete snapshots, oldest first. Raises RecordingError."""
+        return sorted(name for each in self.directories() if (name := SnapshotName.parse(each)))
+
+    def replicas(self, names: Sequence[SnapshotName]) -> DataFrame:
+        """Return the rows of these snapshots: ``rows.RECORDED_SCHEMA``, and the column ``snapshot``."""
+        rows = self._spark.read.option("basePath", self.uri).schema(from_arrow_schema(RECORDED_SCHEMA))
+        if not names:
+            empty = self._spark.createDataFrame([], from_arrow_schema(RECORDED_SCHEMA))
+            return empty.selectExpr("*", f"'' AS {SNAPSHOT}")
+        return rows.parquet(*(f"{self.uri}/{each.text}/{REPLICAS}" for each in names))
+
+    def write(self, name: SnapshotName, replicas: DataFrame, brokers: DataFrame) -> int:
+        """Write a snapshot, and return how many rows of replicas it has. Raises RecordingError."""
+        staging = f"{self.uri}/{_STAGING}{time_text(name.at)}-{secrets.token_hex(3)}"
+
+        def write() -> int:
+            try:
+                sorted_rows = replicas.coalesce(1).sortWithinPartitions("topic", "partition", "broker_id")
+                for rows, part in ((sorted_rows, REPLICAS), (brokers.coalesce(1), BROKERS)):
+                    rows.write.option("compression", "zstd").parquet(f"{staging}/{part}")
+                stored = self._spark.read.schema(from_arrow_schema(RECORDED_SCHEMA)).parquet(f"{staging}/{REPLICAS}")
+                count = stored.count()
+                if not self._files.rename(self._path(staging), self._path(f"{self.uri}/{name.text}")):
+                    raise RecordingError(f"{self.uri}/{name.text} could not be created from {staging}")
+                return count
+            except BaseException:
+                with suppress(Py4JJavaError, OSError):
+                    self._files.delete(self._path(staging), True)
+                raise
+
+        return self._explained(write)
+
+    def size_bytes(self, name: SnapshotName) -> int:
+        """Return the size of a snapshot's files."""
+        return int(
+            self._explained(lambda: self._files.getContentSummary(self._path(f"{self.uri}/{name.text}")).getLength())
+        )
+
+    def remove(self, names: Sequence[SnapshotName], now: datetime) -> int:
+        """Remove these snapshots, and what killed jobs have left. Return how many snapshots. Raises RecordingError."""
+
+        def remove() -> int:
+            removed = 0
+            for each in names:
+                hidden = self._path(f"{self.uri}/{_EXPIRED}{each.text}")
+                # Another job may have removed it.
+                removed += bool(self._files.rename(self._path(f"{self.uri}/{each.text}"), hidden))
+            for text in self.directories():
+                at = time_in_name(text)
+                is_stale = at is not None and now - at > _STALE_AFTER
+                if text.startswith(_EXPIRED) or (text.startswith(_STAGING) and is_stale):
+                    self._files.delete(self._path(f"{self.uri}/{text}"), True)
+            return removed
+
+        return self._explained(remove)
+
+    def directories(self) -> list[str]:
+        """Return the names of what is in the directory, none if it does not exist. Raises RecordingError."""
+
+        def read() -> list[str]:
+            path = self._path(self.uri)
+            if not self._files.exists(path):
+                return []
+            return [str(each.getPath().getName()) for each in self._files.listStatus(path)]
+
+        return self._explained(read)
+
+    def _explained(self, work: Callable[[], Result]) -> Result:
+        try:
+            return work()
+        except (Py4JJavaError, PySparkException) as error:
+            lines = str(error).strip().splitlines()
+            cause = next((line.strip() for line in lines if "Exception:" in line), lines[0] if lines else "unknown")
+            raise RecordingError(f"{self.uri}: {explain_failure(str(error)) or cause}") from error
+
+
+def recordings_of(spark: SparkSession, root: str, cluster_id: str, scope: str = "") -> Recordings:
+    """Return the recordings below ``root``, a path or a URI, of the topics that match ``scope``.
+
+    Raises RecordingError for a cluster id that is no name of a directory.
+    """
+    return Recordings(spark, f"{cluster_uri(root, cluster_id)}/{scope_directory(scope)}")
+
+
+def find_scopes(spark: SparkSession, root: str, cluster_id: str) -> list[Recordings]:
+    """Return the recordings of all scopes of a cluster. Raises RecordingError."""
+    cluster = Recordings(spark, cluster_uri(root, cluster_id))
+    return [Recordings(spark, f"{cluster.uri}/{each}") for each in cluster.directories() if each.startswith(SCOPE)]
+
+
+def broker_schema() -> Any:
+    """Return the schema that Spark gives the rows of brokers."""
+    return from_arrow_schema(BROKER_SCHEMA)

@@ -1,0 +1,102 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The names of recordings. Standard library only.
+
+``ROOT/cluster_id=ID/scope=SCOPE/snapshot=TIME-KIND-NUMBER/{replicas,brokers}/*.parquet``
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from .._model.run import KafkaOpsError
+from .._spark.options import is_uri
+
+REPLICAS, BROKERS = "replicas", "brokers"
+SNAPSHOT = "snapshot"
+"""The column that Spark makes of the directory of a snapshot."""
+SCOPE = "scope="
+_FULL, _PART = "full", "part"
+_NAME = re.compile(rf"{SNAPSHOT}=(\d{{8}}T\d{{9}})Z-({_FULL}|{_PART})-[0-9a-f]{{6}}")
+_TIME_IN_NAME = re.compile(r"(\d{8}T\d{9})Z")
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class RecordingError(KafkaOpsError):
+    """Recordings cannot be read or written."""
+
+
+class SnapshotName(NamedTuple):
+    """The name of a snapshot. Names are in the order of their times."""
+
+    text: str
+    at: datetime
+    is_full: bool
+
+    @classmethod
+    def new(cls, at: datetime, *, is_full: bool) -> SnapshotName:
+        return cls(
+            f"{SNAPSHOT}={time_text(at)}-{_FULL if is_full else _PART}-{secrets.token_hex(3)}",
+            _read_time(time_text(at)[:-1]),
+            is_full,
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> SnapshotName | None:
+        """Return None for the name of something else."""
+        found = _NAME.fullmatch(text)
+        return cls(text, _read_time(found[1]), found[2] == _FULL) if found else None
+
+
+def time_text(at: datetime) -> str:
+    """Return a time as it is in names."""
+    return at.astimezone(UTC).strftime("%Y%m%dT%H%M%S%f")[:-3] + "Z"
+
+
+def _read_time(text: str) -> datetime:
+    # Python reads %f of three digits as milliseconds.
+    return datetime.strptime(text, "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC)
+
+
+def since_full(names: Sequence[SnapshotName]) -> list[SnapshotName]:
+    """Return the newest full snapshot and those after it, oldest first. Empty if there is no full one."""
+    ordered = sorted(names)
+    last = next((place for place in reversed(range(len(ordered))) if ordered[place].is_full), None)
+    return [] if last is None else ordered[last:]
+
+
+def expired(names: Sequence[SnapshotName], cutoff: datetime) -> list[SnapshotName]:
+    """Return the snapshots that are not needed to know what was recorded at ``cutoff`` and later."""
+    kept_from = max((each for each in names if each.is_full and each.at <= cutoff), default=None)
+    return [] if kept_from is None else sorted(each for each in names if each < kept_from)
+
+
+def root_uri(place: str) -> str:
+    """Return the URI of a directory, which is given as a path or as a URI."""
+    return place.rstrip("/") if is_uri(place) else Path(place).absolute().as_uri()
+
+
+def cluster_uri(root: str, cluster_id: str) -> str:
+    """Return the URI of a cluster's recordings. Raises RecordingError for an id that is no name of a directory."""
+    if not _CLUSTER_ID.fullmatch(cluster_id):
+        raise RecordingError(f"the brokers returned {cluster_id!r}, which is not valid in the name of a directory")
+    return f"{root_uri(root)}/cluster_id={cluster_id}"
+
+
+def scope_directory(scope: str) -> str:
+    """Return the name of the directory of a scope: recordings of different scopes are apart."""
+    return f"{SCOPE}{hashlib.sha256(scope.encode()).hexdigest()[:8] if scope else 'all'}"
+
+
+def time_in_name(text: str) -> datetime | None:
+    """Return the time in the name of any directory of recordings, a hidden one too."""
+    found = _TIME_IN_NAME.search(text)
+    return _read_time(found[1]) if found else None

@@ -1,0 +1,66 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read the options of the recorder, before anything is contacted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from .._model.run import KafkaOpsError
+from .._module.connection import Arguments
+from .._module.options import PROGRESS, SPARK
+from .._spark.options import SparkOptions, parse_spark_options
+
+_MOST_HOURS = 24 * 3660
+_MEMORY = "1g"
+
+RECORDING = (
+    Arguments(
+        argument_spec={
+            "recorder_dir": {"type": "path", "required": True},
+            "keep_hours": {"type": "int", "default": 168},
+            "scope": {"type": "str", "default": ""},
+        }
+    )
+    + PROGRESS
+    + SPARK
+)
+
+
+class RecorderOptionsError(KafkaOpsError):
+    """An option of the recorder cannot be used."""
+
+
+def read_scope(scope: str) -> re.Pattern[str] | None:
+    """Return the pattern of topic names. None is all topics. Raises RecorderOptionsError."""
+    try:
+        return re.compile(scope) if scope else None
+    except re.error as error:
+        raise RecorderOptionsError(f"scope {scope!r} is no regular expression of topic names: {error}") from None
+
+
+def read_keep(hours: int) -> timedelta:
+    """Return how long snapshots are kept. Raises RecorderOptionsError."""
+    if not 1 <= hours <= _MOST_HOURS:
+        raise RecorderOptionsError(f"keep_hours is {hours}: give hours, from 1 to {_MOST_HOURS}")
+    return timedelta(hours=hours)
+
+
+def read_spark(given: Mapping[str, Any] | None) -> SparkOptions:
+    """Return where Spark runs. Raises RecorderOptionsError or SparkOptionsError."""
+    options = parse_spark_options({"driver_memory": _MEMORY, **_given(given)}) or SparkOptions()
+    if options.remote is not None:
+        raise RecorderOptionsError(
+            "recordings need a driver on this host, which renames what was written: give spark.master instead of "
+            "spark.remote, or nothing"
+        )
+    return options
+
+
+def _given(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (given or {}).items() if value is not None}

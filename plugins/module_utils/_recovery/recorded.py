@@ -1,0 +1,104 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Say what recordings of silent replicas prove about the loss of an election. Pure; standard library only.
+
+A leader never truncates its log. If a silent replica was recorded as the leader of an epoch, and the epoch of the
+offline partition is the next one, it led until the partition went offline: each other leader, and each return of this
+one, would have had an epoch of its own. So it still holds what it held then, unless its disk was damaged. Recordings of
+followers, of earlier epochs and of another topic of this name prove nothing, and a note says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from .._model.outage import UNKNOWN_PAST, Estimate, LastSeen, Outage, RecordedLoss, ReplicaPast, utc_text
+from .._model.partition import PartitionState
+from .candidate import Candidate, SilentReplica
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPartition:
+    """What is known of a partition with its recordings."""
+
+    pasts: Mapping[int, ReplicaPast]
+    """What is known of the replicas besides their logs, by broker id."""
+    notes: tuple[str, ...]
+    """Which recordings prove nothing, and why."""
+
+
+def add_recordings(
+    state: PartitionState,
+    candidates: Sequence[Candidate],
+    silent: Sequence[SilentReplica],
+    seen: Mapping[int, LastSeen],
+    outage: Outage | None,
+) -> RecordedPartition:
+    """Add what the silent replicas were recorded to hold, ``seen`` by broker id, to what is known already."""
+    pasts = dict(outage.replicas) if outage else {}
+    notes = []
+    for each in (seen[one.broker_id] for one in silent if one.broker_id in seen):
+        reason = _why_no_proof(state, each)
+        if reason:
+            notes.append(
+                f"at {utc_text(each.seen_at_ms)} the log of silent replica {each.broker_id} ended at offset "
+                f"{each.log_end_offset}, which proves nothing now: {reason}"
+            )
+            continue
+        lost_at = outage.history.leader_lost_at if outage else None
+        for candidate in candidates:
+            past = pasts.get(candidate.broker_id, UNKNOWN_PAST)
+            pasts[candidate.broker_id] = _add(past, candidate, each, _milliseconds(lost_at))
+    return RecordedPartition(pasts, tuple(notes))
+
+
+def _why_no_proof(state: PartitionState, seen: LastSeen) -> str:
+    """Return why the replica may have lost what it held. Empty if it cannot."""
+    if seen.topic_id != state.topic_id:
+        return "the topic was created again since"
+    if seen.leader_id != seen.broker_id:
+        return f"broker {seen.leader_id} led then, and a follower truncates its log"
+    if seen.leader_epoch != seen.known_epoch:
+        return "it did not know its leadership yet"
+    if state.leader_epoch != seen.leader_epoch + 1:
+        return (
+            f"the leader epoch was {seen.leader_epoch} then and is {state.leader_epoch} now, so others led since, or "
+            "it was restarted"
+        )
+    return ""
+
+
+def _add(past: ReplicaPast, candidate: Candidate, seen: LastSeen, lost_at_ms: int | None) -> ReplicaPast:
+    records = max(seen.log_end_offset - max(candidate.log_end_offset, seen.log_start_offset), 0)
+    recorded = RecordedLoss(seen.broker_id, utc_text(seen.seen_at_ms) or "", records) if records else None
+    return replace(past, recorded=recorded, estimate=_refine(past, records, seen.seen_at_ms, lost_at_ms))
+
+
+def _refine(past: ReplicaPast, records: int, seen_at_ms: int, lost_at_ms: int | None) -> Estimate | None:
+    """Return an estimate of which only the time after the recording is estimated. None if there was none.
+
+    The rate is that between the end of the candidate's log and the recording; if the recording is older than that, or
+    has nothing more than the candidate, it is that of the estimate before.
+    """
+    before, ends_at_ms = past.estimate, _milliseconds(past.log_ends_at)
+    if before is None or ends_at_ms is None or lost_at_ms is None or not ends_at_ms < seen_at_ms <= lost_at_ms:
+        return before
+    rest = (lost_at_ms - seen_at_ms) / (lost_at_ms - ends_at_ms)
+    after_ms = lost_at_ms - seen_at_ms
+    more = records / (seen_at_ms - ends_at_ms) * after_ms if records else before.records * rest
+    return Estimate(
+        records + round(more),
+        records + math.floor(min(before.low * rest, more)),
+        records + math.ceil(max(before.high * rest, more)),
+        f"{records} records as recorded at {utc_text(seen_at_ms)}, and for the {after_ms / 1000:.0f} s "
+        f"after that: {'the rate until then' if records else before.method}",
+    )
+
+
+def _milliseconds(moment: str | None) -> int | None:
+    return None if moment is None else round(datetime.fromisoformat(moment).timestamp() * 1000)

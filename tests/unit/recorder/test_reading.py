@@ -1,0 +1,80 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A plan reads the newest answer of each replica, by this process from a directory and by Spark from a URI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.changes import compare, newest_rows, to_store
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import broker_schema, recordings_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import SnapshotName, since_full
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.reading import find_last_seen
+from unit.recorder.test_changes import asked
+
+_T0 = datetime(2026, 1, 31, 2, 0, tzinfo=UTC)
+_ORDERS = TopicPartition("orders", 0)
+
+
+@pytest.fixture
+def recorded(spark: SparkSession, tmp_path: Path) -> Path:
+    """Replica 1 answers until minute 2 and is silent then, replica 2 answers always; 3 never did."""
+    recordings = recordings_of(spark, str(tmp_path), "cluster")
+    looks: list[dict[int, int | str | None]] = [
+        {1: 10, 2: 10, 3: "hung"},
+        {1: 12, 2: 10, 3: "hung"},
+        {1: 12, 2: 11},
+        {1: "hung", 2: 11},
+    ]
+    for minute, ends in enumerate(looks):
+        chain = since_full(recordings.names())
+        name = SnapshotName.new(_T0 + timedelta(minutes=minute), is_full=not chain)
+        before = newest_rows(recordings.replicas(chain))
+        compared = compare(spark.createDataFrame(asked(ends)), before, name.at, chain[-1].at if chain else None)
+        rows = to_store(compared, is_full=name.is_full)
+        recordings.write(name, rows, spark.createDataFrame([], broker_schema()))
+    return tmp_path
+
+
+def no_spark(_work: Callable[[SparkSession], pa.Table]) -> pa.Table:
+    raise AssertionError("a directory is read without Spark")
+
+
+@pytest.mark.parametrize("by_spark", [False, True])
+def test_the_newest_answer_of_each_replica(spark: SparkSession, recorded: Path, *, by_spark: bool) -> None:
+    place = recorded.as_uri() if by_spark else str(recorded)
+    found = find_last_seen(place, "cluster", [_ORDERS], (lambda work: work(spark)) if by_spark else no_spark)
+    assert found.notes == ()
+    ends = {
+        broker_id: (each.log_end_offset, (each.seen_at_ms / 1000 - _T0.timestamp()) / 60)
+        for broker_id, each in found.seen[_ORDERS].items()
+    }
+    assert ends == {1: (12, 2), 2: (11, 3)}
+
+
+def test_other_partitions_are_left_out(recorded: Path) -> None:
+    assert find_last_seen(str(recorded), "cluster", [TopicPartition("orders", 1)], no_spark).seen == {}
+
+
+def test_recordings_of_another_cluster_are_not_used_and_named(spark: SparkSession, recorded: Path) -> None:
+    found = find_last_seen(str(recorded), "another", [_ORDERS], no_spark)
+    assert found.seen == {}
+    assert found.notes == (f"{recorded} has no recordings of cluster another: it has those of cluster",)
+    by_spark = find_last_seen(recorded.as_uri(), "another", [_ORDERS], lambda work: work(spark))
+    assert by_spark.notes == (f"{recorded.as_uri()} has no recordings of cluster another",)
+
+
+def test_a_damaged_file_is_named(recorded: Path) -> None:
+    for each in recorded.glob("**/replicas/*.parquet"):
+        each.write_bytes(b"damaged")
+    (note,) = find_last_seen(str(recorded), "cluster", [_ORDERS], no_spark).notes
+    assert "cannot be read" in note

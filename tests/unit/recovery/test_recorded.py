@@ -1,0 +1,99 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A recording of the silent last leader raises what is known to be lost. Any other recording proves nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import (
+    Estimate,
+    LastSeen,
+    Outage,
+    OutageHistory,
+    RecordedLoss,
+    ReplicaPast,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    EpochEnd,
+    PartitionState,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, PlannedElection
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.recorded import add_recordings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+
+_LOST_AT, _SEEN_AT, _ENDS_AT = "2026-01-31T02:10:00.000Z", "2026-01-31T02:08:00.000Z", "2026-01-31T02:04:00.000Z"
+_SEEN_AT_MS = 1769825280000
+STATE = PartitionState("orders", 0, "id", -1, 5, (1, 2), (1,), None, None, (1,))
+CANDIDATE = Candidate(2, 1, 4, 0, 100, (EpochEnd(4, 100),), 1000, (), "")
+SILENT = SilentReplica(1, Cause.UNREACHABLE, "it is dead")
+SEEN = LastSeen(1, _SEEN_AT_MS, "id", 1, 4, 4, 0, 140)
+
+
+def test_what_the_last_leader_held_is_lost_at_least() -> None:
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, None)
+    assert found.notes == ()
+    election = decide(STATE, [CANDIDATE], [SILENT], Policy(Strategy.AGGRESSIVE), pasts=found.pasts)
+    assert isinstance(election, PlannedElection)
+    (loss,) = election.losses
+    assert (loss.at_least, loss.at_most) == (40, None)
+    assert loss.recorded == RecordedLoss(1, _SEEN_AT, 40)
+    assert f"recorded at {_SEEN_AT}, it held 40 records after the end of this log" in election.explained
+    refused = decide(STATE, [CANDIDATE], [SILENT], Policy(Strategy.AGGRESSIVE, 39), pasts=found.pasts)
+    assert isinstance(refused, LeftAlone)
+    assert "loses 40 records or more, and the limit is 39" in refused.reason
+
+
+def test_a_leader_that_answers_again_says_itself_what_it_holds() -> None:
+    pasts = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, None).pasts
+    back = replace(CANDIDATE, broker_id=1, log_end_offset=150, lineage=(EpochEnd(4, 150),))
+    decision = decide(STATE, [back, replace(CANDIDATE, rank=2)], [], Policy(Strategy.AGGRESSIVE), pasts=pasts)
+    of_2 = next(each for each in decision.losses if each.broker_id == 2)
+    assert (of_2.at_least, of_2.at_most, of_2.recorded) == (50, 50, None)
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (replace(SEEN, topic_id="older"), "created again"),
+        (replace(SEEN, leader_id=2), "broker 2 led then"),
+        (replace(SEEN, known_epoch=3), "did not know its leadership"),
+        (replace(SEEN, leader_epoch=3, known_epoch=3), "the leader epoch was 3 then and is 5 now"),
+    ],
+)
+def test_other_recordings_prove_nothing_and_are_named(seen: LastSeen, reason: str) -> None:
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: seen}, None)
+    assert found.pasts == {}
+    (note,) = found.notes
+    assert f"at {_SEEN_AT} the log of silent replica 1 ended at offset 140" in note
+    assert reason in note
+
+
+def test_the_recording_of_a_shorter_log_adds_nothing() -> None:
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: replace(SEEN, log_end_offset=90)}, None)
+    assert found.pasts[2].recorded is None
+
+
+@pytest.mark.parametrize(
+    ("log_end", "records", "low", "high"),
+    [
+        (140, 60, 60, 140),  # 40 in the 240 s until the recording, so 20 in the 120 s after it
+        (100, 100, 30, 100),  # nothing more than the candidate: a third of the estimate of before
+    ],
+)
+def test_only_the_time_after_the_recording_is_estimated(log_end: int, records: int, low: int, high: int) -> None:
+    history = OutageHistory(1, None, _LOST_AT, (), (), ())
+    past = ReplicaPast(_ENDS_AT, 400, None, "", Estimate(300, 90, 300, "the rate before"))
+    outage = Outage(history, {2: past})
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: replace(SEEN, log_end_offset=log_end)}, outage)
+    estimate = found.pasts[2].estimate
+    assert estimate is not None
+    assert (estimate.records, estimate.low, estimate.high) == (records, low, high)
+    assert _SEEN_AT in estimate.method
