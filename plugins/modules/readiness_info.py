@@ -236,7 +236,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         least_certificate_days=params["certificate_days"],
         uses_local_spark=params["local_spark"],
     )
-    with Wire(settings, their_settings) as wire:
+    with Wire(settings, their_settings, controllers) as wire:
         found = check_readiness(Kafka(wire), options)
     report_error = report.write_or_explain(partial(encode_readiness_report, found), READINESS_REPORT)
     return {"changed": False, **to_json_types(found), **({"msg": report_error} if report_error else {})}

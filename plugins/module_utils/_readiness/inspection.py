@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from .._changes.journal_reader import JournalOptions, JournalReader
 from .._changes.own_topic import TopicUnavailableError
 from .._kafka.cluster import Cluster
+from .._kafka.configs import TopicConfig
 from .._kafka.errors import BrokerCallError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
@@ -26,11 +27,11 @@ from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
 from .check import Check, CheckName, Losses, Readiness, build_readiness, failed, passed, unknown, warning
+from .controller_configs import MIN_ISR, UNCLEAN, judge_controllers
 from .other_parties import CONFIGS, check_other_parties
 from .partitions import TopicSettings, check_losses, check_partitions, check_replaced, predict_losses
 from .permissions import Access, check_permissions
 
-_UNCLEAN = "unclean.leader.election.enable"
 _CLUSTER_CHECKS = tuple(
     name
     for name in CheckName
@@ -249,10 +250,9 @@ class _Inspection:
     def _check_partitions(self) -> Iterator[Check]:
         states = self._seen.states
         names = sorted({each.topic for each in states})
-        min_isrs = self._kafka.min_insync_replicas(names)
-        unclean = self._kafka.topic_configs(names, _UNCLEAN)
+        min_isrs, unclean = (self._kafka.topic_configs(names, each) for each in (MIN_ISR, UNCLEAN))
         settings = TopicSettings(
-            min_isrs,
+            {topic: int(each.value) for topic, each in min_isrs.items() if each.value},
             {topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
         )
         self.losses = predict_losses(
@@ -260,6 +260,7 @@ class _Inspection:
         )
         yield from check_replaced(self._seen.replaced, self._seen.to_save)
         yield from check_partitions(states, settings, self._seen.to_save, silent_brokers(self._seen.brokers))
+        yield from self._check_controllers_own({UNCLEAN: unclean, MIN_ISR: min_isrs})
         yield from check_losses(self.losses)
 
     def _check_other_parties(self) -> Iterator[Check]:
@@ -270,6 +271,13 @@ class _Inspection:
                 entry = self._kafka.broker_config(address, broker_id, name)
                 configs[name] = entry.value if entry else None
         yield from check_other_parties({each.topic for each in seen.states}, seen.brokers, configs)
+
+    def _check_controllers_own(self, found: Mapping[str, Mapping[str, TopicConfig]]) -> Iterator[Check]:
+        for name, configs in found.items():
+            inherited = {topic: each.value for topic, each in configs.items() if not each.is_own}
+            if inherited:
+                own = self._kafka.controller_configs(name)
+                yield from judge_controllers(name, inherited, own.values, own.unknown)
 
     def _check_disk_space(self) -> Iterator[Check]:
         replicas = sum(len(each.replicas) for each in self._seen.states)

@@ -64,7 +64,7 @@ def look(cluster: Cluster, directory: Path) -> Readiness:
         evidence_dir=str(directory),
         salvage_dir=str(directory),
     )
-    with Wire(settings_of(cluster)) as wire:
+    with Wire(settings_of(cluster), controllers=controllers) as wire:
         return check_readiness(Kafka(wire), options)
 
 

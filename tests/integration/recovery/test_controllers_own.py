@@ -8,20 +8,31 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
+    Address,
+    ConnectionSettings,
+    settings_from,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspection import (
+    ReadinessOptions,
+    check_readiness,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import (
     PolicyError,
     refuse_unclean_by_controller,
 )
 from lab import Cluster, wait_until
 
+_MIN_ISR = "min.insync.replicas"
 _UNCLEAN = "unclean.leader.election.enable"
 
 
 @pytest.mark.wide
+@pytest.mark.on_every_version
 def test_a_controller_that_elects_unclean_by_its_own_properties_is_found(kafka_version: str) -> None:
     with Cluster(kafka_version, brokers=2, controller_properties={_UNCLEAN: "true"}) as cluster:
         cluster.client.create_topic("orders", {0: [1]})
@@ -40,3 +51,14 @@ def test_a_controller_that_elects_unclean_by_its_own_properties_is_found(kafka_v
         with Wire(settings) as connected:
             (note,) = refuse_unclean_by_controller(Kafka(connected), orders, brokers)
         assert "no controller's own listener is named (kafka_bootstrap_controllers)" in note
+        assert _warn_of(settings, here) == ["unclean.leader.election.enable of topic orders is false by the brokers'"]
+        assert _warn_of(settings, []) == [f"the controllers' own {each} is unknown" for each in (_UNCLEAN, _MIN_ISR)]
+
+
+def _warn_of(settings: ConnectionSettings, controllers: list[Address]) -> list[str]:
+    """Return how each warning of readiness about the controllers' properties begins."""
+    options = ReadinessOptions(journal=JournalOptions(), memory_topic="m", controllers=controllers)
+    with Wire(settings, controllers=controllers) as connected:
+        checks = check_readiness(Kafka(connected), options).checks
+    texts = [each.found for each in checks if "the active controller decides" in each.found]
+    return [each.partition(" properties")[0].partition(" (")[0] for each in texts]

@@ -1,0 +1,35 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Configs that the controller takes from its own properties."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.controller_configs import (
+    MIN_ISR,
+    judge_controllers,
+)
+
+
+@pytest.mark.parametrize(
+    ("inherited", "values", "unknown", "found"),
+    [
+        ({}, {}, "no listener is named", []),
+        ({"a": "2"}, {101: "2", 102: "2"}, "", []),
+        ({"a": "2"}, {101: "2", 102: "1"}, "", ["2 by the brokers' properties, and 1 on controller 102"]),
+        ({"a": "1", "b": "2"}, {101: "2"}, "", ["1 or 2 by the brokers' properties, and 2 on controller 101"]),
+        ({"a": "2"}, {101: "2"}, "controller 102: hung", ["is unknown (controller 102: hung)"]),
+        ({"a": "2"}, {}, "", ["is unknown (no controller answered)"]),
+        ({"a": None}, {101: "2"}, "", ["is unknown by the brokers' properties"]),
+    ],
+)
+def test_what_a_controller_decides_otherwise_or_unknown_is_a_warning(
+    inherited: dict[str, str | None], values: dict[int, str | None], unknown: str, found: list[str]
+) -> None:
+    checks = [*judge_controllers(MIN_ISR, inherited, values, unknown)]
+    assert len(checks) == len(found)
+    for check, part in zip(checks, found, strict=True):
+        assert part in check.found
