@@ -39,7 +39,7 @@ def tickets_in(cluster: Cluster) -> dict[str, Any]:
     consumer = Consumer(
         {"bootstrap.servers": cluster.bootstrap("INTERNAL"), "group.id": "reader", "enable.partition.eof": True}
     )
-    found: dict[bytes, bytes | None] = {}
+    found: dict[bytes | None, bytes | None] = {}
     consumer.assign([TopicPartition(_TOPIC, 0, 0)])
     while (message := consumer.poll(30)) is not None and not message.error():
         found[message.key()] = message.value()
