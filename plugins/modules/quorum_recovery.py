@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carry out the plan of a quorum's recovery on one host, or verify it."""
+"""Carry out the plan of a quorum's recovery on one host, verify it, or undo it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ version_added: 1.0.0
 description:
   - Carries out one host's part of a plan of M(kafkaops.recovery.quorum_recovery_plan). The node must be stopped.
   - First copies the metadata directory, and compares the copy. Then, if the voters are dynamic, appends one record
-    with the new voters to the metadata log, and replaces the vote in C(quorum-state). If they are static, replaces
-    C(controller.quorum.voters) in the properties file.
+    with the new voters to the metadata log. If they are static, replaces C(controller.quorum.voters) in the properties
+    file. In both cases, removes the vote from C(quorum-state), with which Kafka 3.9 may not start.
   - Refuses if the log is not the one that the plan was made for.
   - Each step is recorded in a journal beside the metadata directory before it is taken. After a killed run, the next
     run continues.
@@ -44,8 +44,11 @@ options:
       - V(applied) carries the plan out on this host.
       - V(verified) waits until the survivor leads, compares its log with the plan, and ends the journal. It runs on the
         host of the survivor.
+      - V(restored) undoes a recovery that was begun and not verified. It puts the backup and the old voters back on
+        this host. Refused if the controller has written anything since the change. Restore the host of the survivor
+        last, because its journal has the plan.
     type: str
-    choices: [applied, verified]
+    choices: [applied, restored, verified]
     default: applied
   backup_dir:
     description:
@@ -127,6 +130,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
     params = module.params
     plan = recovery.parse_plan(params["plan"])
+    if params["state"] == "restored":
+        return recovery.restore_results(plan, params["host"], check_mode=module.check_mode)
     if params["state"] == "applied":
         return recovery.apply_results(plan, params, check_mode=module.check_mode)
     params = recovery.with_survivor(params, plan)

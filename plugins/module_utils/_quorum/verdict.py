@@ -91,7 +91,7 @@ def may_add(observation: Observation, voter: Voter) -> Verdict:
 def _against_adding(observation: Observation, voter: Voter) -> Iterator[str]:
     yield from _against_change(observation)
     state = observation.state
-    if state is None:
+    if state is None or observation.kraft_version == 0:  # Nothing that follows can be done in a static quorum.
         return
     yield from _why_broker(observation, voter)
     present = state.voter(voter.voter_id)

@@ -10,8 +10,8 @@ On the host of the survivor:
 2. Compare the log with the plan. A run that continues a killed run skips this, and steps 3 and 4.
 3. Copy the metadata directory, and compare the copy.
 4. Write the journal: from here on, a killed run is continued.
-5. Cut off a torn tail, and append the batch with the new voters, if they are in the log (KIP-853). Replace the vote in
-   quorum-state: with a vote for a lost voter, Kafka 3.9 ends when it becomes the leader at once.
+5. Cut off a torn tail, and append the batch with the new voters, if they are in the log (KIP-853). Remove the vote from
+   quorum-state: Kafka 3.9 may not start with it.
 6. Read the log again: it must be the planned one, with the planned voters.
 7. Mark the journal as changed.
 
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,9 @@ from .scan import read_copy
 
 _NO_DIRECTORY = "A" * 22
 _NOBODY = -1
+_VOTERS_LINE = re.compile(
+    rb"(?P<key>\s*" + re.escape(VOTERS).encode() + rb"(?:\s*[=:]\s*|[ \t]+))(?P<value>[^\r\n]*)(?P<end>[\r\n]*)"
+)
 
 
 class ApplyError(KafkaOpsError):
@@ -59,21 +63,21 @@ def pending_changes(plan: QuorumPlan, host: str) -> list[FileChange]:
     """Return what is still to be changed on a host. Writes nothing. Raises ApplyError or NodeFileError."""
     changes = []
     if host == plan.host:
-        pending = _own_pending(plan)
+        pending = _pending_to_continue(plan)
         if pending is None:
             _check_copy(plan, is_ours=False)
         if pending is None or pending.step is Step.CHANGING:
             changes += _log_changes(plan)
-    return [*changes, *(FileChange(each.path, each.before, each.after) for each in _voters_changes(plan, host))]
+    return [*changes, *(FileChange(each.path, each.before, each.after) for each in voters_changes(plan, host))]
 
 
 def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
     """Carry out the plan on a host, and return the path of the backup. Raises ApplyError and others; see above."""
-    changes = _voters_changes(plan, host)
+    changes = voters_changes(plan, host)
     if host != plan.host:
         return _apply_properties(changes, plan, backup_dir)
     with exclusive_lock(plan.log_dir):
-        pending = _own_pending(plan)
+        pending = _pending_to_continue(plan)
         if pending is None:
             _check_copy(plan, is_ours=True)
             state = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
@@ -94,7 +98,7 @@ def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
                 _replace_vote(plan)
             _check_changed(plan)
             for each in changes:
-                _replace_voters(each)
+                replace_voters(each)
             write_pending(plan.log_dir, pending.at(Step.CHANGED))
     return pending.backup
 
@@ -106,12 +110,23 @@ def planned_batch(plan: QuorumPlan) -> bytes:
     return encode_voters_batch([plan.voter], offset=plan.end_offset, epoch=plan.epoch, time_ms=plan.time_ms)
 
 
-def _own_pending(plan: QuorumPlan) -> PendingRecovery | None:
+def own_pending(plan: QuorumPlan) -> PendingRecovery | None:
+    """Return the journal of this plan. None if there is none. Raises ApplyError if it is that of another plan."""
     pending = read_pending(plan.log_dir)
     if pending is not None and pending.plan.digest != plan.digest:
         raise ApplyError(
             f"another recovery was begun on {plan.host}, with the plan {pending.plan.digest}: continue that one. Its "
             f"backup is {pending.backup}"
+        )
+    return pending
+
+
+def _pending_to_continue(plan: QuorumPlan) -> PendingRecovery | None:
+    pending = own_pending(plan)
+    if pending is not None and pending.step is Step.RESTORING:
+        raise ApplyError(
+            f"on {plan.host}, a run with quorum_recovery_restore_backup was killed: run with it again, until "
+            f"the backup {pending.backup} is restored"
         )
     return pending
 
@@ -156,10 +171,11 @@ def _append_voters(plan: QuorumPlan) -> None:
 
 def _was_started(plan: QuorumPlan) -> bool:
     """Return whether the log has grown beyond the plan: after a killed run, somebody has started the controller."""
-    return (read_copy(plan.host, plan.log_dir, None, is_ours=True).copy.log_end_offset or 0) > _planned_end(plan)
+    return (read_copy(plan.host, plan.log_dir, None, is_ours=True).copy.log_end_offset or 0) > planned_end(plan)
 
 
-def _planned_end(plan: QuorumPlan) -> int:
+def planned_end(plan: QuorumPlan) -> int:
+    """Return the end offset of the changed log."""
     return plan.end_offset + bool(plan.voter)
 
 
@@ -173,13 +189,15 @@ def _replace_vote(plan: QuorumPlan) -> None:
 
 
 def _new_vote(text: str, plan: QuorumPlan) -> str:
-    """Return quorum-state without a vote if the voters are dynamic, and with no epoch below another node's.
+    """Return quorum-state without a vote, and with no epoch below another node's.
 
-    A node refuses a leader whose epoch is lower than one that it has seen.
+    A node refuses a leader whose epoch is lower than one that it has seen. A survivor that ran alone has voted for
+    itself: as the only voter, Kafka 3.9 then becomes the leader while it starts, and ends because it wants to be a
+    candidate after that (``KafkaRaftClient.initialize``).
     """
     state = json.loads(text)
     is_behind = state["leaderEpoch"] < plan.highest_epoch
-    if not is_behind and not (plan.is_dynamic and state["votedId"] != _NOBODY):
+    if not is_behind and state["votedId"] == _NOBODY:
         return text
     if is_behind:
         state |= {"leaderEpoch": plan.highest_epoch, "leaderId": _NOBODY}
@@ -200,11 +218,11 @@ def _check_changed(plan: QuorumPlan) -> None:
     ):
         raise ApplyError(
             f"{plan.segment} does not read back as it was written: {found.copy.reason or 'its content differs'}. "
-            f"Restore the backup that {Path(plan.log_dir, NAME)} names"
+            f"Run again with quorum_recovery_restore_backup. {Path(plan.log_dir, NAME)} names the backup"
         )
 
 
-def _voters_changes(plan: QuorumPlan, host: str) -> list[VotersChange]:
+def voters_changes(plan: QuorumPlan, host: str) -> list[VotersChange]:
     """Return the properties files of a host that do not have the new voters yet. Raises ApplyError or NodeFileError."""
     left = []
     for each in plan.voters_changes:
@@ -230,32 +248,25 @@ def _apply_properties(changes: list[VotersChange], plan: QuorumPlan, backup_dir:
         shutil.copy2(each.path, target)
         sync_to_disk(target)
         sync_to_disk(target.parent)
-        _replace_voters(each)
+        replace_voters(each)
         place = str(target)
     return place
 
 
-def _replace_voters(change: VotersChange) -> None:
-    """Replace the property's line, and leave every other byte of the file as it is."""
-    content = Path(change.path).read_bytes()
-    lines = content.splitlines(keepends=True)
-    found = [index for index, line in enumerate(lines) if _is_voters_line(line)]
-    if len(found) != 1 or lines[found[0]].rstrip(b"\r\n").endswith(b"\\"):
+def replace_voters(change: VotersChange) -> None:
+    """Replace the property's value, and leave every other byte of the file as it is. Raises ApplyError or OSError."""
+    lines = Path(change.path).read_bytes().splitlines(keepends=True)
+    found = [(index, match) for index, line in enumerate(lines) if (match := _VOTERS_LINE.fullmatch(line))]
+    if len(found) != 1 or found[0][1]["value"].endswith(b"\\"):
         raise ApplyError(
             f"{change.path} has {VOTERS} {len(found)} times, or on several lines: set it to {change.after!r} yourself"
         )
-    ending = lines[found[0]][len(lines[found[0]].rstrip(b"\r\n")) :]
-    lines[found[0]] = f"{VOTERS}={change.after}".encode() + ending
+    ((index, match),) = found
+    lines[index] = match["key"] + change.after.encode() + match["end"]
     replace_file(change.path, b"".join(lines))
     after = read_properties(change.path)
     if list(after.static_voters) != parse_voters(change.after, change.path):
         raise ApplyError(f"{change.path} does not read back as it was written")
-
-
-def _is_voters_line(line: bytes) -> bool:
-    text = line.strip()
-    rest = text[len(VOTERS) :].lstrip()
-    return text.startswith(VOTERS.encode()) and (rest[:1] in (b"=", b":") or text[len(VOTERS) :] != rest)
 
 
 def _backup_place(plan: QuorumPlan, backup_dir: str | None, original: Path) -> Path:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Copy a metadata directory before it is changed, and compare the copy with it."""
+"""Copy a metadata directory before it is changed, compare the copy with it, and put it back."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from .._documents.files import sync_to_disk
@@ -22,7 +23,7 @@ _MODE = 0o700
 
 
 class BackupError(KafkaOpsError):
-    """The backup could not be made. Nothing was changed."""
+    """The backup could not be made, or not be restored. The message says what was changed."""
 
 
 def back_up(log_dir: str, more: Sequence[str], target: str) -> str:
@@ -55,6 +56,41 @@ def back_up(log_dir: str, more: Sequence[str], target: str) -> str:
             "changed. Set quorum_recovery_backup_dir to a directory with enough space"
         ) from None
     return target
+
+
+def different_files(log_dir: str, backup: str) -> list[str]:
+    """Return the files of the metadata directory that are not as in the backup, by their path in the log directory.
+
+    Raises OSError.
+    """
+    names = {name for place in (log_dir, backup) for name, _path in _originals(place, ())}
+    return sorted(name for name in names if _digest(Path(log_dir, name)) != _digest(Path(backup, name)))
+
+
+def put_back(log_dir: str, backup: str) -> None:
+    """Make the metadata directory equal to the backup, file by file, each wholly or not at all. Raises BackupError."""
+    try:
+        for name in different_files(log_dir, backup):
+            target, copy = Path(log_dir, name), Path(backup, name)
+            if not copy.exists():
+                target.unlink(missing_ok=True)  # Perhaps what a killed run left, which was replaced meanwhile.
+                continue
+            new = target.with_name(f"{target.name}{_UNFINISHED}")
+            shutil.copy2(copy, new)
+            status = copy.stat()
+            with suppress(PermissionError):  # as the owner of the file, there is nothing to change
+                os.chown(new, status.st_uid, status.st_gid)
+            sync_to_disk(new)
+            new.replace(target)
+        sync_to_disk(Path(log_dir, METADATA_DIR))
+        left = different_files(log_dir, backup)
+    except OSError as error:
+        raise BackupError(
+            f"the backup {backup} could not be restored: {error.filename or log_dir}: {error.strerror}. Run again when "
+            "this is mended"
+        ) from None
+    if left:
+        raise BackupError(f"{log_dir} differs from the backup {backup} in {', '.join(left)}")
 
 
 def _originals(log_dir: str, more: Sequence[str]) -> Iterator[tuple[str, str]]:

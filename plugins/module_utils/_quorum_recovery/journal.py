@@ -35,6 +35,8 @@ class Step(StrEnum):
     """The backup is complete. The log and quorum-state may have been changed, wholly or in part."""
     CHANGED = "changed"
     """All changes are on the disk. The controller may have been started."""
+    RESTORING = "restoring"
+    """The backup is being put back, wholly or in part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

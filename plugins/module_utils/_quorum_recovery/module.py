@@ -21,11 +21,12 @@ from .._kafka.wire import Wire
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.run import to_json_types
-from .apply import apply, pending_changes
+from .apply import FileChange, apply, own_pending, pending_changes
 from .copy import LogCopy
 from .look import decode_copy
 from .plan import QUORUM_RECOVERY_PLAN, QuorumDecision, QuorumPlan, decide, decode_plan, encode_plan
 from .report import QUORUM_RECOVERY_REPORT, Verified, encode_recovery_report
+from .restore import pending_restoration, restore
 from .verify import verify
 from .words import describe, describe_verified
 
@@ -46,7 +47,7 @@ RECOVERY = Arguments(
         "plan": {"type": "dict", "required": True},
         "host": {"type": "str", "required": True},
         "backup_dir": {"type": "path"},
-        "state": {"type": "str", "choices": ["applied", "verified"], "default": "applied"},
+        "state": {"type": "str", "choices": ["applied", "restored", "verified"], "default": "applied"},
         "verify_timeout_ms": {"type": "int", "default": 120000},
     }
 )
@@ -134,11 +135,24 @@ def _read_plan(path: str) -> QuorumPlan:
 
 def apply_results(plan: QuorumPlan, params: Mapping[str, Any], *, check_mode: bool) -> dict[str, Any]:
     """Carry out a host's part of the plan, and return the results of module quorum_recovery."""
-    changes = pending_changes(plan, params["host"])
-    backup = ""
+    host = params["host"]
+    changes = pending_changes(plan, host)
+    pending = own_pending(plan) if host == plan.host else None
+    backup = pending.backup if pending is not None else ""
     if changes and not check_mode:
-        backup = apply(plan, params["host"], params["backup_dir"])
-    diff = [
+        backup = apply(plan, host, params["backup_dir"])
+    return {"changed": bool(changes), "backup": backup, "diff": _diff(changes)}
+
+
+def restore_results(plan: QuorumPlan, host: str, *, check_mode: bool) -> dict[str, Any]:
+    """Undo a host's part of the plan, and return the results of module quorum_recovery."""
+    changes = pending_restoration(plan, host)
+    backup = restore(plan, host) if changes and not check_mode else ""
+    return {"changed": bool(changes), "backup": backup, "diff": _diff(changes)}
+
+
+def _diff(changes: Sequence[FileChange]) -> list[dict[str, str]]:
+    return [
         {
             "before_header": each.path,
             "after_header": each.path,
@@ -147,7 +161,6 @@ def apply_results(plan: QuorumPlan, params: Mapping[str, Any], *, check_mode: bo
         }
         for each in changes
     ]
-    return {"changed": bool(changes), "backup": backup, "diff": diff}
 
 
 def with_survivor(params: Mapping[str, Any], plan: QuorumPlan) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def test_restart(observation: Observation, node_id: int, reason: str) -> None:
         (
             observed(state(down(102), down(103), observers=[down(104)]), kraft_version=0),
             NEW,
-            ["static", "no quorum", "is not caught up", "with voter 104 added"],
+            ["static", "no quorum"],
         ),
         (observed(CANDIDATE), Voter(1, disk(1)), ["1 is a registered broker, and did not answer as a controller"]),
         (observed(CANDIDATE, broker_ids=None), Voter(1, disk(1)), ["1 is a registered broker"]),
@@ -139,8 +139,7 @@ def test_restart(observation: Observation, node_id: int, reason: str) -> None:
 )
 def test_adding(observation: Observation, voter: Voter, expected: list[str]) -> None:
     reasons = may_add(observation, voter).reasons
-    assert [part for part, reason in zip(expected, reasons, strict=False) if part in reason] == expected, reasons
-    assert bool(reasons) == bool(expected)
+    assert [part for part, reason in zip(expected, reasons, strict=True) if part in reason] == expected, reasons
 
 
 @pytest.mark.parametrize(

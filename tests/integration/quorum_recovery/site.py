@@ -1,0 +1,72 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An inventory of a cluster's nodes, whose controllers lose their disks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lab.cluster import Cluster
+from lab.node import Controller, Node
+from lab.playbook import PlaybookRun, run_playbook
+
+_PLAYBOOK = "kafkaops.recovery.recover_quorum"
+
+
+class Site:
+    """The hosts of a cluster's nodes: names of an inventory, all on this machine."""
+
+    def __init__(self, cluster: Cluster, directory: Path) -> None:
+        self.cluster = cluster
+        self.directory = directory
+        self.inventory = directory / "inventory.json"
+        hosts = {
+            f"node{node.node_id}": {
+                "ansible_connection": "local",
+                "quorum_recovery_properties": str(node.write_properties()),
+            }
+            for node in cluster.nodes
+        }
+        controllers: dict[str, object] = {f"node{node_id}": {} for node_id in cluster.controllers}
+        groups = {"kafka_controllers": {"hosts": controllers}}
+        self.inventory.write_text(json.dumps({"all": {"hosts": hosts, "children": groups}}), encoding="utf-8")
+
+    def run(self, *arguments: str, **variables: object) -> PlaybookRun:
+        """Run the playbook with variables of the role, without their prefix."""
+        named = {f"quorum_recovery_{name}": value for name, value in variables.items()}
+        return run_playbook(_PLAYBOOK, named, "-i", str(self.inventory), *arguments)
+
+    @contextmanager
+    def started(self, controller: Controller) -> Iterator[str]:
+        """Yield a command that starts a controller as a service does. At the end, the controller is killed."""
+        pid = self.directory / "controller.pid"
+        command = shlex.join(map(str, self.cluster.java_command(controller.jvm_args, self.properties(controller))))
+        try:
+            yield f"setsid {command} >> {controller.log_path} 2>&1 < /dev/null & echo $! > {pid}"
+        finally:
+            with suppress(FileNotFoundError, ProcessLookupError):  # A run that failed has started none.
+                os.kill(int(pid.read_text("utf-8")), signal.SIGKILL)
+
+    def properties(self, node: Node) -> Path:
+        hosts = json.loads(self.inventory.read_text("utf-8"))["all"]["hosts"]
+        return Path(hosts[f"node{node.node_id}"]["quorum_recovery_properties"])
+
+
+def lose(cluster: Cluster, lost: Sequence[int]) -> None:
+    """Kill controllers, and delete their disks."""
+    for node_id in lost:
+        cluster.controllers[node_id].kill()
+        shutil.rmtree(cluster.controllers[node_id].data_dirs[0])
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
