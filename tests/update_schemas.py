@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.report import LOG_CLEANER_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import PARTITIONS_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import GROUP_PLAN, GROUP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import QUORUM_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.plan import QUORUM_RECOVERY_PLAN
@@ -37,6 +38,8 @@ def published() -> dict[Path, str]:
     """Return what is in each file of docs/schemas/."""
     schemas = {
         "designations-file": DESIGNATIONS_FILE,
+        "group-plan": GROUP_PLAN,
+        "group-report": GROUP_REPORT,
         "leadership-report": LEADERSHIP_REPORT,
         "log-cleaner-report": LOG_CLEANER_REPORT,
         "partitions-file": PARTITIONS_FILE,

@@ -22,6 +22,8 @@ from . import (
     configs,
     copy_reading,
     elections,
+    epochs,
+    group_commits,
     groups,
     held_replicas,
     log_beginnings,
@@ -215,3 +217,23 @@ class Kafka(BaseKafka):
     ) -> dict[str, groups.CommittedOffsets]:
         """Return the offsets that each group committed for these partitions (OffsetFetch)."""
         return groups.committed_offsets(self.wire, coordinator, names, partitions)
+
+    def group_states(self, address: Address) -> dict[str, str]:
+        """Return the state of each group, except share groups, that this broker coordinates (ListGroups)."""
+        return group_commits.group_states(self.wire, address, clock=self.clock)
+
+    def read_commits_of(self, coordinator: Address, names: Sequence[str]) -> dict[str, group_commits.GroupCommits]:
+        """Return all commits of each group, with leader epoch and metadata (OffsetFetch)."""
+        return group_commits.read_commits_of(self.wire, coordinator, names)
+
+    def write_commits(
+        self, coordinator: Address, group: str, commits: Mapping[TopicPartition, group_commits.Commit]
+    ) -> dict[TopicPartition, str | None]:
+        """Commit for a group without members. Return each partition's error text or None (OffsetCommit)."""
+        return group_commits.write_commits(self.wire, coordinator, group, commits)
+
+    def epoch_ends(self, address: Address, questions: epochs.Questions) -> epochs.Answers:
+        """Return where one epoch of each of this broker's replicas ends (Fetch, see ``epochs``)."""
+        return self.wire.with_connection(
+            address, lambda connection: connection.call(epochs.epochs_request(questions)).value
+        )

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .._kafka.cluster import Registration
 from .._kafka.errors import BrokerCallError
+from .._kafka.group_commits import partition_of
 from .._kafka.groups import CommittedOffsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -95,15 +96,6 @@ def _find_of_coordinator(  # noqa: PLR0917
         yield from _find_share_offsets(
             kafka, broker.address, share_groups, ends, may_be_forgotten=bool(rolled_back.get(SHARE_STATE_TOPIC))
         )
-
-
-def partition_of(group: str, partitions: int) -> int:
-    """Return the partition of __consumer_offsets with this group: Java's hash code, as GroupCoordinatorService does."""
-    code = 0
-    encoded = group.encode("utf-16-be")
-    for index in range(0, len(encoded), 2):
-        code = (31 * code + int.from_bytes(encoded[index : index + 2], "big")) & 0xFFFFFFFF
-    return (code & 0x7FFFFFFF) % partitions
 
 
 def _find_commits(  # noqa: PLR0917

@@ -4,8 +4,9 @@
 
 """Find groups whose saved committed offset is higher than the cluster's. Reads records of ``__consumer_offsets``.
 
-Such records are never given back: the group's coordinator would not read them, and its later commits count. Keys and
-values have the layout of Kafka's ``OffsetCommitKey`` and ``OffsetCommitValue``.
+Such records are never replayed: the group's coordinator would not read them, and its later commits count. Module
+group_recovery commits their offsets instead. Keys and values have the layout of Kafka's ``OffsetCommitKey`` and
+``OffsetCommitValue``.
 """
 
 from __future__ import annotations
@@ -17,14 +18,20 @@ from dataclasses import dataclass
 
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.group_commits import Commit
 from .._kafka.groups import committed_offsets, coordinated_groups
 from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
-from .._model.partition import TopicPartition
+from .._model.partition import OFFSETS_TOPIC, TopicPartition
+from .manifest import ManifestError, find_file_problems, read_manifest
 from .markers import TransactionOutcome
+from .options import resolve_place
+from .saved_rows import read_saved_runs
 from .saved_run import SavedRun
 
 _COMMIT_VERSIONS = (0, 1)
+_WITH_EPOCH, _FLEXIBLE = (3, 4), (4,)
+"""Versions of the value with a leader epoch, and with compact strings."""
 _SHORT, _INT, _LONG = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
 
 
@@ -40,9 +47,9 @@ class NewerCommit:
     """None if the cluster has none, or if the coordinator did not answer."""
 
 
-def read_commits(runs: Iterable[SavedRun]) -> dict[tuple[str, TopicPartition], int]:
-    """Return the last committed offset of each group and partition, without deleted ones."""
-    found: dict[tuple[str, TopicPartition], int] = {}
+def read_commits(runs: Iterable[SavedRun]) -> dict[tuple[str, TopicPartition], Commit]:
+    """Return the last commit of each group and partition, without deleted ones."""
+    found: dict[tuple[str, TopicPartition], Commit] = {}
     for run in runs:
         if run.is_control or run.outcome in (TransactionOutcome.ABORTED, TransactionOutcome.UNKNOWN):
             continue
@@ -53,12 +60,39 @@ def read_commits(runs: Iterable[SavedRun]) -> dict[tuple[str, TopicPartition], i
             if value is None or len(value) < _SHORT.size + _LONG.size:
                 found.pop(group_partition, None)
             else:
-                found[group_partition] = _LONG.unpack_from(value, _SHORT.size)[0]
+                found[group_partition] = _parse_value(value)
     return found
 
 
+def _parse_value(value: bytes) -> Commit:
+    """Return the commit of a value. Its layout is known up to version 4; of a newer one, only the offset is."""
+    version = _SHORT.unpack_from(value)[0]
+    offset, at = _LONG.unpack_from(value, _SHORT.size)[0], _SHORT.size + _LONG.size
+    epoch, metadata = -1, ""
+    with suppress(struct.error, UnicodeDecodeError, IndexError):
+        if version in _WITH_EPOCH:
+            (epoch,) = _INT.unpack_from(value, at)
+            at += _INT.size
+        if version in _FLEXIBLE:
+            length, at = _read_varint(value, at)
+            metadata = value[at : at + length - 1].decode()
+        elif version <= max(_WITH_EPOCH):
+            metadata, _at = _read_string(value, at)
+    return Commit(offset, epoch, metadata)
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return an unsigned varint and the position after it."""
+    number = shift = 0
+    while True:
+        number |= (data[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if not data[at - 1] & 0x80:
+            return number, at
+
+
 def find_newer_commits(
-    wire: Wire, cluster: Cluster, saved: Mapping[tuple[str, TopicPartition], int]
+    wire: Wire, cluster: Cluster, saved: Mapping[tuple[str, TopicPartition], Commit]
 ) -> tuple[NewerCommit, ...]:
     """Return the saved offsets that are higher than the coordinators', in order of group, topic and partition."""
     if not saved:
@@ -73,9 +107,9 @@ def find_newer_commits(
             found = committed_offsets(wire, each.address, [group for group in groups if group in led], partitions)
             known |= {(group, name): at for group, one in found.items() for name, at in one.offsets.items()}
     return tuple(
-        NewerCommit(group, name.topic, name.partition, offset, known.get((group, name)))
-        for (group, name), offset in sorted(saved.items())
-        if offset > known.get((group, name), -1)
+        NewerCommit(group, name.topic, name.partition, commit.offset, known.get((group, name)))
+        for (group, name), commit in sorted(saved.items(), key=lambda each: each[0])
+        if commit.offset > known.get((group, name), -1)
     )
 
 
@@ -95,3 +129,37 @@ def _read_string(data: bytes, at: int) -> tuple[str, int]:
     (length,) = _SHORT.unpack_from(data, at)
     start = at + _SHORT.size
     return data[start : start + length].decode(), start + length
+
+
+@dataclass(frozen=True, slots=True)
+class SavedOffsets:
+    """What a salvage holds about the committed offsets of groups."""
+
+    cluster_id: str
+    salvage_id: str
+    commits: Mapping[tuple[str, TopicPartition], Commit]
+    """The last commit of each group and partition."""
+    first_lost: Mapping[TopicPartition, int]
+    """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
+
+
+def read_saved_offsets(place: str) -> SavedOffsets:
+    """Verify the files of a salvage directory and read its commits.
+
+    ``place`` is a local path or a URI. Raises KafkaOpsError, also if a file differs from the manifest.
+    """
+    from .remote import local_copy  # noqa: PLC0415 - PySpark takes half a second to import
+
+    with local_copy(resolve_place(place)) as directory:
+        manifest = read_manifest(directory)
+        problems = find_file_problems(directory, manifest.files)
+        if problems:
+            raise ManifestError("; ".join(problems))
+        commits = read_commits(read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC}, contents=True))
+    first_lost: dict[TopicPartition, int] = {}
+    held = ((each.topic_partition, each.ranges) for each in manifest.held)
+    saved = ((each.topic_partition, each.ranges) for each in manifest.partitions)
+    for name, ranges in (*held, *saved):
+        for part in ranges:
+            first_lost[name] = min(part.start_offset, first_lost.get(name, part.start_offset))
+    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost)

@@ -21,6 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.datac
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import PARTITIONS_FILE
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.screen import screen
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.validation import schema_problems
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import GROUP_PLAN, GROUP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import QUORUM_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import READINESS_REPORT
@@ -37,6 +38,8 @@ from unit.documents.examples import a_plan, plans
 
 SCHEMAS = [
     DISK_REPORT,
+    GROUP_PLAN,
+    GROUP_REPORT,
     LEADERSHIP_REPORT,
     LOG_CLEANER_REPORT,
     PARTITIONS_FILE,

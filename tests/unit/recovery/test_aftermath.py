@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import partition_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import (
     CommittedOffsets,
     CoordinatedTransactions,
@@ -25,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import aftermath, aftermath_groups
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import aftermath
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath_findings import limit_findings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expected_loss import ExpectedLoss
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import LossAgainst
@@ -298,7 +299,7 @@ def test_groups_whose_commits_may_be_lost_are_named_and_all_their_offsets_compar
             for each in groups
         },
     )
-    partition = aftermath_groups.partition_of("billing", 50)
+    partition = partition_of("billing", 50)
     outcomes = [replace(each, partition=partition) for each in rolled_back("__consumer_offsets")]
     beyond, before, lost = look(cluster, outcomes)
     assert (beyond.kind, beyond.topic) == (AftermathKind.COMMITTED_BEYOND_END, OTHER.topic)
@@ -313,7 +314,7 @@ def test_groups_whose_commits_may_be_lost_are_named_and_all_their_offsets_compar
     ("group", "hash_code"), [("a", 97), ("billing", -109829509), ("", 0), ("gr\u00fcn\U0001f600", -1231497408)]
 )
 def test_the_partition_of_a_group_is_that_of_its_hash_code(group: str, hash_code: int) -> None:
-    assert aftermath_groups.partition_of(group, 50) == (hash_code & 0x7FFFFFFF) % 50
+    assert partition_of(group, 50) == (hash_code & 0x7FFFFFFF) % 50
 
 
 def test_share_groups_are_listed_with_what_they_may_have_lost(cluster: FakeCluster) -> None:

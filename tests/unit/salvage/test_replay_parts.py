@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import Commit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Tail
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import remove_overlaps
@@ -149,4 +150,4 @@ def test_the_last_commit_of_a_group_counts() -> None:
         a_commit("gone", None),
         a_commit("x", 1) | {"key": struct.pack(">h", 2) + b"group metadata"},
     ]
-    assert read_commits(runs(*rows)) == {("billing", ORDERS): 20}
+    assert read_commits(runs(*rows)) == {("billing", ORDERS): Commit(20)}

@@ -1,0 +1,118 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Decide where a group continues after an unclean election. Pure; standard library only.
+
+A commit at offset S means that the group has read the records before S. It holds for the present log up to the offset
+at which the log that the group has read and the present one diverge. This is where the leader epoch of the commit ends
+in the present log (KIP-320). If a consumer committed no epoch, it is the first offset that the salvage holds and the
+leader lacks. The group continues at the smaller of the two: it reads all records that it has not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from .._model.partition import TopicPartition
+from .plan import CommitNeed, CommitStep
+
+
+class CommitFields(Protocol):
+    """A commit, from the cluster or from a salvage."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def leader_epoch(self) -> int: ...
+    @property
+    def metadata(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCommits:
+    """What a salvage holds about groups."""
+
+    salvage_id: str | None = None
+    commits: Mapping[tuple[str, TopicPartition], CommitFields] = field(default_factory=dict)
+    first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """The first offset of each partition that the salvage holds and the leader lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresentLog:
+    """The log of a leader."""
+
+    start: int
+    end: int
+    end_of: Callable[[int], int]
+    """Where a leader epoch (>= 0) ends in it: the log end, if the log has no newer epoch."""
+    first_lost: int | None = None
+    """The first offset that the salvage holds and this log lacks. None if there is none."""
+
+
+def decide_commit(
+    group: str, name: TopicPartition, now: CommitFields | None, saved: CommitFields | None, log: PresentLog
+) -> CommitStep | None:
+    """Return how to change a committed offset; None if it is right."""
+    kept, need = _judge(now, log) if now is not None else (None, None)
+    target, epoch, metadata, why = kept, -1, "", _explain(now, need, log)
+    if saved is not None:
+        held = _still_valid(saved, log)
+        if held is not None and held > (-1 if kept is None else kept):
+            need = need or CommitNeed.WENT_BACK
+            target = held
+            if held == saved.offset:
+                epoch, metadata, why = saved.leader_epoch, saved.metadata, "the salvage has this commit"
+            else:
+                why = (
+                    f"the salvage has a commit at {saved.offset}; the present log has the records that the group has "
+                    f"read only up to {held}"
+                )
+    if need is None or target is None or (now is not None and target == now.offset):
+        return None
+    return CommitStep(
+        group=group,
+        topic=name.topic,
+        partition=name.partition,
+        need=need,
+        committed=None if now is None else now.offset,
+        saved=None if saved is None else saved.offset,
+        log_start=log.start,
+        log_end=log.end,
+        target=target,
+        target_epoch=epoch,
+        target_metadata=metadata,
+        reason=why,
+    )
+
+
+def _judge(now: CommitFields, log: PresentLog) -> tuple[int, CommitNeed | None]:
+    """Return up to where the present commit holds for the log, and what is wrong with it."""
+    cut = log.end_of(now.leader_epoch) if now.leader_epoch >= 0 else log.end
+    if now.offset > log.end:
+        return max(log.start, min(log.end, cut)), CommitNeed.BEYOND_END
+    if now.leader_epoch >= 0 and cut < now.offset:
+        return max(log.start, cut), CommitNeed.OTHER_RECORDS
+    return now.offset, None
+
+
+def _still_valid(saved: CommitFields, log: PresentLog) -> int | None:
+    """Return up to where a saved commit holds for the present log; None if that is unknown."""
+    cut = log.end_of(saved.leader_epoch) if saved.leader_epoch >= 0 else log.first_lost
+    if cut is None and saved.offset > log.end:
+        # The end may be behind records that were written since, and that the group has not read.
+        return None
+    return max(log.start, min(saved.offset, log.end, log.end if cut is None else cut))
+
+
+def _explain(now: CommitFields | None, need: CommitNeed | None, log: PresentLog) -> str:
+    if now is None or need is None:
+        return ""
+    if need is CommitNeed.OTHER_RECORDS:
+        return f"the records before {now.offset} are others than those that the group has read"
+    if now.leader_epoch < 0:
+        return f"{now.offset - log.end} beyond the log end; it has no leader epoch, so it is set to the log end"
+    return f"{now.offset - log.end} beyond the log end; set to where the logs diverge"

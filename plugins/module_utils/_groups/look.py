@@ -1,0 +1,197 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read where groups and logs stand, and which committed offsets need a change. Only reads.
+
+1. Every coordinator lists its groups with their states.
+2. The coordinator of each group returns its commits. A group that only the salvage has, has a coordinator too.
+3. After that, the leaders are asked where their logs start and end, and where the epochs of the commits end. So a
+   commit that is made meanwhile is never taken for one beyond the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .._kafka.cluster import Cluster
+from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.group_commits import Commit, GroupCommits, partition_of
+from .._kafka.held_replicas import OffsetAnswer
+from .._kafka.port import Kafka
+from .._kafka.settings import Address
+from .._model.partition import OFFSETS_TOPIC, EpochEnd, TopicPartition, in_batches
+from .decide import CommitFields, PresentLog, SavedCommits, decide_commit
+from .plan import CommitStep, UnknownCommits
+
+_EPOCH_TOO_NEW = 1
+"""OFFSET_OUT_OF_RANGE: the epoch is larger than every epoch of the log (see ``_kafka/epochs.py``)."""
+
+
+@dataclass(slots=True)
+class GroupLook:
+    """What a look found."""
+
+    steps: list[CommitStep] = field(default_factory=list)
+    """In order of group, topic and partition."""
+    unknown: list[UnknownCommits] = field(default_factory=list)
+    states: dict[str, str] = field(default_factory=dict)
+    """The state of each group that a coordinator lists."""
+    coordinators: dict[str, Address] = field(default_factory=dict)
+    commits: dict[str, GroupCommits] = field(default_factory=dict)
+    logs: dict[TopicPartition, PresentLog] = field(default_factory=dict)
+
+
+def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | None, saved: SavedCommits) -> GroupLook:
+    """Look at these groups, or at all. Share groups are left out. Raises BrokerCallError or RequestRefusedError."""
+    found = GroupLook()
+    _list_groups(kafka, cluster, found)
+    names = {*found.states} | {group for group, _partition in saved.commits}
+    if wanted is not None:
+        names = {*wanted}
+    described = kafka.describe_partitions().partitions
+    leaders = {each.topic_partition: each.leader_id for each in described if not each.is_offline}
+    _find_coordinators(cluster, leaders, sum(each.topic == OFFSETS_TOPIC for each in described), names, found)
+    _read_commits(kafka, found)
+    pairs = {(group, name) for group, one in found.commits.items() for name in one.commits}
+    pairs |= {each for each in saved.commits if each[0] in found.commits and not found.commits[each[0]].error}
+    epochs: dict[TopicPartition, set[int]] = {name: set() for _group, name in pairs}
+    for group, name in pairs:
+        both = (found.commits[group].commits.get(name), saved.commits.get((group, name)))
+        epochs[name] |= {each.leader_epoch for each in both if each is not None and each.leader_epoch >= 0}
+    _read_logs(kafka, cluster, leaders, epochs, saved, found)
+    unanswered: dict[TopicPartition, list[str]] = {}
+    for group, name in sorted(pairs):
+        log = found.logs.get(name)
+        if log is None:
+            unanswered.setdefault(name, []).append(group)
+            continue
+        now: CommitFields | None = found.commits[group].commits.get(name)
+        step = decide_commit(group, name, now, saved.commits.get((group, name)), log)
+        if step is not None:
+            found.steps.append(step)
+    for name, groups in unanswered.items():
+        why = "has no leader that answers, or does not exist"
+        found.unknown.append(UnknownCommits(tuple(groups), f"{name} {why}: where its log starts and ends is not known"))
+    return found
+
+
+def _list_groups(kafka: Kafka, cluster: Cluster, found: GroupLook) -> None:
+    def ask(broker_id: int) -> dict[str, str] | str:
+        try:
+            return kafka.group_states(cluster.unfenced[broker_id])
+        except RequestRefusedError as error:
+            return str(error)
+
+    for broker_id, answer in kafka.in_parallel(ask, cluster.unfenced).items():
+        if isinstance(answer, dict):
+            found.states |= answer
+        else:
+            found.unknown.append(UnknownCommits((), f"the groups that broker {broker_id} coordinates: {answer}"))
+
+
+def _find_coordinators(
+    cluster: Cluster, leaders: Mapping[TopicPartition, int], partitions: int, names: Iterable[str], found: GroupLook
+) -> None:
+    """Find the leader of each group's partition of __consumer_offsets."""
+    without: dict[TopicPartition, list[str]] = {}
+    for group in sorted(names):
+        place = TopicPartition(OFFSETS_TOPIC, partition_of(group, partitions) if partitions else 0)
+        address = cluster.addresses.get(leaders.get(place, -1))
+        if address is None:
+            without.setdefault(place, []).append(group)
+        else:
+            found.coordinators[group] = address
+    for place, groups in without.items():
+        found.unknown.append(UnknownCommits(tuple(groups), f"{place}, which has their commits, has no leader"))
+
+
+def _read_commits(kafka: Kafka, found: GroupLook) -> None:
+    by_coordinator: dict[Address, list[str]] = {}
+    for group, address in found.coordinators.items():
+        by_coordinator.setdefault(address, []).append(group)
+    answers = kafka.in_parallel(lambda address: kafka.read_commits_of(address, by_coordinator[address]), by_coordinator)
+    failed: dict[str, list[str]] = {}
+    for address, answer in answers.items():
+        if isinstance(answer, BrokerCallError):
+            failed.setdefault(str(answer), []).extend(by_coordinator[address])
+            continue
+        for group, commits in answer.items():
+            found.commits[group] = commits
+            if commits.error:
+                failed.setdefault(commits.error, []).append(group)
+    found.unknown += [UnknownCommits(tuple(groups), error) for error, groups in failed.items()]
+
+
+def _read_logs(  # noqa: PLR0917
+    kafka: Kafka,
+    cluster: Cluster,
+    leaders: Mapping[TopicPartition, int],
+    epochs: Mapping[TopicPartition, Collection[int]],
+    saved: SavedCommits,
+    found: GroupLook,
+) -> None:
+    """Ask the leaders. A partition without a complete answer has no log."""
+    led: dict[int, list[TopicPartition]] = {}
+    for name in sorted(epochs):
+        if leaders.get(name, -1) in cluster.addresses:
+            led.setdefault(leaders[name], []).append(name)
+
+    def ask(leader: int) -> dict[TopicPartition, PresentLog]:
+        address, logs = cluster.addresses[leader], {}
+        for some in in_batches(led[leader]):
+            starts, ends = kafka.log_start_offsets(address, some), kafka.log_end_offsets(address, some)
+            cuts: dict[tuple[TopicPartition, int], int | None] = {}
+            for questions in _rounds({name: epochs[name] for name in some}):
+                cuts |= _ask_epochs(kafka, address, questions)
+            for name in some:
+                start, end = _only(starts.get(name, ())), _only(ends.get(name, ()))
+                if start is None or end is None or any((name, each) not in cuts for each in epochs[name]):
+                    continue
+                of_epochs = {each: _or_end(cuts[name, each], end) for each in epochs[name]}
+                logs[name] = PresentLog(start, end, of_epochs.__getitem__, saved.first_lost.get(name))
+        return logs
+
+    for answer in kafka.in_parallel(ask, led).values():
+        if not isinstance(answer, BrokerCallError):
+            found.logs |= answer
+
+
+def _or_end(cut: int | None, end: int) -> int:
+    return end if cut is None else cut
+
+
+def _only(answers: Sequence[OffsetAnswer]) -> int | None:
+    return answers[0].offset if len(answers) == 1 and not answers[0].error_code else None
+
+
+def _rounds(epochs: Mapping[TopicPartition, Collection[int]]) -> Iterator[dict[TopicPartition, int]]:
+    """Yield questions with one epoch of each partition: a broker answers a partition once for each request."""
+    left = {name: sorted(each) for name, each in epochs.items() if each}
+    while left:
+        yield {name: each.pop() for name, each in left.items()}
+        left = {name: each for name, each in left.items() if each}
+
+
+def _ask_epochs(
+    kafka: Kafka, address: Address, questions: Mapping[TopicPartition, int]
+) -> dict[tuple[TopicPartition, int], int | None]:
+    """Return where each epoch ends in the log; None if the log has no newer epoch."""
+    by_topic: dict[str, dict[int, int]] = {}
+    for name, epoch in questions.items():
+        by_topic.setdefault(name.topic, {})[name.partition] = epoch
+    answers = kafka.epoch_ends(address, by_topic)
+    cuts: dict[tuple[TopicPartition, int], int | None] = {}
+    for name, epoch in questions.items():
+        answer = answers.get(name.topic, {}).get(name.partition)
+        if isinstance(answer, EpochEnd):
+            cuts[name, epoch] = answer.end_offset
+        elif answer is not None and answer.times == 1 and answer.error_code == _EPOCH_TOO_NEW:
+            cuts[name, epoch] = None
+    return cuts
+
+
+def commit_now(found: GroupLook, step: CommitStep) -> Commit | None:
+    """Return the group's present commit for the step's partition; None if it has none."""
+    return found.commits[step.group].commits.get(step.topic_partition)

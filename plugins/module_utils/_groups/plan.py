@@ -1,0 +1,215 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Define the plan that gives committed offsets back, its file, and the outcomes.
+
+Pure; standard library only. Schemas: docs/schemas/group-plan.schema.json and group-report.schema.json.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
+
+from .._documents.dataclass_json import codec, document
+from .._documents.files import digest
+from .._model.fields import (
+    INT32_MAX,
+    SCHEMA_VERSION,
+    ClusterId,
+    Count,
+    Meta,
+    Offset,
+    PartitionIndex,
+    SchemaVersion,
+    Time,
+    TopicName,
+    counts_of_words,
+)
+from .._model.partition import OfPartition
+from .._model.run import RunMode
+
+MAX_BYTES = 256 * 1024 * 1024
+
+
+class CommitNeed(StrEnum):
+    """Why a committed offset needs a change."""
+
+    WENT_BACK = "went_back"
+    """The salvage has a newer commit."""
+    BEYOND_END = "beyond_end"
+    """It is beyond the log end."""
+    OTHER_RECORDS = "other_records"
+    """The log has other records before it than the group has read: they were written after an unclean election."""
+
+
+class CommitStatus(StrEnum):
+    """What became of a committed offset."""
+
+    GIVEN_BACK = "given_back"
+    WOULD_GIVE_BACK = "would_give_back"
+    DONE_BEFORE = "done_before"
+    """The group is already there."""
+    HAS_MEMBERS = "has_members"
+    """The group has members: stop its consumers first."""
+    CHANGED = "changed"
+    """The group or the log has changed since the plan."""
+    UNKNOWN = "unknown"
+    """The coordinator or the leader did not answer, or there is none."""
+    STOPPED = "stopped"
+    """The run was asked to stop."""
+    FAILED = "failed"
+
+
+SETTLED = frozenset({CommitStatus.GIVEN_BACK, CommitStatus.DONE_BEFORE})
+
+_Epoch: TypeAlias = Annotated[int, Meta("a leader epoch (-1: not known)", minimum=-1, maximum=INT32_MAX)]
+_Notes: TypeAlias = Annotated[tuple[str, ...], Meta(description="the notes are a list")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitStep(OfPartition):
+    """A committed offset to change."""
+
+    group: str
+    topic: TopicName
+    partition: PartitionIndex
+    need: CommitNeed
+    committed: Offset | None
+    """The committed offset when the plan was made. None if the group had none."""
+    saved: Offset | None
+    """The committed offset in the salvage. None if it has none."""
+    log_start: Offset
+    log_end: Offset
+    target: Offset
+    """The offset to commit."""
+    target_epoch: _Epoch
+    """The leader epoch to commit."""
+    target_metadata: str
+    """The metadata to commit: what the group committed with the saved offset."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCommits:
+    """Groups that could not be looked at, and why."""
+
+    groups: Annotated[tuple[str, ...], Meta(description="the groups are a list")]
+    """Empty if not even their names are known."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlan:
+    """What one run intends. Equal plans make equal bytes."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    cluster_id: ClusterId
+    created_at: Time
+    salvage_id: str | None
+    """None if no salvage was read."""
+    commits: Annotated[
+        tuple[Annotated[CommitStep, Meta(description="a commit is an object")], ...],
+        Meta(description="the commits are a list"),
+    ]
+    unknown: Annotated[
+        tuple[Annotated[UnknownCommits, Meta(description="what is unknown is an object")], ...],
+        Meta(description="what is unknown is a list"),
+    ]
+    notes: _Notes
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupPlanWithDigest:
+    plan: Annotated[GroupPlan, Meta(flat=True)]
+    digest: Annotated[
+        str,
+        Meta(description="a digest is sha256: and 64 characters of 0-9 and a-f", pattern="^sha256:[0-9a-f]{64}$"),
+    ]
+
+
+_PLAN = codec(GroupPlan)
+GROUP_PLAN = document(
+    "group-plan",
+    "Which committed offsets are set to what",
+    codec(_GroupPlanWithDigest, "a plan for groups is an object").schema,
+)
+
+
+def group_plan_document(plan: GroupPlan) -> dict[str, Any]:
+    """Return the content of the plan's file, digest included."""
+    content = _PLAN.encode(plan)
+    return {**content, "digest": digest(content)}
+
+
+def decode_group_plan(content: dict[str, Any]) -> GroupPlan:
+    """Return the plan in a document that meets the schema."""
+    return _PLAN.decode(content)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitOutcome(OfPartition):
+    """What became of a committed offset."""
+
+    group: str
+    topic: TopicName
+    partition: PartitionIndex
+    need: CommitNeed
+    status: CommitStatus
+    reason: str
+    committed: Offset | None
+    """The committed offset before."""
+    saved: Offset | None
+    log_start: Offset
+    log_end: Offset
+    target: Offset
+
+
+def commit_outcome(step: CommitStep, status: CommitStatus, reason: str = "") -> CommitOutcome:
+    """Return the outcome of a step."""
+    return CommitOutcome(
+        step.group,
+        step.topic,
+        step.partition,
+        step.need,
+        status,
+        "; ".join(filter(None, [reason, step.reason])),
+        step.committed,
+        step.saved,
+        step.log_start,
+        step.log_end,
+        step.target,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupReport:
+    """The results of a run."""
+
+    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
+    cluster_id: ClusterId
+    salvage_id: str | None
+    started_at: Time
+    finished_at: Time
+    mode: RunMode
+    undo_file: str | None
+    """The file with the former offsets. None if nothing was written."""
+    summary: Annotated[
+        dict[CommitStatus, int], counts_of_words(CommitStatus, Count, "the counts by status are an object")
+    ]
+    commits: Annotated[
+        tuple[Annotated[CommitOutcome, Meta(description="an outcome is an object")], ...],
+        Meta(description="the commits are a list"),
+    ]
+    unknown: Annotated[
+        tuple[Annotated[UnknownCommits, Meta(description="what is unknown is an object")], ...],
+        Meta(description="what is unknown is a list"),
+    ]
+    notes: _Notes
+
+
+_REPORT = codec(GroupReport, "a report on groups is an object")
+GROUP_REPORT = document("group-report", "Which groups got their committed offsets back", _REPORT.schema)
+encode_group_report = _REPORT.encode

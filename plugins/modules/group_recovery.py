@@ -1,0 +1,231 @@
+#!/usr/bin/python
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Give groups their committed offsets back."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: group_recovery
+short_description: Give groups their committed offsets back after an unclean election
+version_added: 1.0.0
+description:
+  - Compares the committed offsets of consumer and streams groups with the logs of the present leaders, and with a
+    salvage that holds records of C(__consumer_offsets). Finds groups that went back, groups beyond a log's end, and
+    groups whose next records are others than those that they would have read.
+  - A group continues where the log that it has read and the present one diverge. This is where the leader epoch of its
+    commit ends in the present log (KIP-320). So it reads every record that it has not read. A group never goes back
+    unless its offset does not hold for the present log.
+  - Only groups without members are changed. A coordinator refuses the commit for a group that has members.
+  - Without O(apply), and in check mode, it only looks. O(plan_output_file) writes the plan to be reviewed, and
+    O(plan_file) carries out a reviewed plan.
+  - The committed offsets before the change are in O(undo_file), synced to disk, before the first change. A killed run
+    can be repeated. It changes only what is not yet changed.
+  - Share groups are not looked at.
+author: [the kafkaops.recovery authors (@kafkaops)]
+extends_documentation_fragment: [
+  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,
+  kafkaops.recovery.quorum_preflight, kafkaops.recovery.progress, kafkaops.recovery.attributes,
+  kafkaops.recovery.attributes.action_group]
+attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
+  check_mode: {support: full}
+  diff_mode: {support: full, details: [The committed offsets before and after.]}
+  idempotent: {support: full}
+options:
+  salvage_dir:
+    description:
+      - A directory that a salvage has written, or a copy of it. It must be of this cluster. Without it, only the
+        present commits are compared with the logs.
+      - A local path, or the URI of a directory on a file system that Hadoop knows, such as C(hdfs://namenode/saved).
+    type: path
+  groups:
+    description:
+      - The groups to look at. Defaults to all.
+    type: list
+    elements: str
+  plan_output_file:
+    description:
+      - Where to write the plan. Nothing is changed. The file must not exist.
+    type: path
+  plan_file:
+    description:
+      - The plan to carry out, or without O(apply) to compare with the cluster.
+    type: path
+  plan_digest:
+    description:
+      - The digest that was approved. Another plan is refused.
+    type: str
+  apply:
+    description:
+      - Whether to commit. Otherwise, this only looks.
+    type: bool
+    default: false
+  undo_file:
+    description:
+      - Where to write the committed offsets before the change. Required with O(apply).
+      - C(kafka-consumer-groups.sh --reset-offsets --from-file) reads it. A group that had no offset is not in it.
+      - If it exists, for example after a killed run, a number is added to its name.
+    type: path
+  report_file:
+    description:
+      - Where to write the report of the run, a JSON file with every committed offset that needs a change.
+      - The file must not exist. It is written in check mode too.
+    type: path
+  max_rows:
+    description:
+      - How many committed offsets the result has at most. The report file has all.
+    type: int
+    default: 1000
+seealso:
+  - module: kafkaops.recovery.replica_log_salvage
+  - module: kafkaops.recovery.unclean_recovery
+requirements:
+  - aiokafka >= 0.12
+  - pyarrow >= 20
+notes:
+  - Needs DESCRIBE on the cluster, on topics and on groups, READ on topics for leader epochs, and, to commit, READ on
+    groups and topics.
+  - A topic that was deleted and created again since a saved commit cannot be told from the former one. Leave its groups
+    out, or review the plan.
+"""
+
+EXAMPLES = r"""
+- name: Show which groups need their offsets back
+  kafkaops.recovery.group_recovery:
+    bootstrap_servers: kafka2.example.com:9092
+    salvage_dir: /var/tmp/salvage-2026-01-31
+
+- name: Give them back
+  kafkaops.recovery.group_recovery:
+    bootstrap_servers: kafka2.example.com:9092
+    salvage_dir: /var/tmp/salvage-2026-01-31
+    undo_file: /var/tmp/offsets-before.csv
+    apply: true
+"""
+
+RETURN = r"""
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
+salvage_id: {type: str, returned: success, description: Id of the salvage. Null if none was read.}
+plan_digest:
+  description: The digest of the plan that was read or written. Null if there is no plan file.
+  returned: success
+  type: str
+summary:
+  description: How many committed offsets ended in each status.
+  returned: success
+  type: dict
+  sample: {given_back: 3, would_give_back: 0, done_before: 0, has_members: 1, changed: 0, unknown: 0, stopped: 0,
+    failed: 0}
+truncated: {type: bool, returned: success, sample: false, description: Whether C(commits) lacks some.}
+commits:
+  description: The committed offsets that need a change, in order of group, topic and partition.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    group: {type: str, description: The group.}
+    topic: {type: str, description: The topic.}
+    partition: {type: int, description: The partition.}
+    need:
+      description:
+        - V(went_back) if the salvage has a newer commit, V(beyond_end) if it is beyond the log end, and
+          V(other_records) if the log has other records before it than the group has read.
+      type: str
+      choices: [went_back, beyond_end, other_records]
+    status:
+      description:
+        - V(given_back) if the new offset was read back, and V(would_give_back) if nothing was to be changed.
+        - V(has_members) if the consumers of the group run, and V(changed) if the group has committed since the plan.
+      type: str
+      choices: [given_back, would_give_back, done_before, has_members, changed, unknown, stopped, failed]
+    reason: {type: str, description: "Why, in words."}
+    committed: {type: int, description: The committed offset before. Null if there was none.}
+    saved: {type: int, description: The committed offset in the salvage. Null if it has none.}
+    log_start: {type: int, description: Where the log starts.}
+    log_end: {type: int, description: Where the log ends.}
+    target: {type: int, description: The offset that is committed.}
+  sample:
+    - group: billing
+      topic: orders
+      partition: 0
+      need: went_back
+      status: given_back
+      reason: the salvage has this commit
+      committed: 20
+      saved: 200
+      log_start: 0
+      log_end: 350
+      target: 200
+unknown:
+  description: Groups that could not be looked at, each with C(groups) and C(reason).
+  returned: success
+  type: list
+  elements: dict
+undo_file: {type: str, returned: success, description: The file with the former offsets. Null if nothing was written.}
+notes: {type: list, elements: str, returned: success, description: "What else a person should know."}
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA, RECORDS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
+
+ARGUMENTS = (
+    CONNECTION
+    + JOURNAL
+    + QUORUM_PREFLIGHT
+    + PROGRESS
+    + Arguments(
+        argument_spec={
+            "salvage_dir": {"type": "path"},
+            "groups": {"type": "list", "elements": "str"},
+            "plan_output_file": {"type": "path"},
+            "plan_file": {"type": "path"},
+            "plan_digest": {"type": "str"},
+            "apply": {"type": "bool", "default": False},
+            "undo_file": {"type": "path"},
+            "report_file": {"type": "path"},
+            "max_rows": {"type": "int", "default": 1000},
+        }
+    )
+)
+
+
+def main() -> None:
+    module = AnsibleModule(**ARGUMENTS.to_kwargs(), supports_check_mode=True)
+    run(module, results, needs=(*KAFKA, *RECORDS) if module.params["salvage_dir"] else KAFKA)
+
+
+def results(module: AnsibleModule) -> dict[str, Any]:
+    stop = stop_on_signals()
+
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import SavedCommits
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.group_module import (
+        restore_groups,
+        results_of,
+    )
+
+    def read_saved(place: str) -> tuple[str, SavedCommits]:
+        from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_saved_offsets
+
+        saved = read_saved_offsets(place)
+        return saved.cluster_id, SavedCommits(saved.salvage_id, saved.commits, saved.first_lost)
+
+    done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)
+    results = results_of(done, module.params["max_rows"])
+    for note in results["notes"]:
+        module.warn(note)
+    return results
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where a group continues after an unclean election."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog, decide_commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitNeed
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import Commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import _parse_value
+
+_NAME = TopicPartition("orders", 0)
+_START, _CUT, _END = 10, 80, 90
+"""Epoch 3 was lost from offset 80 on; epoch 4 has written up to 90 since."""
+
+
+def _log(first_lost: int | None = None) -> PresentLog:
+    return PresentLog(_START, _END, lambda epoch: _CUT if epoch < 4 else _END, first_lost)
+
+
+@pytest.mark.parametrize(
+    ("now", "saved", "first_lost", "expected"),
+    [
+        (Commit(50, 3), None, None, None),
+        (Commit(50), None, None, None),
+        (Commit(90, 4), Commit(200, 3), None, None),
+        (Commit(5, 3), None, None, None),
+        (Commit(20, 3), Commit(50, 3, "m"), None, (CommitNeed.WENT_BACK, 50, 3, "m")),
+        (None, Commit(50, 3), None, (CommitNeed.WENT_BACK, 50, 3, "")),
+        (Commit(50, 3), Commit(20, 3), None, None),
+        (Commit(20, 3), Commit(85, 3, "m"), None, (CommitNeed.WENT_BACK, 80, -1, "")),
+        (Commit(20), Commit(200), 70, (CommitNeed.WENT_BACK, 70, -1, "")),
+        (Commit(20), Commit(200), None, None),
+        (None, Commit(200), None, None),
+        (Commit(20), Commit(85), None, (CommitNeed.WENT_BACK, 85, -1, "")),
+        (None, Commit(5, 3), None, (CommitNeed.WENT_BACK, 10, -1, "")),
+        (Commit(200, 3), None, None, (CommitNeed.BEYOND_END, 80, -1, "")),
+        (Commit(200), None, None, (CommitNeed.BEYOND_END, 90, -1, "")),
+        (Commit(85, 3), None, None, (CommitNeed.OTHER_RECORDS, 80, -1, "")),
+        (Commit(85, 3), Commit(88, 3), None, (CommitNeed.OTHER_RECORDS, 80, -1, "")),
+    ],
+)
+def test_a_group_reads_every_record_that_it_has_not_read(
+    now: Commit | None,
+    saved: Commit | None,
+    first_lost: int | None,
+    expected: tuple[CommitNeed, int, int, str] | None,
+) -> None:
+    step = decide_commit("billing", _NAME, now, saved, _log(first_lost))
+    assert (step and (step.need, step.target, step.target_epoch, step.target_metadata)) == expected
+
+
+def test_all_versions_of_a_saved_commit_are_read() -> None:
+    """The layouts of OffsetCommitValue.json in Kafka 4.3."""
+    text = struct.pack(">h", 4) + b"note"
+    assert _parse_value(struct.pack(">hq", 1, 7) + text + struct.pack(">qq", 1, 2)) == Commit(7, -1, "note")
+    assert _parse_value(struct.pack(">hqi", 3, 7, 5) + text + struct.pack(">q", 1)) == Commit(7, 5, "note")
+    assert _parse_value(struct.pack(">hqi", 4, 7, 5) + b"\5note" + struct.pack(">q", 1) + b"\0") == Commit(7, 5, "note")
+    assert _parse_value(struct.pack(">hqi", 9, 7, 5)) == Commit(7)

@@ -1,0 +1,102 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A reviewed plan for groups: its file, and what of it still holds for the cluster."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog, SavedCommits
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.group_module import _Run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.look import GroupLook
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
+    CommitNeed,
+    CommitStatus,
+    CommitStep,
+    GroupPlan,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan_file import (
+    read_group_plan,
+    write_group_plan,
+    write_undo_file,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import Commit, GroupCommits
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+
+_STEP = CommitStep(
+    group="billing",
+    topic="orders",
+    partition=0,
+    need=CommitNeed.WENT_BACK,
+    committed=20,
+    saved=50,
+    log_start=0,
+    log_end=90,
+    target=50,
+    target_epoch=3,
+    target_metadata="",
+    reason="the salvage has this commit",
+)
+_PLAN = GroupPlan(
+    cluster_id="abc", created_at="2026-01-31T23:59:59Z", salvage_id=None, commits=(_STEP,), unknown=(), notes=()
+)
+_NAME = TopicPartition("orders", 0)
+
+
+def _log(start: int, end: int) -> PresentLog:
+    return PresentLog(start, end, lambda _epoch: end)
+
+
+def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = str(tmp_path / "plan.json")
+    digest = write_group_plan(_PLAN, path)
+    assert read_group_plan(path, digest) == _PLAN
+    with pytest.raises(DocumentError, match="was approved"):
+        read_group_plan(path, "sha256:" + "0" * 64)
+
+
+def test_an_edited_plan_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    write_group_plan(_PLAN, str(path))
+    path.write_text(path.read_text("utf-8").replace('"target": 50', '"target": 60'), "utf-8")
+    with pytest.raises(DocumentError, match="changed after its digest"):
+        read_group_plan(str(path))
+
+
+def test_an_undo_file_never_replaces_another(tmp_path: Path) -> None:
+    path = str(tmp_path / "before.csv")
+    assert [write_undo_file(path, [_STEP]), write_undo_file(path, [])] == [path, f"{path}-2"]
+    assert Path(path).read_text("utf-8") == "billing,orders,0,20\n"
+
+
+@pytest.mark.parametrize(
+    ("committed", "log", "state", "error", "expected"),
+    [
+        (20, _log(0, 90), "Empty", "", CommitStatus.WOULD_GIVE_BACK),
+        (50, _log(0, 90), "Empty", "", CommitStatus.DONE_BEFORE),
+        (30, _log(0, 90), "Empty", "", CommitStatus.CHANGED),
+        (20, _log(0, 40), "Empty", "", CommitStatus.CHANGED),
+        (20, _log(60, 90), "Empty", "", CommitStatus.CHANGED),
+        (20, None, "Empty", "", CommitStatus.UNKNOWN),
+        (20, _log(0, 90), "Stable", "", CommitStatus.HAS_MEMBERS),
+        (20, _log(0, 90), "", "", CommitStatus.HAS_MEMBERS),
+        (20, _log(0, 90), "Empty", "NOT_COORDINATOR", CommitStatus.UNKNOWN),
+    ],
+)
+def test_a_plan_is_compared_with_the_cluster(
+    committed: int, log: PresentLog | None, state: str, error: str, expected: CommitStatus
+) -> None:
+    found = GroupLook(
+        states={"billing": state},
+        commits={"billing": GroupCommits({_NAME: Commit(committed)}, error)},
+        logs={} if log is None else {_NAME: log},
+    )
+    run = _Run(cast("Any", None), {}, "", SavedCommits(), _PLAN, threading.Event())
+    assert run._foresee(_STEP, found).status is expected
