@@ -101,7 +101,11 @@ class KeyedTopic:
             self._own.repair({name: value for name, value in _CONFIG.items() if name not in _KEPT})
             # Created in a large outage, it has one copy.
             self._own.add_missing_replicas(_COPIES)
-        return OpenKeyedTopic(found or self._create(), journal, values)
+        else:
+            found = self._create()
+            # What a run writes and could not read again, no later run could undo.
+            self._read_values(found)
+        return OpenKeyedTopic(found, journal, values)
 
     def _require_compacted(self) -> None:
         """Raise JournalError if the topic exists and is not compacted, or if that is unknown.

@@ -63,7 +63,8 @@ def assert_named(results: Mapping[str, Any], grant: Grant) -> None:
     """
     text = json.dumps({name: value for name, value in results.items() if name != "invocation"})
     operations = "|".join((grant[0], *IMPLIED_BY.get(grant[0], ())))
-    assert re.search(rf"\b({operations})\b[^.;:]* on ", text), text
+    in_command = "|".join(each.title().replace("_", "") for each in operations.split("|"))
+    assert re.search(rf"\b({operations})\b[^.;:]* on |--operation ({in_command})\b", text), text
     assert _NAMES[grant[1]] in text, text
     assert results.get("failed") or results.get("warnings") or results.get("partitions") or results.get("outcomes")
 

@@ -52,7 +52,7 @@ def test_a_controller_that_elects_unclean_by_its_own_properties_is_found(kafka_v
             (note,) = refuse_unclean_by_controller(Kafka(connected), orders, brokers)
         assert "no controller's own listener is named (kafka_bootstrap_controllers)" in note
         assert _warn_of(settings, here) == ["unclean.leader.election.enable of topic orders is false by the brokers'"]
-        assert _warn_of(settings, []) == [f"the controllers' own {each} is unknown" for each in (_UNCLEAN, _MIN_ISR)]
+        assert _warn_of(settings, []) == [f"the controllers' own {each} is unknown" for each in (_MIN_ISR, _UNCLEAN)]
 
 
 def _warn_of(settings: ConnectionSettings, controllers: list[Address]) -> list[str]:
@@ -61,4 +61,4 @@ def _warn_of(settings: ConnectionSettings, controllers: list[Address]) -> list[s
     with Wire(settings, controllers=controllers) as connected:
         checks = check_readiness(Kafka(connected), options).checks
     texts = [each.found for each in checks if "the active controller decides" in each.found]
-    return [each.partition(" properties")[0].partition(" (")[0] for each in texts]
+    return sorted(each.partition(" properties")[0].partition(" (")[0] for each in texts)
