@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from .._kafka import error_codes
@@ -180,14 +181,17 @@ def _ask(
         return _Answer(rows, error=str(error))
 
 
+_NOTHING: Mapping[TopicPartition, Sequence[OffsetAnswer]] = MappingProxyType({})
+
+
 def _rows(  # noqa: PLR0917 - the answers to four requests
     broker_id: int,
     states: Sequence[PartitionState],
     min_isr: Mapping[str, int],
     cause: Cause | None,
-    ends: Mapping[TopicPartition, Sequence[OffsetAnswer]] = {},
-    starts: Mapping[TopicPartition, Sequence[OffsetAnswer]] = {},
-    marks: Mapping[TopicPartition, Sequence[OffsetAnswer]] = {},
+    ends: Mapping[TopicPartition, Sequence[OffsetAnswer]] = _NOTHING,
+    starts: Mapping[TopicPartition, Sequence[OffsetAnswer]] = _NOTHING,
+    marks: Mapping[TopicPartition, Sequence[OffsetAnswer]] = _NOTHING,
     disk: LogDirs | None = None,
 ) -> pa.RecordBatch:
     """Return a row for each replica. ``cause`` is that of all of them, None if the broker was asked."""

@@ -72,12 +72,13 @@ def build_past_blocks(outcomes: Sequence[Outcome], begins_at: str | None) -> Ite
         yield Paragraph(f"When {plural(len(unknown), 'partition')} lost the leader is not known.", "warning")
     if not can_draw():
         return
-    groups: dict[_Shape, list[Outcome]] = defaultdict(list)
+    groups: dict[_Shape, list[tuple[Outcome, OutageHistory]]] = defaultdict(list)
     for outcome in outcomes:
-        if outcome.history is not None and outcome.history.leader_lost_at is not None:
-            changes = _relevant_changes(outcome.history, len(outcome.replicas))
+        history = outcome.history
+        if history is not None and history.leader_lost_at is not None:
+            changes = _relevant_changes(history, len(outcome.replicas))
             shape = tuple((each.leader_id, each.isr) for each in changes)
-            groups[tuple(sorted(outcome.replicas)), shape].append(outcome)
+            groups[tuple(sorted(outcome.replicas)), shape].append((outcome, history))
     found = sorted(groups.values(), key=len, reverse=True)
     for group in found[:_MAX_PICTURES]:
         yield _draw(group, begins_at)
@@ -86,12 +87,9 @@ def build_past_blocks(outcomes: Sequence[Outcome], begins_at: str | None) -> Ite
         yield Paragraph(f"{plural(rest, 'partition')} in {len(found) - _MAX_PICTURES} more groups are not drawn.")
 
 
-def _draw(group: Sequence[Outcome], begins_at: str | None) -> Picture:
+def _draw(group: Sequence[tuple[Outcome, OutageHistory]], begins_at: str | None) -> Picture:
     """Draw the partition of the group that lost its leader first. The others differ in their times only."""
-    example = min(group, key=lambda each: (each.history and each.history.leader_lost_at) or "")
-    history = example.history
-    assert history is not None
-    assert history.leader_lost_at is not None
+    example, history = min(group, key=lambda each: each[1].leader_lost_at or "")
     changes = _relevant_changes(history, len(example.replicas))
     times = [_ms(each.at) for each in changes]
     ends = max(_ms(begins_at) if begins_at else 0, times[-1] + 1000)
@@ -105,7 +103,7 @@ def _draw(group: Sequence[Outcome], begins_at: str | None) -> Picture:
             continue
         for broker in change.isr or ():
             bars.append(IsrBar(str(broker), start, end, "leads" if broker == change.leader_id else "in sync"))
-    named = [f"{each.topic}-{each.partition}" for each in group[:_MOST_NAMES]]
+    named = [f"{each.topic}-{each.partition}" for each, _history in group[:_MOST_NAMES]]
     more = f" and {len(group) - _MOST_NAMES:,} more" if len(group) > _MOST_NAMES else ""
     title = f"{plural(len(group), 'partition')}: {', '.join(named)}{more}"
     caption = f"{'; '.join(_describe(changes))}. Times are UTC."
