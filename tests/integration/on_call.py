@@ -74,7 +74,8 @@ class OnCall:
     def wait(self, strategy: Strategy, limits: WaitLimits, progress: Progress, *topics: str) -> Waited:
         """Wait for the brokers that may decide the elections of these topics."""
         found = self.look(*topics)
-        found = replace(found, brokers=tuple(mark_as_lost(each, limits.lost) for each in found.brokers))
+        marked = tuple(mark_as_lost(each, limits.lost) for each in found.brokers)
+        found = replace(found, brokers=marked, lost=limits.lost)
         with Wire(self.settings) as wire:
             return wait_for_brokers(Kafka(wire), found, dict.fromkeys(topics, Policy(strategy)), limits, progress)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_ticket import TICKET_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permissions import NEEDS, Resource
 from integration.kafka.test_permissions import (
     GROUP,
@@ -43,6 +44,7 @@ _NAMES: Mapping[Resource, str] = {
     Resource.TOPICS: "topic",
     Resource.JOURNAL: JOURNAL,
     Resource.MEMORY: MEMORY,
+    Resource.TICKETS: TICKET_TOPIC,
     Resource.GROUPS: "group",
     Resource.SALVAGE_TRANSACTION: TRANSACTION,
 }

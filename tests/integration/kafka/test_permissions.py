@@ -22,6 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_ticket import TICKET_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Check, CheckName, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspection import (
     ReadinessOptions,
@@ -38,6 +39,7 @@ PLACES: Mapping[Resource, tuple[dict[str, str], ...]] = {
     Resource.TOPICS: ({"topic": TOPIC}, {"topic": PROGRESS}),
     Resource.JOURNAL: ({"topic": JOURNAL},),
     Resource.MEMORY: ({"topic": MEMORY},),
+    Resource.TICKETS: ({"topic": TICKET_TOPIC},),
     Resource.GROUPS: ({"group": GROUP},),
     Resource.SALVAGE_TRANSACTION: ({"transactional_id": TRANSACTION},),
 }
