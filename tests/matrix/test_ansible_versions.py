@@ -24,8 +24,8 @@ from unit.roles.spellings import CHECKED, rounds
 
 pytestmark = pytest.mark.timeout(1200)
 
-# ansible-core 2.18 and 2.19 run on Python 3.11 to 3.13, and 2.20 on 3.12 to 3.14.
-LINES = [("2.18", "3.11"), ("2.19", "3.12"), ("2.20", "3.13")]
+# ansible-core 2.18 and 2.19 run on Python 3.11 to 3.13, and 2.20 and 2.21 on 3.12 to 3.14.
+LINES = [("2.18", "3.11"), ("2.19", "3.12"), ("2.20", "3.12"), ("2.21", "3.13")]
 
 
 @pytest.fixture
@@ -57,10 +57,10 @@ class Playbooks:
             "kafka_request_timeout_ms": 10_000,
         }
 
-    def run(self, playbook: str, *arguments: str, **variables: object) -> str:
+    def run(self, playbook: str, *arguments: str, exit_status: int = 0, **variables: object) -> str:
         """Run a playbook, and return its output."""
         ran = self._installation.run(f"kafkaops.recovery.{playbook}", {**self._connection, **variables}, *arguments)
-        assert ran.returncode == 0, ran.output
+        assert ran.returncode == exit_status, ran.output
         # ansible-core announces removals one release earlier.
         assert "DEPRECATION" not in ran.output, ran.output
         self.ran.add(playbook)
@@ -91,6 +91,8 @@ def test_every_playbook(cluster: Cluster, installation: Installation, tmp_path: 
     playbooks.run("restore_leadership")
     assert list(cluster.client.describe(topic, broker=offline.best)[0].replicas) == list(offline.replicas)
     playbooks.run("recover_log_cleaners", "--check")
+    playbooks.run("record_cluster", cluster_recorder_dir=str(tmp_path / "recordings"))
+    refuse_what_is_not_needed(playbooks, cluster)
     assert playbooks.ran == {each.stem for each in (PROJECT / "playbooks").glob("*.yml")}
 
 
@@ -105,6 +107,22 @@ def replace_a_controller(playbooks: Playbooks, cluster: Cluster) -> None:
     cluster.controllers[voter].start()
     playbooks.run("replace_controller", controller_replacement_voter_id=voter)
     playbooks.run("check_quorum", quorum_preflight_fail_on="critical")
+
+
+def refuse_what_is_not_needed(playbooks: Playbooks, cluster: Cluster) -> None:
+    """Nothing is lost any more: no replica is replaced, all brokers must not stop, and the quorum is not recovered."""
+    unchanged = playbooks.run("restore_redundancy", redundancy_lost_brokers=[1], redundancy_automated_recovery=True)
+    assert "changed=0" in unchanged
+    playbooks.run("check_stop", stop_gate_brokers=sorted(cluster.brokers), exit_status=2)
+    voter = min(cluster.controllers)
+    refused = playbooks.run(
+        "recover_quorum",
+        quorum_recovery_hosts="localhost",
+        quorum_recovery_properties=str(cluster.work_dir / f"controller-{voter}.properties"),
+        quorum_recovery_lost_voters=[each for each in cluster.controllers if each != voter],
+        exit_status=2,
+    )
+    assert "answer" in refused
 
 
 def recover(playbooks: Playbooks, topic: str, directory: Path) -> None:
