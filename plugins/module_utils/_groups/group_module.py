@@ -23,6 +23,7 @@ from typing import Any
 
 from .._changes.cluster_journal import ClusterJournal
 from .._documents.report_file import ReportFile
+from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.group_commits import Commit, has_members
@@ -46,9 +47,8 @@ from .plan import (
     UnknownCommits,
     commit_outcome,
     encode_group_report,
-    group_plan_document,
 )
-from .plan_file import read_group_plan, require_own_cluster, write_group_plan, write_undo_file
+from .plan_file import GROUP_PLAN_FILE, write_undo_file
 
 
 class GroupOptionsError(KafkaOpsError):
@@ -85,7 +85,7 @@ def restore_groups(
     settings, report, given, read, _checked = call_all(
         lambda: connection_settings(params),
         lambda: ReportFile(params["report_file"]),
-        lambda: read_group_plan(params["plan_file"], params["plan_digest"]) if params["plan_file"] else None,
+        lambda: GROUP_PLAN_FILE.read(params["plan_file"], params["plan_digest"]) if params["plan_file"] else None,
         lambda: read_saved(params["salvage_dir"]) if params["salvage_dir"] else ("", SavedCommits()),
         lambda: _check_options(params),
     )
@@ -95,7 +95,7 @@ def restore_groups(
         done = _Run(Kafka(wire), params, of_cluster, saved, given, stop).run(writes=writes)
     done = replace(done, is_digest_final=bool(params["plan_output_file"] or given))
     if params["plan_output_file"]:
-        write_group_plan(done.plan, params["plan_output_file"])
+        GROUP_PLAN_FILE.write(done.plan, params["plan_output_file"])
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         return encode_group_report(
@@ -288,7 +288,7 @@ def results_of(done: RestoredGroups, max_rows: int) -> dict[str, Any]:
         "changed": bool(changed),
         "cluster_id": done.plan.cluster_id,
         "salvage_id": done.plan.salvage_id,
-        "plan_digest": group_plan_document(done.plan)["digest"] if done.is_digest_final else None,
+        "plan_digest": GROUP_PLAN_FILE.document(done.plan)["digest"] if done.is_digest_final else None,
         "commits": to_json_types(shown),
         "truncated": len(shown) < len(done.outcomes),
         "summary": count_by_status((each.status for each in done.outcomes), CommitStatus),

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 from .._documents.dataclass_json import codec, document
-from .._documents.files import digest
 from .._model.fields import (
     INT32_MAX,
     SCHEMA_VERSION,
     ClusterId,
     Count,
+    Digest,
     Meta,
     Offset,
     PartitionIndex,
@@ -30,8 +30,6 @@ from .._model.fields import (
 )
 from .._model.partition import OfPartition
 from .._model.run import RunMode
-
-MAX_BYTES = 256 * 1024 * 1024
 
 
 class CommitNeed(StrEnum):
@@ -124,29 +122,15 @@ class GroupPlan:
 @dataclass(frozen=True, slots=True)
 class _GroupPlanWithDigest:
     plan: Annotated[GroupPlan, Meta(flat=True)]
-    digest: Annotated[
-        str,
-        Meta(description="a digest is sha256: and 64 characters of 0-9 and a-f", pattern="^sha256:[0-9a-f]{64}$"),
-    ]
+    digest: Digest
 
 
-_PLAN = codec(GroupPlan)
+PLAN = codec(GroupPlan)
 GROUP_PLAN = document(
     "group-plan",
     "Which committed offsets are set to what",
     codec(_GroupPlanWithDigest, "a plan for groups is an object").schema,
 )
-
-
-def group_plan_document(plan: GroupPlan) -> dict[str, Any]:
-    """Return the content of the plan's file, digest included."""
-    content = _PLAN.encode(plan)
-    return {**content, "digest": digest(content)}
-
-
-def decode_group_plan(content: dict[str, Any]) -> GroupPlan:
-    """Return the plan in a document that meets the schema."""
-    return _PLAN.decode(content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,10 @@ TopicId: TypeAlias = Annotated[
 ClusterId: TypeAlias = Annotated[
     str, Meta(description="a cluster id is not empty, and has no spaces", pattern="^[!-~]+$")
 ]
+DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
+Digest: TypeAlias = Annotated[
+    str, Meta(description="a digest is sha256: and 64 characters of 0-9 and a-f", pattern=DIGEST_PATTERN)
+]
 Time: TypeAlias = Annotated[
     str,
     Meta(

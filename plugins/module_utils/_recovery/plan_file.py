@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
 from .._documents.errors import DocumentError, Problem, raise_if_problems, show_value
@@ -33,18 +33,12 @@ from .._documents.files import MIB, digest, format_document, read_file, write_ne
 from .._documents.screen import is_integer
 from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
-from .._model.fields import SCHEMA_VERSION, Meta
+from .._model.fields import DIGEST_PATTERN, SCHEMA_VERSION, Digest, Meta
 from .plan import Plan, PlannedElection
 from .plan_consistency import find_consistency_problems, renew_plan
 
 MAX_BYTES = 256 * MIB
 """100,000 elections with three candidates each take some 110 MiB."""
-
-_DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
-
-Digest: TypeAlias = Annotated[
-    str, Meta(description="a digest is sha256: and 64 characters of 0-9 and a-f", pattern=_DIGEST_PATTERN)
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +159,7 @@ def _find_content_problems(value: Any) -> Iterator[Problem]:
 def _find_digest_problems(value: Any, remedy: str) -> Iterator[Problem]:
     is_plan = isinstance(value, dict) and value.get("schemaVersion") == SCHEMA_VERSION
     found = value.get("digest") if is_plan else None
-    if isinstance(found, str) and re.fullmatch(_DIGEST_PATTERN, found) and found != digest(value):
+    if isinstance(found, str) and re.fullmatch(DIGEST_PATTERN, found) and found != digest(value):
         yield Problem("/digest", "the plan was changed after its digest was made", remedy)
 
 

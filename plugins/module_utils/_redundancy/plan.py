@@ -14,12 +14,12 @@ from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
 
 from .._documents.dataclass_json import codec, document
-from .._documents.files import digest
 from .._model.fields import (
     SCHEMA_VERSION,
     BrokerId,
     ClusterId,
     Count,
+    Digest,
     Meta,
     PartitionIndex,
     Replicas,
@@ -32,8 +32,6 @@ from .._model.fields import (
 )
 from .._model.partition import OfPartition
 from .._model.run import RunMode
-
-MAX_BYTES = 256 * 1024 * 1024
 
 
 class ReplicaStatus(StrEnum):
@@ -121,24 +119,15 @@ class RedundancyPlan:
 @dataclass(frozen=True, slots=True)
 class _PlanWithDigest:
     plan: Annotated[RedundancyPlan, Meta(flat=True)]
-    digest: Annotated[
-        str,
-        Meta(description="a digest is sha256: and 64 characters of 0-9 and a-f", pattern="^sha256:[0-9a-f]{64}$"),
-    ]
+    digest: Digest
 
 
-_PLAN = codec(RedundancyPlan)
+PLAN = codec(RedundancyPlan)
 REDUNDANCY_PLAN = document(
     "redundancy-plan",
     "Which partitions get which new replicas",
     codec(_PlanWithDigest, "a redundancy plan is an object").schema,
 )
-
-
-def plan_document(plan: RedundancyPlan) -> dict[str, Any]:
-    """Return the content of the plan's file, digest included."""
-    content = _PLAN.encode(plan)
-    return {**content, "digest": digest(content)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +188,3 @@ REDUNDANCY_REPORT = document("redundancy-report", "Which partitions got their re
 def report_document(report: RedundancyReport) -> dict[str, Any]:
     """Return the report as JSON values."""
     return _REPORT.encode(report)
-
-
-def decode_plan(content: dict[str, Any]) -> RedundancyPlan:
-    """Return the plan in a document that meets the schema."""
-    return _PLAN.decode(content)

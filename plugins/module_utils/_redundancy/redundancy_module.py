@@ -23,6 +23,7 @@ from .._changes.setting_writer import SettingWriter
 from .._changes.throttle import Throttle
 from .._documents.partitions_file import read_partitions
 from .._documents.report_file import ReportFile
+from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -46,10 +47,9 @@ from .plan import (
     ReplicaStatus,
     outcome_left_alone,
     outcome_of,
-    plan_document,
     report_document,
 )
-from .plan_file import read_plan, require_cluster, write_plan
+from .plan_file import REDUNDANCY_PLAN_FILE
 
 _WAIT_S = 0.5
 
@@ -90,7 +90,7 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
         lambda: connection_settings(params),
         lambda: ReportFile(params["report_file"]),
         lambda: _wish(params),
-        lambda: read_plan(params["plan_file"], params["plan_digest"]) if params["plan_file"] else None,
+        lambda: REDUNDANCY_PLAN_FILE.read(params["plan_file"], params["plan_digest"]) if params["plan_file"] else None,
         lambda: _check_options(params),
     )
     writes = params["apply"] and not check_mode
@@ -98,7 +98,7 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
         done = _Run(Kafka(wire), params, wish, given, stop).run(writes=writes)
     done = replace(done, is_digest_final=bool(params["plan_output_file"] or given))
     if params["plan_output_file"]:
-        write_plan(done.plan, params["plan_output_file"])
+        REDUNDANCY_PLAN_FILE.write(done.plan, params["plan_output_file"])
 
     def document_at(started_at: str, finished_at: str) -> dict[str, Any]:
         return report_document(
@@ -190,7 +190,7 @@ class _Run:
 
     def _plan(self, cluster: Cluster, brokers: tuple[Broker, ...]) -> RedundancyPlan:
         if self.given is not None:
-            require_cluster(self.given, cluster.cluster_id, self.params["plan_file"])
+            require_own_cluster(self.given, cluster.cluster_id, self.params["plan_file"])
             return self.given
         found = look(self.kafka, cluster, brokers)
         moves, left = plan_moves(found, self.wish)
@@ -323,7 +323,7 @@ def results_of(done: RestoredReplicas, max_rows: int) -> dict[str, Any]:
         "changed": has_restored(done.leftovers) or bool(changed),
         "cluster_id": done.plan.cluster_id,
         "lost_brokers": list(done.plan.lost_brokers),
-        "plan_digest": plan_document(done.plan)["digest"] if done.is_digest_final else None,
+        "plan_digest": REDUNDANCY_PLAN_FILE.document(done.plan)["digest"] if done.is_digest_final else None,
         "bytes_to_copy": bytes_to_copy,
         **partition_results(
             done.outcomes, max_rows, ReplicaStatus, {ReplicaStatus.RESTORED}, {ReplicaStatus.WOULD_RESTORE}

@@ -23,8 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan imp
     GroupPlan,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan_file import (
-    read_group_plan,
-    write_group_plan,
+    GROUP_PLAN_FILE,
     write_undo_file,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import Commit, GroupCommits
@@ -56,18 +55,18 @@ def _log(start: int, end: int) -> PresentLog:
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = str(tmp_path / "plan.json")
-    digest = write_group_plan(_PLAN, path)
-    assert read_group_plan(path, digest) == _PLAN
+    digest = GROUP_PLAN_FILE.write(_PLAN, path)
+    assert GROUP_PLAN_FILE.read(path, digest) == _PLAN
     with pytest.raises(DocumentError, match="was approved"):
-        read_group_plan(path, "sha256:" + "0" * 64)
+        GROUP_PLAN_FILE.read(path, "sha256:" + "0" * 64)
 
 
 def test_an_edited_plan_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    write_group_plan(_PLAN, str(path))
+    GROUP_PLAN_FILE.write(_PLAN, str(path))
     path.write_text(path.read_text("utf-8").replace('"target": 50', '"target": 60'), "utf-8")
     with pytest.raises(DocumentError, match="changed after its digest"):
-        read_group_plan(str(path))
+        GROUP_PLAN_FILE.read(str(path))
 
 
 def test_an_undo_file_never_replaces_another(tmp_path: Path) -> None:
