@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from .._kafka.bulk import UnusualAnswerError, read_varint
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.group_commits import Commit
@@ -69,26 +70,16 @@ def _parse_value(value: bytes) -> Commit:
     version = _SHORT.unpack_from(value)[0]
     offset, at = _LONG.unpack_from(value, _SHORT.size)[0], _SHORT.size + _LONG.size
     epoch, metadata = -1, ""
-    with suppress(struct.error, UnicodeDecodeError, IndexError):
+    with suppress(struct.error, UnicodeDecodeError, IndexError, UnusualAnswerError):
         if version in _WITH_EPOCH:
             (epoch,) = _INT.unpack_from(value, at)
             at += _INT.size
         if version in _FLEXIBLE:
-            length, at = _read_varint(value, at)
+            length, at = read_varint(memoryview(value), at)
             metadata = value[at : at + length - 1].decode()
         elif version <= max(_WITH_EPOCH):
             metadata, _at = _read_string(value, at)
     return Commit(offset, epoch, metadata)
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return an unsigned varint and the position after it."""
-    number = shift = 0
-    while True:
-        number |= (data[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if not data[at - 1] & 0x80:
-            return number, at
 
 
 def find_newer_commits(
