@@ -17,7 +17,7 @@ proves it without the others.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .partition import OfPartition, PartitionState, TopicPartition
@@ -49,6 +49,12 @@ class LogBeginning(OfPartition):
         """Return whether the log has no record of the time before the last change of the leader."""
         is_empty = self.log_end_offset == 0
         return self.leader_epoch > 0 and self.log_start_offset == 0 and (is_empty or self.first_epoch_end == 0)
+
+
+def brokers_to_save(states: Iterable[PartitionState], replaced: Container[TopicPartition]) -> frozenset[int]:
+    """Return the brokers whose disks must be saved before they are started: the others' of the ``replaced`` leaders."""
+    found = (each for each in states if each.topic_partition in replaced)
+    return frozenset(broker_id for each in found for broker_id in each.replicas if broker_id != each.leader_id)
 
 
 def leads_alone(state: PartitionState) -> bool:

@@ -27,6 +27,7 @@ from .partition import (
     TopicPartition,
     effective_min_isr,
 )
+from .replaced_disk import brokers_to_save
 
 
 class Kind(StrEnum):
@@ -85,8 +86,7 @@ class View:
     @property
     def to_save(self) -> frozenset[int]:
         """The brokers whose disks must be saved before they are started."""
-        found = (each for each in self.states if each.topic_partition in self.replaced)
-        return frozenset(broker_id for each in found for broker_id in each.replicas if broker_id != each.leader_id)
+        return brokers_to_save(self.states, self.replaced)
 
     @cached_property
     def live(self) -> frozenset[int]:

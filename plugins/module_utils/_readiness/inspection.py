@@ -18,6 +18,7 @@ from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.replaced_disk import brokers_to_save
 from .._model.run import KafkaOpsError
 from .._model.silent_leaders import silent_brokers
 from .._model.stop_prediction import View
@@ -72,8 +73,7 @@ class _ClusterView:
     @property
     def to_save(self) -> frozenset[int]:
         """The brokers whose disks must be saved before they are started."""
-        found = (each for each in self.states if each.topic_partition in self.replaced)
-        return frozenset(broker_id for each in found for broker_id in each.replicas if broker_id != each.leader_id)
+        return brokers_to_save(self.states, self.replaced)
 
 
 def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
