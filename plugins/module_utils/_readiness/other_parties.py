@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from .._model.partition import Broker
 from .._model.reasons import join_first
-from .check import Check, CheckName, Status, failed, passed, warning
+from .check import Check, CheckName, Status, passed
 
 CONFIGS = ("metric.reporters", "confluent.balancer.enable")
 """The configs of a broker that show a party."""
@@ -112,9 +112,8 @@ def _find_parties(
             *_sign("config", party.config, [f"{name}={value}" for name, value in configs.items() if value]),
         ]
         if signs:
-            make = failed if party.status is Status.FAILED else warning
             text = f"{party.name} is beside us ({', '.join(signs)}): {party.effect}"
-            yield make(CheckName.OTHER_PARTIES, text, party.remedy)
+            yield Check(CheckName.OTHER_PARTIES, party.status, "", text, party.remedy)
 
 
 def _sign(kind: str, pattern: str, names: Sequence[str]) -> list[str]:
