@@ -118,17 +118,14 @@ def move_to(state: PartitionState, brokers: Collection[int], order: Order, silen
         return None
     if state.is_offline:
         return _move(state, target, MoveStatus.LEADERLESS, LEADERLESS)
-    if target not in state.isr or target in silent:
-        lacks = "is not in sync (ISR {isr})" if target not in state.isr else "does not answer"
-        known = {"isr": state.isr} if target not in state.isr else {}
-        found = say(
-            f"broker {{broker}} leads, and the preferred replica on broker {{broker_preferred}} {lacks}: "
-            f"run again when it {'has caught up' if known else 'does'}",
-            broker=state.leader_id,
-            broker_preferred=target,
-            **known,
-        )
+    leads = "broker {broker} leads, and the preferred replica on broker {broker_preferred}"
+    if target not in state.isr:
+        form = f"{leads} is not in sync (ISR {{isr}}): run again when it has caught up"
+        found = say(form, broker=state.leader_id, broker_preferred=target, isr=state.isr)
         return _move(state, target, MoveStatus.LAGGING, found)
+    if target in silent:
+        form = f"{leads} does not answer: run again when it does"
+        return _move(state, target, MoveStatus.LAGGING, say(form, broker=state.leader_id, broker_preferred=target))
     return _move(state, target, MoveStatus.WOULD_MOVE, say("broker {broker} is preferred, and in sync", broker=target))
 
 
