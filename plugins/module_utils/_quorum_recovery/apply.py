@@ -192,8 +192,8 @@ def _new_vote(text: str, plan: QuorumPlan) -> str:
     """Return quorum-state without a vote, and with no epoch below another node's.
 
     A node refuses a leader whose epoch is lower than one that it has seen. A survivor that ran alone has voted for
-    itself: as the only voter, Kafka 3.9 then becomes the leader while it starts, and ends because it wants to be a
-    candidate after that (``KafkaRaftClient.initialize``).
+    itself: with that vote, a controller of 3.9.2 had ended after it was started as the only voter of a static quorum
+    (seen once, the cause was not found). Without it, it leads (tried on 3.9.2).
     """
     state = json.loads(text)
     is_behind = state["leaderEpoch"] < plan.highest_epoch
