@@ -103,12 +103,12 @@ def test_the_run_says_what_takes_no_records_and_makes_it_writable(cluster: Clust
     assert refused.returncode != 0
     assert "unclean_recovery_lost_brokers names none" in refused.words
 
-    rest = typed(
-        tmp_path,
+    everything = [
         *command,
         *("-e", "unclean_recovery_all_offline_partitions=true"),
         *("-e", "unclean_recovery_then_restore_redundancy=yes"),
-    )
+    ]
+    rest = typed(tmp_path, *everything)
     assert rest.returncode == 0, rest.output
     assert "copy the replicas to other brokers" not in rest.words, "it does so itself"
     for topic in _TOPICS:
@@ -118,3 +118,5 @@ def test_the_run_says_what_takes_no_records_and_makes_it_writable(cluster: Clust
         assert len(state.isr) == 2
         assert write(cluster, topic) is None
         assert len(cluster.client.consume_all(topic, 0)) == 6
+    again = typed(tmp_path, *everything)
+    assert (again.returncode, "changed=0" in again.output) == (0, True), again.output

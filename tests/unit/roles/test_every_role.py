@@ -137,11 +137,11 @@ def _key(group: str) -> str:
 
 
 def _tasks(role: str, tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """All tasks of a list, those of blocks and included files in the order in which they run."""
+    """All tasks of a list, those of blocks and of other files in the order in which they run."""
     for task in tasks:
         if "block" in task:
             yield from _tasks(role, [*task["block"], *task.get("always", [])])
-        elif "ansible.builtin.include_tasks" in task:
-            yield from _tasks(role, loaded(role, f"tasks/{task['ansible.builtin.include_tasks']}"))
+        elif file := task.get("ansible.builtin.include_tasks") or task.get("ansible.builtin.import_tasks"):
+            yield from _tasks(role, loaded(role, f"tasks/{file}"))
         else:
             yield task
