@@ -66,6 +66,12 @@ class ActionModule(ActionBase):
 
     def _unknown(self, role: str, own: Any, shared: Any, variables: dict[str, Any]) -> list[str]:
         typed = load_extra_vars(self._loader)
+        if typed.get("_raw_params"):
+            # It may be a part of a password, so the message does not have it.
+            return [
+                "a value of -e has a space, and Ansible drops what comes after it. Separate the parts of a list by "
+                'commas (orders:0,3,payments), or give the value as JSON: -e \'{"NAME": "a value"}\''
+            ]
         of_role = {*own, *(f"{role}_{each}" for each in _ELSEWHERE)}
         of_kafka = {*shared, *(each for each in variables if each.startswith(_OF_OTHERS))}
         return [*unknown(f"{role}_", of_role, variables, typed), *unknown(_SHARED, of_kafka, variables, typed)]

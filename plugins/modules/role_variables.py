@@ -14,7 +14,7 @@ version_added: 1.0.0
 description:
   - Every role of this collection runs this first. Variables of C(ansible-playbook -e name=value) are strings. This
     returns each variable in the type that the role's argument specs give, however it was typed.
-  - A list may be given as V(1,2), V([1, 2]) or as a list. Partitions may be given as V(orders:0,3 payments:1).
+  - A list may be given as V(1,2), V([1, 2]) or as a list. Partitions may be given as V(orders:0,3,payments:1).
   - A relative path becomes absolute. On this host it starts at the directory in which the command was started, on
     another host at the home directory of the login.
   - Fails if a variable is wrong, or has the role's prefix and is none of its variables. The message has all problems,

@@ -166,7 +166,7 @@ def _names_partitions(element: Spec) -> bool:
 
 
 def _partitions(text: str) -> list[dict[str, Any]]:
-    """Return the entries of ``orders:0,3 payments``, which are two partitions and a whole topic. Raises ValueError."""
+    """Return the entries of ``orders:0,3,payments``, which are two partitions and a whole topic. Raises ValueError."""
     entries: list[dict[str, Any]] = []
     for word in filter(None, re.split(r"[\s,;]+", text)):
         topic, colon, numbers = word.rpartition(":")

@@ -88,6 +88,7 @@ def test_a_partition_that_is_no_number_is_refused(text: str) -> None:
     [
         ("orders", [{"topic": "orders"}]),
         ("orders, payments", [{"topic": "orders"}, {"topic": "payments"}]),
+        ("orders:0,3,payments", [{"topic": "orders", "partitions": [0, 3]}, {"topic": "payments"}]),
         ("orders:0,3 payments", [{"topic": "orders", "partitions": [0, 3]}, {"topic": "payments"}]),
         ('["orders", "payments:1"]', [{"topic": "orders"}, {"topic": "payments", "partitions": [1]}]),
     ],
@@ -164,6 +165,20 @@ def test_ansible_hands_on_what_was_typed(number: int, tmp_path: Path) -> None:
         for name, value in meant.items()
     }
     assert values == {name: value for name, value in expected.items() if name not in secret}
+
+
+def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None:
+    """What comes after the space may be a topic to recover, or a part of a password: it is refused, and not printed."""
+    play = tmp_path / "play.yml"
+    tasks = [{"kafkaops.recovery.role_variables": {"role": "unclean_recovery"}}]
+    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play)]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+    for typed in ("unclean_recovery_partitions=orders:0 payments", "kafka_sasl_password=one payments"):
+        ran = subprocess.run([*command, "-e", typed], env=environment, capture_output=True, text=True, check=False)
+        assert ran.returncode == 2, ran.stdout
+        assert "a value of -e has a space" in ran.stdout + ran.stderr
+        assert " payments" not in (ran.stdout + ran.stderr).replace("0,3,payments", "")
 
 
 def test_every_role_has_a_directory() -> None:
