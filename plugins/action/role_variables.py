@@ -14,6 +14,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.failing import printed_once
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables import (
     VariablesError,
     checked,
@@ -49,7 +50,9 @@ class ActionModule(ActionBase):
         except VariablesError as error:
             problems.append(str(error))
         if problems:
-            return result | {"failed": True, "msg": "\n".join([*problems, "Nothing was read or changed."])}
+            named = "; ".join(problems)
+            stop = "" if named.endswith("?") else "."
+            return printed_once(result | {"failed": True, "msg": f"{named}{stop} Nothing was read or changed."})
         # A result is printed with -v: secrets stay where they are.
         open_ = {name: value for name, value in values.items() if not (own | shared)[name].get("no_log")}
         groups: dict[str, dict[str, Any]] = {"kafka": {}, "controllers": {}, "journal": {}}

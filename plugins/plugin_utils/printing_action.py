@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from .failing import printed_once
 from .page import Block, Line
 from .rendering import is_structured, is_terminal, rendered, show
 
@@ -40,7 +41,7 @@ class PrintingAction(ActionBase):
         failure = "; ".join(filter(None, [self.failure(arguments), page_failure(arguments["page"])]))
         if is_structured():
             result["text"] = text.splitlines()
-        return result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {})
+        return printed_once(result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}))
 
     @abstractmethod
     def blocks(self, arguments: dict[str, Any]) -> Iterable[Block]:

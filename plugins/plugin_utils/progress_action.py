@@ -23,6 +23,7 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.program import program
 
+from .failing import printed_once
 from .progress import Pace, followed
 from .rendering import is_terminal, show
 from .variable_names import name_variables, variables_of
@@ -74,8 +75,8 @@ class ModuleAction(ActionBase):
         result |= self.results(dict(self._task.args), task_vars)
         role = self._task._role
         if role is None or role._role_collection != _COLLECTION or role._role_name in _WITHOUT_VARIABLES:
-            return result
-        return name_variables(result, variables_of(role._role_name))
+            return printed_once(result)
+        return printed_once(name_variables(result, variables_of(role._role_name)))
 
     def results(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """Run the module with these arguments, and return its results."""

@@ -31,7 +31,7 @@ _BOOLEANS = {True: {"on", "yes", "true"}, False: {"off", "no", "false"}}
 
 
 class VariablesError(Exception):
-    """The variables of a role are wrong. The message has one line for each problem."""
+    """The variables of a role are wrong. The message names each problem."""
 
 
 def checked(options: Mapping[str, Spec], given: Mapping[str, object], path: Paths) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def checked(options: Mapping[str, Spec], given: Mapping[str, object], path: Path
     problems: list[str] = []
     values = dict(_checked(options, given, path, problems))
     if problems:
-        raise VariablesError("\n".join(problems))
+        raise VariablesError("; ".join(problems))
     return values
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -20,7 +21,7 @@ _LOOKS: Mapping[str, dict[str, object]] = {
     RECOVER: {"unclean_recovery_all_offline_partitions": True, "unclean_recovery_show_replica_info": True},
     "kafkaops.recovery.check_readiness": {},
 }
-_MESSAGE = re.compile(r"^\[ERROR\]: Task failed: (?:Module|Action) failed: (.*)$", re.MULTILINE)
+_RESULT = re.compile(r"^fatal: \[localhost\]: FAILED! => (\{.*?^\})$", re.MULTILINE | re.DOTALL)
 
 
 def keep_below(directory: Path, patch: pytest.MonkeyPatch) -> None:
@@ -71,6 +72,6 @@ def first_lines(variables: Mapping[str, object], directory: Path, *secrets: byte
             run = run_playbook(playbook, {"kafka_request_timeout_ms": 5000, **variables, **own}, *LOUD)
         assert run.returncode != 0, run.output
         holds_none(run, kept, secrets)
-        lines += _MESSAGE.findall(run.output)[:1]
+        lines += [json.loads(each)["msg"].partition("\n")[0] for each in _RESULT.findall(run.output)[:1]]
     assert len(lines) == len(_LOOKS)
     return lines
