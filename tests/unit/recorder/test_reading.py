@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,10 +26,11 @@ _T0 = datetime(2026, 1, 31, 2, 0, tzinfo=UTC)
 _ORDERS = TopicPartition("orders", 0)
 
 
-@pytest.fixture
-def recorded(spark: SparkSession, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def recorded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Replica 1 answers until minute 2 and is silent then, replica 2 answers always; 3 never did."""
-    recordings = recordings_of(spark, str(tmp_path), "cluster")
+    place = tmp_path_factory.mktemp("recorded")
+    recordings = recordings_of(spark, str(place), "cluster")
     looks: list[dict[int, int | str | None]] = [
         {1: 10, 2: 10, 3: "hung"},
         {1: 12, 2: 10, 3: "hung"},
@@ -42,7 +44,7 @@ def recorded(spark: SparkSession, tmp_path: Path) -> Path:
         compared = compare(spark.createDataFrame(asked(ends)), before, name.at, chain[-1].at if chain else None)
         rows = to_store(compared, is_full=name.is_full)
         recordings.write(name, rows, spark.createDataFrame([], broker_schema()))
-    return tmp_path
+    return place
 
 
 def no_spark(_work: Callable[[SparkSession], pa.Table]) -> pa.Table:
@@ -73,8 +75,9 @@ def test_recordings_of_another_cluster_are_not_used_and_named(spark: SparkSessio
     assert by_spark.notes == (f"{recorded.as_uri()} has no recordings of cluster another",)
 
 
-def test_a_damaged_file_is_named(recorded: Path) -> None:
-    for each in recorded.glob("**/replicas/*.parquet"):
+def test_a_damaged_file_is_named(recorded: Path, tmp_path: Path) -> None:
+    damaged = shutil.copytree(recorded, tmp_path / "damaged")
+    for each in damaged.glob("**/replicas/*.parquet"):
         each.write_bytes(b"damaged")
-    (note,) = find_last_seen(str(recorded), "cluster", [_ORDERS], no_spark).notes
+    (note,) = find_last_seen(str(damaged), "cluster", [_ORDERS], no_spark).notes
     assert "cannot be read" in note

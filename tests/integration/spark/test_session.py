@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -129,27 +130,23 @@ def test_killed_jvm_is_reported_with_its_cause(environment: dict[str, str]) -> N
     assert_all_end(environment)
 
 
-@pytest.mark.parametrize(
-    ("fault", "reported"),
-    [
-        ("os._exit(1)", "SparkUnavailableError Spark aborted the work: a Python worker of Spark was killed"),
-        ("raise ZeroDivisionError", "PythonException"),
-    ],
-    ids=["a worker dies", "our own defect"],
-)
-def test_aborted_job_differs_from_an_error_of_our_code(fault: str, reported: str, environment: dict[str, str]) -> None:
-    program = f"""
+def test_aborted_job_differs_from_an_error_of_our_code(environment: dict[str, str]) -> None:
+    program = """
 import os
-def work(batches):
-    {fault}
-try:
-    with spark_session() as spark:
-        spark.range(1).mapInArrow(work, "id long").toArrow()
-except Exception as error:
-    print(type(error).__name__, error if type(error).__name__ == "SparkUnavailableError" else "")
+def die(batches):
+    os._exit(1)
+def fail(batches):
+    raise ZeroDivisionError
+with spark_session() as spark:
+    try:
+        spark.range(1).mapInArrow(fail, "id long").toArrow()
+    except Exception as error:
+        print(type(error).__name__)
+    spark.range(1).mapInArrow(die, "id long").toArrow()
 """
-    ran = run(program, environment)
-    assert ran.stdout.startswith(reported)
+    reported = run_and_report(indent(program, "    "), environment).splitlines()
+    assert reported[0] == "PythonException"
+    assert reported[1].startswith("SparkUnavailableError Spark aborted the work: a Python worker of Spark was killed")
     assert_all_end(environment)
 
 

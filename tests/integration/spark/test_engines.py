@@ -92,7 +92,9 @@ def run(body: str, environment: dict[str, str]) -> list[dict[str, Any]]:
     ("hurt", "reason"),
     [
         ("signal_jvm(signal.SIGKILL)", "Spark did not start: "),
-        ("wait_until_open, signal_jvm(signal.SIGKILL)", "Spark's JVM ended: it was killed"),
+        pytest.param(
+            "wait_until_open, signal_jvm(signal.SIGKILL)", "Spark's JVM ended: it was killed", marks=pytest.mark.wide
+        ),
         ("wait_until_open, signal_jvm(signal.SIGSTOP)", "Spark did not finish within 1 s"),
         ("signal_jvm(signal.SIGSTOP)", "Spark was not ready 1 s after its work was there"),
     ],
@@ -117,6 +119,7 @@ rank(EngineOptions(), wait_until_open, kill_soon)
     assert "JVM ended" in found["reason"]
 
 
+@pytest.mark.wide
 def test_a_jvm_that_is_killed_after_it_ranked_is_not_missed(environment: dict[str, str]) -> None:
     [found] = run("rank(EngineOptions(wait_ms=60_000), after=signal_jvm(signal.SIGKILL))", environment)
     assert (found["engine"], "JVM ended" in found["reason"]) == ("process", True), found
