@@ -374,8 +374,8 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import elect
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import results_of
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.carry_out import elect
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.module_result import results_of
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import RunTails
 
     params, check_mode = module.params, module.check_mode

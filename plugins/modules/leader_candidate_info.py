@@ -387,10 +387,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import partition_results, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes, total_loss
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.make_plan import PlanForm
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import CHOSEN, MAX_ROWS, REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcomes_of_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE_OR_FORESEEN, Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import PlanForm
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import POLICY
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WAITING
 
@@ -431,7 +431,7 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import make_plan
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.make_plan import make_plan
 
     planned = make_plan(module.params)
     for note in planned.notes:

@@ -180,8 +180,8 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import results_of
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.recovering import recover
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.module_result import results_of
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.recovery import recover
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.tails_module import RunTails
 
     params, check_mode = module.params, module.check_mode

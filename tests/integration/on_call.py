@@ -18,7 +18,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress, Progress
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionOptions, run_elections
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_run import (
+    ElectionOptions,
+    run_elections,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.observation import plan_drops
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome

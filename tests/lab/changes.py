@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_run import (
     ElectionOptions,
     ElectionReport,
     run_elections,

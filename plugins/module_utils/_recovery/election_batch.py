@@ -27,7 +27,7 @@ from .._kafka.reassignments import parse_unregistered_broker
 from .._model.partition import TopicPartition
 from .._model.reason import because, say
 from .._model.run import Clock, Progress
-from .election_outcomes import ElectionOutcomes
+from .batch_outcomes import BatchOutcomes
 from .left_orders import KeptOrders
 from .plan import ElectionType, Status
 from .preconditions import find_registration_obstacles
@@ -83,7 +83,7 @@ class _RequestResult:
 
 
 @dataclass
-class ElectionBatch(ElectionOutcomes):
+class ElectionBatch(BatchOutcomes):
     """Carries out the elections of one batch, or previews them.
 
     ``outcomes`` has every partition once ``carry_out`` or ``preview`` has returned.

@@ -23,7 +23,7 @@ from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC, LockHeldError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_run import ElectionReport
 from lab import Cluster, scenarios, settings, wire
 from lab.changes import elect, elect_in_process, pending_changes
 from lab.held import held, kill_when_held

@@ -17,9 +17,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model import partition as model
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.aftermath import find_aftermath
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.make_plan import flagged
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import AftermathKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.planning import flagged
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from integration.on_call import OnCall
 from integration.strategies.outages import wait_isr, wait_offline

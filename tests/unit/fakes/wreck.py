@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_run import (
     ElectionOptions,
     ElectionReport,
     run_elections,

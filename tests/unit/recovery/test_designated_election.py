@@ -14,7 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import NoBrokerAnswersError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.designations import plan_from_designations
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_run import (
     ElectionOptionsError,
     WrongClusterError,
 )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a module's parameters to a plan, and from the cluster to one: steps 1 to 7 of a recovery (``recovering``)."""
+"""From a module's parameters to a plan, and from the cluster to one: steps 1 to 7 of a recovery (``recovery``)."""
 
 from __future__ import annotations
 

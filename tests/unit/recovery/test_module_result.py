@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Leftover, OrderChange, Undoing
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import ElectionReport
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_run import ElectionReport
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.module_result import (
     diff_of_elections,
     failure_message,
     warnings,

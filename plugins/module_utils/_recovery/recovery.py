@@ -14,8 +14,8 @@ The steps of a recovery. A recovery by a reviewed plan runs 1 to 7 and 8 to 16 a
 5. Ask the replicas what they hold (``gather``), and keep the answers as evidence.
 6. Rank the candidates, forecast what each election loses, and decide (``pipeline``): this is the plan.
 7. Add to the plan which brokers its new orders drop, and which open transactions its elections cut.
-8. Refuse what the controllers' configs forbid, and a quorum that could not commit a write (``electing.carry_out``).
-9. End the partitions that have a leader meanwhile, without the lock (``election.run_elections``).
+8. Refuse what the controllers' configs forbid, and a quorum that could not commit a write (``carry_out.carry_out``).
+9. End the partitions that have a leader meanwhile, without the lock (``election_run.run_elections``).
 10. Take the lock, and undo what earlier runs left. The orders of partitions that this run elects stay.
 11. For each batch of one election type: read partitions, reassignments and logs again, and judge each election again.
     Those that would delete unsaved records of live replicas wait for step 14.
@@ -40,9 +40,9 @@ from .._kafka.wire import Wire
 from .._module.connection import connection_settings, controller_addresses, controller_settings
 from .._module.quorum_preflight import QuorumCheck
 from .._module.run import call_all, stop_on_signals
-from .electing import Tails, carry_out, terms_of, with_report
-from .election_results import Elected
-from .planning import Planned, plan_of_cluster, plan_options
+from .carry_out import Tails, carry_out, terms_of, with_report
+from .make_plan import Planned, plan_of_cluster, plan_options
+from .module_result import Elected
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import garbage_collection_paused
 from .._module.run import describe_row, diff_of, list_lines, partition_results, to_json_types
 from .aftermath_findings import limit_findings
-from .election import ElectionReport
+from .election_run import ElectionReport
 from .groups import count_writable, group_outcomes, total_loss
 from .outcome import AftermathFinding, Outcome
 from .plan import DONE, DONE_OR_FORESEEN, Status

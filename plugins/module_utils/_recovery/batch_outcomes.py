@@ -29,7 +29,7 @@ from .preconditions import (
 
 
 @dataclass
-class ElectionOutcomes:
+class BatchOutcomes:
     """At most PARTITIONS_PER_REQUEST elections of one type, each with an outcome of its own.
 
     ``outcomes`` has a partition once it has ended.

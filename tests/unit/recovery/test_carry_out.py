@@ -17,16 +17,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.repor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import BrokerState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError, NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import NoQuorumError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electing import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.carry_out import (
     Terms,
     carry_out,
     with_report,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_run import (
     ElectionOptions,
     ElectionReport,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.election_results import Elected
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.module_result import Elected
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a module's parameters to elections that were carried out: steps 8 to 16 of a recovery (``recovering``)."""
+"""From a module's parameters to elections that were carried out: steps 8 to 16 of a recovery (``recovery``)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .._module.run import call_all
 from .._spark.options import EngineUse
 from .aftermath import find_aftermath
 from .designations import plan_from_designations, read_given_designations
-from .election import ElectionOptions, run_elections
-from .election_results import Elected
+from .election_run import ElectionOptions, run_elections
+from .module_result import Elected
 from .observation import plan_drops
 from .offline_dirs import add_offline_dirs
 from .options import Designations
