@@ -16,8 +16,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account
     sum_balances,
 )
 
+from .alike import fold_rows, name_partitions
 from .page import Block, Heading, Paragraph, Row, Table
-from .words import Result, number, partition_name, printable
+from .words import Result, counted, number, printable
 
 _MOST_ROWS = 10
 _COLUMNS = ("Partition", "Found", "Saved", "Given back", "Still lost")
@@ -41,15 +42,19 @@ def losers_blocks(salvage: Result) -> Iterator[Block]:
 def _blocks(partitions: Sequence[Result], total: Total, where: str) -> Iterator[Block]:
     yield Heading("Records that only other replicas or disks held")
     yield Paragraph(describe_still_lost(total) + (f" Saved in {where}." if where else ""), indent=2)
-    listed = sorted(partitions, key=lambda each: (not each.get("reason"), -_lost(each)))[:_MOST_ROWS]
-    rows = [_row(each) for each in listed]
+    worst_first = sorted(partitions, key=lambda each: (not each.get("reason"), -_lost(each)))
+    folded = fold_rows(((each, [_row(each)]) for each in worst_first), name_partitions)
+    rows = [*folded[:_MOST_ROWS]]
     if total.partitions > 1:
         sums = (total.held_by_losers, total.saved, total.given_back, total.still_lost)
         rows.append(Row(("all", *(f"{each}" for each in sums)), "", "bold"))
     has_reasons = any(each.prose for each in rows)
     yield Table(_COLUMNS, tuple(rows), "Not saved" if has_reasons else "", texts=("Partition",))
-    if len(listed) < total.partitions:
-        yield Paragraph(f"{total.partitions - len(listed):,} more are not shown", indent=2)
+    more_rows, more = len(folded) - _MOST_ROWS, total.partitions - len(partitions)
+    if more_rows > 0:
+        yield Paragraph(f"{counted(more_rows, 'more row')} with fewer lost records not shown", indent=2)
+    if more > 0:
+        yield Paragraph(f"{counted(more, 'more partition')} not shown", indent=2)
 
 
 def _lost(each: Result) -> float:
@@ -60,4 +65,4 @@ def _lost(each: Result) -> float:
 def _row(each: Result) -> Row:
     numbers = (each[name] for name in ("held_by_losers", "saved", "given_back", "still_lost"))
     reason = printable(each.get("reason", ""))
-    return Row((partition_name(each), *map(number, numbers)), reason, "bold red" if reason else "")
+    return Row(tuple(map(number, numbers)), reason, "bold red" if reason else "")

@@ -11,15 +11,16 @@ from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import HEALTHY_CASES
 
+from .alike import fold_entries, fold_rows, name_brokers
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
-from .words import Result, change, counted, number, partition_name, size, words
+from .words import Result, brokers, change, counted, number, partition_name, size, words
 
 _COLUMNS = ("Broker", "Diagnosis", "Threads", "Dead", "ms since run", "Uncleanable")
 _FAILED = ("failed", "stopped")
 _QUIET = ("not_needed", "as_wanted")
 _NOT_TRIED = {
     "not_helped": "not restarted, because a restart does not help",
-    "unknown": "not restarted, because its state is unknown",
+    "unknown": "not restarted, because the state is unknown",
 }
 """How a restart that was not tried is said: "1 restart not helped" would mean that one was."""
 
@@ -43,11 +44,11 @@ def blocks(before: Result, restart: Result, repair: Result, after: Result) -> It
 
 def verdict(restart: Result, repair: Result, after: Result) -> str:
     """Say how many cleaners are healthy, and what was done."""
-    brokers = after["brokers"]
-    sick = [each for each in brokers if each["diagnosis"] not in HEALTHY_CASES]
+    found = after["brokers"]
+    sick = [each for each in found if each["diagnosis"] not in HEALTHY_CASES]
     sentence = (
-        f"Log cleaners: {len(brokers) - len(sick)} of {len(brokers)} healthy or idle"
-        if brokers
+        f"Log cleaners: {len(found) - len(sick)} of {len(found)} healthy or idle"
+        if found
         else "The log cleaners could not be inspected after the changes"
     )
     kinds = Counter(_diagnosis(each) for each in sick)
@@ -78,14 +79,13 @@ def failure(restart: Result, repair: Result, after: Result, *, fail_on_unhealthy
 
 
 def _broker_table(before: Result, after: Result) -> Table:
-    """Return a row for each broker, with the numbers of the last inspection and, if it is not healthy, the reason."""
+    """Return the numbers of the last inspection, and the reason if a broker is not healthy, a row for all alike."""
     earlier = {each["broker_id"]: each for each in before["brokers"]}
     rows = []
     for each in after["brokers"]:
         first = earlier.get(each["broker_id"], each)
         is_well = each["diagnosis"] in HEALTHY_CASES
         cells = (
-            str(each["broker_id"]),
             change(_diagnosis(first), _diagnosis(each)),
             number(each["threads"]),
             number(each["dead_threads"]),
@@ -97,8 +97,8 @@ def _broker_table(before: Result, after: Result) -> Table:
             f"suspicious: {partition_name(one)} with {size(one['size_bytes'])}: {one['reason']}"
             for one in each["suspects"]
         ]
-        rows.append(Row(cells, "; ".join(prose), "" if is_well else "bold yellow"))
-    return Table(_COLUMNS, tuple(rows), "Reason", texts=("Diagnosis",))
+        rows.append((each["broker_id"], [Row(cells, "; ".join(prose), "" if is_well else "bold yellow")]))
+    return Table(_COLUMNS, fold_rows(rows, name_brokers), "Reason", texts=("Broker", "Diagnosis"))
 
 
 def _actions(restart: Result, repair: Result) -> Iterator[Block]:
@@ -106,14 +106,12 @@ def _actions(restart: Result, repair: Result) -> Iterator[Block]:
         Entry(f"earlier run's {each['change']}", (f"{words(each['undoing'])}: {each['reason']}",))
         for each in (*restart.get("leftovers", []), *repair.get("leftovers", []))
     ]
-    entries += [
-        Entry(
-            f"restart broker {each['broker_id']}",
-            (f"{_NOT_TRIED.get(each['status'], words(each['status']))}: {each['reason']}",),
-        )
+    restarts = (
+        (each["broker_id"], [f"{_NOT_TRIED.get(each['status'], words(each['status']))}: {each['reason']}"], "")
         for each in restart.get("outcomes", [])
         if each["status"] not in _QUIET
-    ]
+    )
+    entries += fold_entries(restarts, lambda ids: f"restart {brokers(ids)}")
     for each in repair.get("outcomes", []):
         sizes = f" ({size(each['size_before'])} → {size(each['size_after'])})" if each["size_after"] is not None else ""
         label = f"repair {partition_name(each)} on broker {each['broker_id']}"

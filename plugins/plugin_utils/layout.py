@@ -26,8 +26,11 @@ _MIN_PROSE = 50
 _INDENT = 2
 
 
-def laid_out(blocks: Iterable[Block], width: int, *, color: bool) -> str:
-    """Return the blocks as text. No line is wider than ``width``, except lines to copy."""
+def laid_out(blocks: Iterable[Block], width: int, *, color: bool, is_stripped: bool = False) -> str:
+    """Return the blocks as text. No line is wider than ``width``, except lines to copy.
+
+    If the reader's program strips each line, ``is_stripped``, lines of columns begin with a bar in place of a space.
+    """
     output = StringIO()
     console = Console(
         file=output,
@@ -43,8 +46,14 @@ def laid_out(blocks: Iterable[Block], width: int, *, color: bool) -> str:
             # A wrapped line could not be copied.
             console.print(Text(_unwrapped(block, min(width, PROSE_WIDTH))), soft_wrap=True)
             continue
+        start = output.tell()
         for part in _parts(block, width):
             console.print(part)
+        if is_stripped and isinstance(block, Entries | Table):
+            output.seek(start)
+            columns = output.read().splitlines()
+            output.seek(start)
+            output.write("".join(f"|{line[1:]}\n" for line in columns))
     return "\n".join(line.rstrip() for line in output.getvalue().splitlines()).strip("\n")
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from .alike import fold_rows, name_partitions
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
-from .words import Result, broker_ids, change, leader, listed, partition_name, printable, topics, words
+from .words import Result, broker_ids, change, leader, listed, printable, topics, words
 
 _STYLES = {
     "reordered": "bold green",
@@ -120,12 +121,9 @@ def _leader_table(partitions: Sequence[Result]) -> Table:
 
 
 def _table(partitions: Sequence[Result], changes: Sequence[str], title: str) -> Table:
-    rows = [
-        Row(
-            (partition_name(each), words(each["status"]), what),
-            each["reason"],
-            _STYLES.get(each["status"], _OTHER_STYLE),
-        )
+    rows = (
+        (each, [Row((words(each["status"]), what), each["reason"], _STYLES.get(each["status"], _OTHER_STYLE))])
         for each, what in zip(partitions, changes, strict=True)
-    ]
-    return Table(("Partition", "Status", title), tuple(rows), "Reason", texts=("Partition", "Status", title))
+    )
+    folded = fold_rows(rows, name_partitions)
+    return Table(("Partition", "Status", title), folded, "Reason", texts=("Partition", "Status", title))

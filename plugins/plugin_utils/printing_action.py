@@ -15,7 +15,7 @@ from ansible.utils.display import Display
 
 from .failing import printed_once
 from .page import Block, Line
-from .rendering import is_structured, is_terminal, rendered, show
+from .rendering import is_in_awx, is_structured, is_terminal, rendered, show
 
 display = Display()
 
@@ -35,7 +35,7 @@ class PrintingAction(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(argument_spec=self.ARGUMENT_SPEC | _FILES)
         blocks = [*self.blocks(arguments), *named_files(arguments)]
-        text = rendered(blocks, display.columns, color=is_terminal())
+        text = rendered(blocks, display.columns, color=is_terminal(), is_stripped=is_in_awx())
         if text:
             show(text)
         failure = "; ".join(filter(None, [self.failure(arguments), page_failure(arguments["page"])]))

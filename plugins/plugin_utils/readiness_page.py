@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
 
+from .alike import fold_rows, name_brokers
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import Result, broker_ids, counted, number, words
 
@@ -33,11 +34,12 @@ def blocks(result: Result) -> Iterator[Block]:
         yield Entries(tuple(_fine(fine)))
     if result["broker_losses"]:
         yield Heading("If one broker died now, this many partitions would have no leader")
-        rows = tuple(_loss(str(each["broker_id"]), each) for each in result["broker_losses"])
-        yield Table(("Broker", *_COLUMNS), rows, prose_column="Which")
+        rows = fold_rows(((each["broker_id"], [_loss(each)]) for each in result["broker_losses"]), name_brokers)
+        yield Table(("Broker", *_COLUMNS), rows, prose_column="Which", texts=("Broker",))
     if result["rack_losses"]:
         yield Heading("If all brokers of a rack died now")
-        rows = tuple(_loss(f"{each['rack']} ({broker_ids(each['brokers'])})", each) for each in result["rack_losses"])
+        racks = ((f"{each['rack']} ({broker_ids(each['brokers'])})", [_loss(each)]) for each in result["rack_losses"])
+        rows = fold_rows(racks, ", ".join)
         yield Table(("Rack", *_COLUMNS), rows, prose_column="Which", texts=("Rack",))
 
 
@@ -89,9 +91,8 @@ def _about(subjects: Sequence[str]) -> str:
     return join_first(filter(None, subjects), _MOST_SUBJECTS)
 
 
-def _loss(name: str, loss: Result) -> Row:
+def _loss(loss: Result) -> Row:
     cells = (
-        name,
         number(loss["offline_partitions"]),
         number(loss["unrecoverable_partitions"]),
         number(loss["below_min_isr_partitions"]),

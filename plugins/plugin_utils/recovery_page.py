@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import (
     LossTotal,
     Writability,
@@ -21,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdic
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
 
+from .alike import fold_rows, in_topics, name_partitions
 from .next_steps import recovery_steps, without_declared
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import (
@@ -120,34 +120,31 @@ def failure(result: Result, accepted: Collection[str]) -> str:
 def replica_blocks(result: Result) -> Iterator[Block]:
     """Return a row for each replica of the result's partitions, best first, silent replicas last."""
     partitions = result["partitions"]
-    rows = [row for partition in partitions for row in _replica_rows(partition)]
+    rows = fold_rows(((each, [*_replica_rows(each)]) for each in partitions), name_partitions)
     if not rows:
         return
     yield Heading("What each replica holds (* would lead)")
     columns = ("Partition", "Broker", "Rank", "Epoch", "Log start", "Log end", "Size", "Loses")
-    yield Table(columns, tuple(rows), "Notes", texts=("Partition",))
+    yield Table(columns, rows, "Notes", texts=("Partition",))
     yield from not_shown(len(partitions), sum(result["summary"].values()))
 
 
 def outcome_table(partitions: Sequence[Result]) -> Table:
-    """Return a row for each partition."""
-    rows = tuple(
-        Row(
-            (
-                partition_name(each),
-                words(each["status"]),
-                _leaders(each),
-                change(number(each["leader_epoch_before"]), number(_epoch_after(each))),
-                broker_ids(each["replicas"]),
-                *(_known_ids(each[name]) for name in ("isr", "elr", "last_known_elr")),
-            ),
-            each["reason"],
-            _STYLES.get(each["status"], ""),
-        )
-        for each in partitions
-    )
+    """Return a row for each partition, and one for all that are alike."""
     columns = ("Partition", "Status", "Leader", "Epoch", "Replicas", "ISR", "ELR", "Last known ELR")
+    rows = fold_rows(((each, [_outcome_row(each)]) for each in partitions), name_partitions)
     return Table(columns, rows, "Reason", texts=("Partition", "Status"))
+
+
+def _outcome_row(outcome: Result) -> Row:
+    cells = (
+        words(outcome["status"]),
+        _leaders(outcome),
+        change(number(outcome["leader_epoch_before"]), number(_epoch_after(outcome))),
+        broker_ids(outcome["replicas"]),
+        *(_known_ids(outcome[name]) for name in ("isr", "elr", "last_known_elr")),
+    )
+    return Row(cells, outcome["reason"], _STYLES.get(outcome["status"], ""))
 
 
 def _known_ids(ids: Sequence[int] | None) -> str:
@@ -155,12 +152,10 @@ def _known_ids(ids: Sequence[int] | None) -> str:
 
 
 def _replica_rows(partition: Result) -> Iterator[Row]:
-    name = partition_name(partition)
     losses = {each["broker_id"]: each for each in partition["losses"]}
     for each in partition["candidates"]:
         is_leader = each["broker_id"] == partition["designated_leader"]
         cells = (
-            name,
             f"{'* ' if is_leader else ''}{each['broker_id']}",
             str(each["rank"]),
             number(each["last_written_epoch"]),
@@ -170,10 +165,8 @@ def _replica_rows(partition: Result) -> Iterator[Row]:
             _loses(losses.get(each["broker_id"])),
         )
         yield Row(cells, ", ".join(map(words, each["flags"])), "bold green" if is_leader else "")
-        name = ""
     for each in partition["silent"]:
-        yield Row((name, str(each["broker_id"]), *["-"] * 6), words(each["cause"]), "dim")
-        name = ""
+        yield Row((str(each["broker_id"]), *["-"] * 6), words(each["cause"]), "dim")
 
 
 def _loses(loss: Result | None) -> str:
@@ -286,10 +279,6 @@ def _aftermath(findings: Sequence[Result]) -> Iterator[Block]:
         said.setdefault(each["explanation"], []).append(each)
     yield Heading("Left behind")
     for explanation, about in list(said.items())[:_MOST_LINES]:
-        topics_of: dict[str, list[int]] = {}
-        for each in about:
-            if each["topic"] is not None:
-                topics_of.setdefault(each["topic"], []).append(each["partition"])
-        named = [f"{topic} {first_ranges(partitions)}" for topic, partitions in topics_of.items()]
-        yield Paragraph(f"{listed(named, 3)}: {explanation}" if named else explanation, indent=2)
+        named = in_topics(each for each in about if each["topic"] is not None)
+        yield Paragraph(f"{named}: {explanation}" if named else explanation, indent=2)
     yield from not_shown(min(len(said), _MOST_LINES), len(said))

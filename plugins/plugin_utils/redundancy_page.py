@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
-
+from .alike import fold_rows, in_topics, name_partitions
 from .command_words import option_words, servers
 from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
-from .words import Result, broker_ids, brokers, counted, partition_name, size, words
+from .words import Result, broker_ids, brokers, counted, size, words
 
 _COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies")
 _GOOD = ("restored", "would_restore", "returned")
-_NAMED = 8
 _MOST_ROWS = 30
 _KEPT = (
     "kafka_bootstrap_servers",
@@ -45,7 +43,12 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
     if good:
         yield Heading("New replicas")
         shown = good if rows else good[:_MOST_ROWS]
-        yield Table(_COLUMNS, tuple(map(_row, shown)), prose_column="Note", texts=("Partition", "Status"))
+        yield Table(
+            _COLUMNS,
+            fold_rows(((each, [_row(each)]) for each in shown), name_partitions),
+            prose_column="Note",
+            texts=("Partition", "Status"),
+        )
         yield from not_shown(len(shown), sum(result["summary"][each] for each in _GOOD))
     for each in result["leftovers"]:
         yield Paragraph(f"{each['change']}: {each['undoing']}: {each['reason']}", indent=2)
@@ -83,16 +86,15 @@ def failure(result: Result) -> str:
 
 def _alike(partitions: list[Result]) -> Iterator[Entry]:
     """Join partitions with the same status and reason."""
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], list[Result]] = {}
     for each in partitions:
-        found.setdefault((each["status"], each["reason"]), []).append(partition_name(each))
-    for (status, reason), names in found.items():
-        yield Entry(words(status), (f"{join_first(names, _NAMED)}: {reason}",), "bold yellow")
+        found.setdefault((each["status"], each["reason"]), []).append(each)
+    for (status, reason), alike in found.items():
+        yield Entry(words(status), (f"{in_topics(alike)}: {reason}",), "bold yellow")
 
 
 def _row(partition: Result) -> Row:
     cells = (
-        partition_name(partition),
         words(partition["status"]),
         broker_ids(partition["replicas"]),
         broker_ids(partition["target"]),

@@ -4,7 +4,7 @@
 
 """Render the blocks that tasks print. This is the only renderer.
 
-The text is the same with and without color, in a terminal and in AWX.
+The text is the same with and without color. In AWX, lines of columns begin with a bar.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ _display = Display()
 # ruff: noqa: PLC0415
 
 
-def rendered(blocks: Iterable[Block], width: int, *, color: bool) -> str:
-    """Return the blocks as text. No line is wider than ``width``, except lines to copy."""
+def rendered(blocks: Iterable[Block], width: int, *, color: bool, is_stripped: bool = False) -> str:
+    """Return the blocks as text. No line is wider than ``width``, except lines to copy.
+
+    If the reader's program strips each line, ``is_stripped``, columns begin with a bar, so that they stay columns.
+    """
     blocks = [*blocks]
     lines = [_without_layout(each, min(width, PROSE_WIDTH)) for each in blocks]
     if not color and None not in lines:
         return "\n".join(line for each in lines if each for line in each).strip("\n")
     from .layout import laid_out
 
-    return laid_out(blocks, width, color=color)
+    return laid_out(blocks, width, color=color, is_stripped=is_stripped)
 
 
 def _without_layout(block: Block, width: int) -> list[str] | None:
@@ -65,4 +68,9 @@ def is_terminal() -> bool:
     The workers are detached from the terminal, so this checks whether Ansible decided to use color before that.
     ansible-runner, and so AWX, gives Ansible a terminal that nobody reads.
     """
-    return bool(ansible_color.ANSIBLE_COLOR) and "AWX_ISOLATED_DATA_DIR" not in os.environ
+    return bool(ansible_color.ANSIBLE_COLOR) and not is_in_awx()
+
+
+def is_in_awx() -> bool:
+    """Return whether ansible-runner runs this. The callback of AAP 2.6 strips each line that an action displays."""
+    return "AWX_ISOLATED_DATA_DIR" in os.environ

@@ -12,6 +12,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_conte
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import describe_left_out
 
 from .account_page import account_blocks
+from .alike import fold_entries, name_partitions
 from .page import Block, Entries, Entry, Heading, Paragraph
 from .words import Result, counted, partition_name, printable, size, words
 
@@ -53,12 +54,8 @@ def _partition_entries(listed: Sequence[Result], lines: Callable[[Result], Itera
     """Return the first of the partitions that a person must check, and how many more there are."""
     if listed:
         yield Heading("Partitions")
-        yield Entries(
-            tuple(
-                Entry(partition_name(each), tuple(lines(each)), "bold red" if each["status"] in _BAD else "")
-                for each in listed[:_SHOWN]
-            )
-        )
+        entries = ((each, [*lines(each)], "bold red" if each["status"] in _BAD else "") for each in listed[:_SHOWN])
+        yield Entries(tuple(fold_entries(entries, name_partitions)))
     if len(listed) > _SHOWN:
         yield Paragraph(f"and {len(listed) - _SHOWN} more; the report file has all of them")
 

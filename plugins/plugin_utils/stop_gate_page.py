@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from .alike import fold_rows
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import Result, broker_ids, brokers, counted, number, words
 
 _COLUMNS = ("Brokers", "May stop", "Partitions", "Leaders that move", "ISR margin", "Controllers", "To spare")
+_MOST_SETS = 5
 
 
 def blocks(result: Result) -> Iterator[Block]:
@@ -26,7 +28,11 @@ def blocks(result: Result) -> Iterator[Block]:
         yield Entries(tuple(Entry(broker_ids(each["brokers"]), tuple(each["changes"])) for each in changes))
     if result["stops"]:
         yield Heading("If they stop now")
-        yield Table(_COLUMNS, tuple(map(_stop, result["stops"])), texts=("Brokers", "May stop", "Controllers"))
+        yield Table(
+            _COLUMNS,
+            fold_rows(((each["brokers"], [_stop(each)]) for each in result["stops"]), _sets),
+            texts=("Brokers", "May stop", "Controllers"),
+        )
     if result["notes"]:
         yield Heading("Also seen")
         for each in result["notes"]:
@@ -76,7 +82,6 @@ def _reason(reason: Result) -> Entry:
 
 def _stop(stop: Result) -> Row:
     cells = (
-        broker_ids(stop["brokers"]),
         stop["verdict"],
         number(stop["partitions"]),
         number(stop["leaders_that_move"]),
@@ -85,6 +90,12 @@ def _stop(stop: Result) -> Row:
         number(stop["controllers_to_spare"]),
     )
     return Row(cells, style="" if stop["verdict"] == "yes" else "bold yellow")
+
+
+def _sets(sets: Sequence[Sequence[int]]) -> str:
+    named = [broker_ids(each) for each in sets[:_MOST_SETS]]
+    named += [f"{len(sets) - _MOST_SETS} more"] if len(sets) > _MOST_SETS else []
+    return "; ".join([*named, *(["all alike"] if len(sets) > 1 else [])])
 
 
 def _waves(result: Result) -> Iterator[Block]:

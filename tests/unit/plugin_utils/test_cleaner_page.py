@@ -98,7 +98,7 @@ def test_a_restart_that_was_not_tried_is_not_counted_as_one() -> None:
     after = {"brokers": [a_broker(1, "uncleanable_partitions"), a_broker(2, "unknown")]}
     text = cleaner_page.verdict({"outcomes": outcomes}, {}, after)
     assert "1 broker not restarted, because a restart does not help" in text
-    assert "1 broker not restarted, because its state is unknown" in text
+    assert "1 broker not restarted, because the state is unknown" in text
     assert "1 restart" not in text
 
 

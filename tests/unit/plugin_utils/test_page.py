@@ -11,7 +11,15 @@ import shlex
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.layout import laid_out
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Command, Heading, Paragraph, Row, Table
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import (
+    Command,
+    Entries,
+    Entry,
+    Heading,
+    Paragraph,
+    Row,
+    Table,
+)
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.words import change, size
 
@@ -40,6 +48,16 @@ def test_prose_stands_below_its_row_where_there_is_no_room_beside_it() -> None:
         "   orders-0       1  because it is so",
         "   orders-1      22  too",
     ]
+
+
+def test_columns_stay_columns_if_each_line_is_stripped() -> None:
+    """The callback of AAP 2.6 strips each line that an action displays."""
+    entries = Entries((Entry("broker 1", ("unreachable", "start it")), Entry("and", ("2 more",))))
+    table = Table(("Broker", "Number"), (Row(("1", "22")), Row(("100", "1"), "because it is so")), "Reason")
+    text = rendered([entries, table], 34, color=False, is_stripped=True)
+    plain = rendered([entries, table], 34, color=False)
+    stripped = [line.strip() for line in text.splitlines()]
+    assert stripped == [f"| {line[2:]}" for line in plain.splitlines()]
 
 
 @pytest.mark.parametrize(

@@ -172,10 +172,9 @@ def test_what_only_other_replicas_held_is_accounted_and_given_back_next(width: i
     assert "Still lost: 1,007. Of these, 1,002 are saved and can be given back. Saved in /var/tmp/saved." in words
     assert "all 1007 1002 0 1007" in words
     assert lines.index(next(line for line in lines if line[:5] == ["orders-20", "7", "2", "0", "7"])) < lines.index(
-        next(line for line in lines if line[:5] == ["orders-0", "50", "50", "0", "50"])
+        ["orders", "0-19,", "all", "alike", "50", "50", "0", "50"]
     )
     assert "broker 2 hung ?[31m" in words
-    assert "11 more are not shown" in words
     assert "salvage_replay_dir=/var/tmp/saved" in words
 
 
