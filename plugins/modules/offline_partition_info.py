@@ -354,7 +354,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             kafka.clock,
             progress_to(params["progress_file"]).step,
         )
-        for text in (*notes_on_file(params), *kafka.stale_views()):
+        for text in (*notes_on_file(params), *kafka.notes_on_views()):
             module.warn(text)
         quorum_seen = kafka.seen_leader()
         pending = JournalReader(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()

@@ -28,6 +28,12 @@ from .wire import Wire
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
+_LEADERLESS = (
+    "perhaps no controller leads: then nothing can be elected, and this metadata may be old. The playbook "
+    "kafkaops.recovery.check_quorum says whether to wait, or to start, replace or recover controllers "
+    '(docs/runbook.md, "No controller leads"). {}'
+)
+
 
 class BaseKafka:
     """Sends requests over the connections of one run."""
@@ -48,9 +54,10 @@ class BaseKafka:
 
     # The cluster and its metadata.
 
-    def stale_views(self) -> tuple[str, ...]:
-        """Return a text for each broker whose metadata was old and therefore not used."""
-        return tuple(self.wire.views.stale.values())
+    def notes_on_views(self) -> tuple[str, ...]:
+        """Return a text for each broker whose metadata was old and not used, and one if perhaps no controller leads."""
+        views = self.wire.views
+        return (*views.stale.values(), *([_LEADERLESS.format(views.leaderless)] if views.leaderless else []))
 
     def unconfirmed_view(self) -> str:
         """Return why it is unknown whether the metadata that was read last is current. Empty if it is current."""

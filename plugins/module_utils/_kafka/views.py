@@ -84,6 +84,8 @@ class Views:
         """The brokers whose metadata was old, and a text about each for the operator."""
         self.unconfirmed = ""
         """Why it is unknown whether the metadata that was read last is current. Empty if it is current."""
+        self.leaderless = ""
+        """Why it is unknown whether a controller leads, by the last check. Empty if one does."""
         self.seen_leader: SeenLeader | None = None
         """The quorum's leader by the first answer to DescribeQuorum. None without an answer."""
         self._clock = clock
@@ -142,6 +144,7 @@ class Views:
         if len(wire.known_addresses()) == 1 or source not in self._broker_ids:
             self._find_other_brokers(wire, source)
         state, refused_by, error = self._describe_quorum(wire)
+        self.leaderless = error if state is None and refused_by is None else ""
         broker_id = self._broker_ids.get(source)
         if broker_id is None and state is not None:
             broker_id = self._find_broker_id(wire, source, state)

@@ -24,6 +24,7 @@ from .observation import (
     is_removed,
     lagging_voters,
 )
+from .without_leader import next_step
 
 
 def find_liveness_problems(observation: Observation) -> Iterator[Finding]:
@@ -52,19 +53,7 @@ def _find_no_leader(observation: Observation) -> Iterator[Finding]:
         },
         "No controller leads, or the leader could not be asked. Nothing can be elected, created or changed, and "
         "brokers that restart now do not come up.",
-        "Start controllers until a majority of the voters runs and can reach each other. Start voters with intact "
-        "disks first. Format no disk while there is no leader (KAFKA-14205)." + _if_lost_for_good(observation),
-    )
-
-
-def _if_lost_for_good(observation: Observation) -> str:
-    """Name the last resort, unless so many controllers answer that they can still elect a leader."""
-    answering = {each.id_or_address for each in observation.looks[-1].views}
-    if observation.controllers and 2 * len(answering) > len(observation.controllers):
-        return ""
-    return (
-        " If the disks of a majority are lost for good: ansible-playbook kafkaops.recovery.recover_quorum. It looks "
-        "first, and refuses while a majority can still be started."
+        f"{next_step(observation)}. Format no disk while there is no leader (KAFKA-14205).",
     )
 
 

@@ -144,16 +144,20 @@ class _Observer:
             return _join_answers(0, state, answers)
 
     def _ask_configured(self) -> list[tuple[ControllerWatch, ControllerAnswer]]:
-        """Ask the controllers that a broker's own configs name, and ignore those that cannot be reached from here."""
+        """Ask the controllers that a broker's own configs name.
+
+        If one of them leads, those that cannot be reached from here do not matter. Without a leader they do: they may
+        be the ones to start.
+        """
         known = self._brokers.configs.controllers if self._brokers.configs is not None else ()
         watches = [
             ControllerWatch(self._wire.controller_side, address, self._clock) for address in dict.fromkeys(known)
         ]
         answers = self._ask(watches)
-        self._controllers += [watch for watch, _answer in answers]
+        self._controllers += _those_that_matter(watches, answers)
         discovered = self._discover()
         more = self._ask(discovered)
-        self._controllers += [watch for watch, _answer in more]
+        self._controllers += _those_that_matter(discovered, [*answers, *more])
         return [*answers, *more]
 
     def _look(self, at_ms: int) -> Look:
@@ -230,6 +234,14 @@ def _join_answers(
         max(states, key=lambda state: state.leader_epoch, default=None),
         tuple(watch.with_node_id(answer) for watch, answer in answered),
     )
+
+
+def _those_that_matter(
+    watches: Iterable[ControllerWatch], answers: Sequence[tuple[ControllerWatch, ControllerAnswer]]
+) -> list[ControllerWatch]:
+    is_led = any(answer.state is not None for _watch, answer in answers)
+    answering = {id(watch) for watch, _answer in answers}
+    return [each for each in watches if not is_led or id(each) in answering]
 
 
 def _by_id(watch: ControllerWatch) -> tuple[bool, int, Address]:

@@ -17,6 +17,7 @@ from .disruption import find_disruption
 from .finding import Finding, Kind, Severity
 from .liveness import find_liveness_problems, find_setup_problems
 from .observation import Observation, caught_up_voters, is_caught_up, lagging_voters
+from .without_leader import next_step
 
 _ORDER = list(Severity)
 
@@ -181,7 +182,7 @@ def why_cannot_commit(observation: Observation) -> Iterator[str]:
     """Yield the reasons why the quorum cannot commit a change now."""
     state = observation.state
     if state is None:
-        yield f"no quorum: there is no leader that could be asked ({observation.silence})"
+        yield f"no quorum: there is no leader that could be asked ({observation.silence}). {next_step(observation)}"
         return
     caught_up = caught_up_voters(observation)
     if len(caught_up) < state.majority:

@@ -78,7 +78,7 @@ def look_at_cluster(kafka: Kafka, scope: re.Pattern[str] | None) -> ClusterLook:
         states = [each for each in kafka.describe_partitions().partitions if not scope or scope.fullmatch(each.topic)]
         mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
         brokers = kafka.probe_brokers(cluster, mentioned)
-        notes = [*kafka.stale_views()]
+        notes = [*kafka.notes_on_views()]
         min_isr: Mapping[str, int] = {}
         try:
             min_isr = kafka.min_insync_replicas({each.topic for each in states})

@@ -147,7 +147,7 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
         checks.append(require_quorum)
     call_all(*checks)
     report = run_elections(kafka, plan, terms.options, terms.progress, terms.stop, brokers)
-    report = replace(report, notes=(*notes, *report.notes, *kafka.stale_views()))
+    report = replace(report, notes=(*notes, *report.notes, *kafka.notes_on_views()))
     if not terms.options.check_mode:
         report = replace(report, outcomes=add_writability(kafka, report.outcomes))
     aftermath = find_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()

@@ -191,7 +191,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         policies = read_policies(kafka, topics, options.policies, found.brokers) if topics else {}
         waited = wait_for_brokers(kafka, found, policies, options.limits, progress)
         found = add_tiered_topics(kafka, waited.survey)
-        notes = (*kafka.stale_views(), *describe_lost_online(found.lost, found.brokers))
+        notes = (*kafka.notes_on_views(), *describe_lost_online(found.lost, found.brokers))
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
             return Planned(plan, found.brokers, waited.awaited, notes, found.count_doubtful())

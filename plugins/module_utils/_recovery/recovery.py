@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._documents.report_file import ReportFile
+from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._module.connection import connection_settings, controller_addresses, controller_settings
@@ -73,7 +74,12 @@ def recover(params: Mapping[str, Any], *, check_mode: bool, tails: Tails) -> Rec
     check = QuorumCheck(settings, params, check_mode=check_mode)
     with Wire(settings, controller_settings(params), controller_addresses(params)) as wire:
         kafka = Kafka(wire)
-        planned = plan_of_cluster(kafka, options, terms.progress)
+        try:
+            planned = plan_of_cluster(kafka, options, terms.progress)
+        except CallError:
+            # Brokers forward some requests of a plan to the leader of the controllers. Without one, say that instead.
+            check.require()
+            raise
         stop_on_signals(stop)
         elected = carry_out(kafka, planned.plan, terms, check.require)
         reported = with_report(elected, report_file, check_mode=check_mode, engine=planned.engine)

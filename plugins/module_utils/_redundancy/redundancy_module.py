@@ -203,7 +203,7 @@ class _Run:
             f"broker {each} was declared lost, and no partition has a replica on it"
             for each in sorted(self.wish.lost_brokers - held)
         ]
-        notes += self.kafka.stale_views()
+        notes += self.kafka.notes_on_views()
         return RedundancyPlan(
             cluster_id=cluster.cluster_id,
             created_at=utc_now(),

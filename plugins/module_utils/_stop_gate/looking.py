@@ -126,7 +126,7 @@ def check_stop(
         verdict=Answer.NO if reasons or not sets else Answer.YES,
         stops=tuple(stops),
         reasons=worst_first(reasons),
-        notes=(*notes_about(view), *expired, *kafka.stale_views()),
+        notes=(*notes_about(view), *expired, *kafka.notes_on_views()),
         waves=waves,
         in_no_wave=in_no_wave,
         tickets=tickets,

@@ -136,7 +136,7 @@ def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gat
         verdict=Answer.NO if reasons or missing else Answer.YES,
         stops=(),
         reasons=worst_first([*reasons, *missing]),
-        notes=(*notes, *kafka.stale_views()),
+        notes=(*notes, *kafka.notes_on_views()),
         waves=(),
         in_no_wave=(),
         tickets=valid,

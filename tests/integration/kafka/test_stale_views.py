@@ -43,7 +43,7 @@ def test_an_outage_that_one_broker_does_not_see(cluster: Cluster) -> None:
                 kafka = Kafka(wire)
                 found = survey(kafka, [TopicPartition("seen", 0)])
                 assert [each.topic for each in found.offline] == ["seen"], f"asked {asked}"
-                (named,) = kafka.stale_views()
+                (named,) = kafka.notes_on_views()
             assert f"broker {cut_off} (" in named
             assert "has lost touch with the controllers" in named
         # Only the old metadata is available: a healthy state in it is not trusted.

@@ -166,7 +166,7 @@ class FakeCluster(FakeAnswers):
 
     # The port.
 
-    def stale_views(self) -> tuple[str, ...]:
+    def notes_on_views(self) -> tuple[str, ...]:
         return ()
 
     def describe_cluster(self) -> Cluster:

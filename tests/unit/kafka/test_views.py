@@ -205,6 +205,7 @@ def test_without_a_quorum_two_brokers_must_agree(views: Views) -> None:
     wire.offsets = {1: 500, 2: 500}
     assert asked(views, wire) == 1
     assert views.unconfirmed == ""
+    assert "DescribeQuorum" in views.leaderless
 
 
 def test_without_a_quorum_the_broker_behind_others_is_stale(views: Views) -> None:
@@ -229,3 +230,4 @@ def test_a_refusal_by_the_controller_shows_that_the_broker_is_in_touch_with_it(v
     wire.offsets = {1: 500}
     assert asked(views, wire) == 1
     assert views.unconfirmed == ""
+    assert views.leaderless == ""

@@ -111,7 +111,7 @@ def test_control_characters_are_not_printed() -> None:
         (
             NOBODY,
             "critical",
-            "no quorum: there is no leader that could be asked (nobody answered); critical: no leader",
+            "no quorum: there is no leader that could be asked (nobody answered). No controller could be asked on",
         ),
     ],
 )
