@@ -113,6 +113,13 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _NAME_TICKETS,
         _JOURNAL,
     ),
+    "restore_groups": (
+        _LOOK,
+        _SEE_TOPICS,
+        Need(Resource.TOPICS, ("READ",), "to read where leader epochs end, and to commit"),
+        Need(Resource.GROUPS, ("DESCRIBE", "READ"), "to read committed offsets, and to commit"),
+        _JOURNAL,
+    ),
     "check_quorum": (
         _LOOK,
         _CONFIGS,

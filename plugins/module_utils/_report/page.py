@@ -22,6 +22,7 @@ from .._salvage.account import Balance, sum_balances
 from .._salvage.manifest import MANIFEST
 from .blocks import Block, Cell, Folded, Paragraph, Section, Table, number_cell, plural
 from .charts import can_draw
+from .groups_section import build_groups_plan_verdict, build_groups_section, build_groups_verdict
 from .incident import Incident, merge_aftermath, merge_outcomes
 from .next_section import Situation, build_next_section
 from .recovery_sections import build_recovery_sections, build_recovery_verdict, judge_recovery, read_outcomes
@@ -53,6 +54,8 @@ _VERDICTS: Mapping[Kind, Callable[[Any], tuple[str, str]]] = {
     Kind.STOP_GATE: build_gate_verdict,
     Kind.REDUNDANCY: build_redundancy_verdict,
     Kind.REDUNDANCY_PLAN: build_redundancy_plan_verdict,
+    Kind.GROUPS: build_groups_verdict,
+    Kind.GROUPS_PLAN: build_groups_plan_verdict,
     Kind.DISK_SALVAGE: build_disk_verdict,
     Kind.REPLAY: build_replay_verdict,
 }
@@ -237,6 +240,7 @@ def _build_other_sections(source: Source) -> Iterator[Section]:
         Kind.READINESS: build_readiness_section,
         Kind.STOP_GATE: build_gate_section,
         Kind.REDUNDANCY: build_redundancy_section,
+        Kind.GROUPS: build_groups_section,
         Kind.DISK_SALVAGE: build_disk_section,
         Kind.REPLAY: build_replay_section,
     }

@@ -21,6 +21,7 @@ from .._documents.dataclass_json import Schema
 from .._documents.errors import DocumentError, Problem, raise_if_problems
 from .._documents.files import MIB, read_file
 from .._documents.validation import schema_problems
+from .._groups.plan import GROUP_PLAN, GROUP_REPORT
 from .._leadership.report import LEADERSHIP_REPORT
 from .._model.run import garbage_collection_paused
 from .._quorum.assessment import QUORUM_REPORT
@@ -50,6 +51,8 @@ class Kind(StrEnum):
     STOP_GATE = "stop gate report"
     REDUNDANCY_PLAN = "redundancy plan"
     REDUNDANCY = "redundancy report"
+    GROUPS_PLAN = "group plan"
+    GROUPS = "group report"
     SURVEY = "result of offline_partition_info"
     MANIFEST = "manifest of a salvage"
     DISK_SALVAGE = "salvage report"
@@ -67,6 +70,8 @@ _SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
     (Kind.READINESS, frozenset({"isReady", "brokerLosses"}), READINESS_REPORT),
     (Kind.REDUNDANCY, frozenset({"lostBrokers", "throttleBytesPerSecond"}), REDUNDANCY_REPORT),
     (Kind.STOP_GATE, frozenset({"stops", "inNoWave"}), STOP_GATE_REPORT),
+    (Kind.GROUPS_PLAN, frozenset({"digest", "commits"}), GROUP_PLAN),
+    (Kind.GROUPS, frozenset({"undoFile", "commits"}), GROUP_REPORT),
     (Kind.SURVEY, frozenset({"start_order", "left_alone"}), SURVEY),
     (Kind.MANIFEST, frozenset({"salvageId", "origins", "files"}), SALVAGE_MANIFEST),
     (Kind.DISK_SALVAGE, frozenset({"salvageId", "logDirs"}), DISK_REPORT),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from .._recovery.outcome import Outcome
 from .blocks import Cell, Section, Table, format_ids
+from .groups_section import build_groups_plan_verdict, build_groups_verdict
 from .outage_blocks import build_past_blocks, find_past_events
 from .redundancy_section import build_redundancy_plan_verdict, build_redundancy_verdict
 from .sources import Approval, Kind, Source
@@ -77,6 +78,10 @@ def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:  # noqa: PLR091
                 yield _Event(content["createdAt"], build_redundancy_plan_verdict(content)[0], "redundancy")
             case Kind.REDUNDANCY:
                 yield _Event(content["finishedAt"], build_redundancy_verdict(content)[0], "redundancy")
+            case Kind.GROUPS_PLAN:
+                yield _Event(content["createdAt"], build_groups_plan_verdict(content)[0], "group_recovery")
+            case Kind.GROUPS:
+                yield _Event(content["finishedAt"], build_groups_verdict(content)[0], "group_recovery")
             case Kind.MANIFEST:
                 records = sum(each["records"] for each in content["partitions"])
                 yield _Event(content["takenAt"], f"{records:,} records saved", "salvage")

@@ -11,7 +11,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
@@ -22,77 +21,82 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
     AftermathKind,
     Outcome,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from integration.groups.lost_tails import (
+    FIRST,
+    GROUPS,
+    ONLINE,
+    SHARE,
+    STATE,
+    commit,
+    committed,
+    lose,
+    read_committed,
+    replicas_of,
+    writer,
+)
 from integration.on_call import OnCall
-from integration.strategies.outages import wait_isr, wait_offline
+from integration.strategies.outages import wait_isr
 from lab import Cluster, settings, wait_until
-
-_STATE, _GROUPS, _SHARE = "__transaction_state", "__consumer_offsets", "__share_group_state"
-_ONLINE, _FIRST = "elsewhere", "first"
-_LONG_MS = 600_000
 
 
 def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=4, properties={"transaction.state.log.num.partitions": 1}) as cluster:
         on_call = OnCall(cluster, tmp_path)
-        _writer(cluster, "known").init_transactions(60)
-        dead, followers, witness = _replicas_of(cluster, _STATE)
-        cluster.client.create_topic(_ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
+        writer(cluster, "known").init_transactions(60)
+        dead, followers, witness = replicas_of(cluster, STATE)
+        cluster.client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
         for each in followers:
             cluster.brokers[each].freeze()
-        wait_isr(cluster, [_STATE], {dead}, seen_by=dead)
-        forgotten = _writer(cluster, "forgotten")
+        wait_isr(cluster, [STATE], {dead}, seen_by=dead)
+        forgotten = writer(cluster, "forgotten")
         forgotten.init_transactions(60)
         forgotten.begin_transaction()
-        forgotten.produce(_ONLINE, "hangs", partition=0)
+        forgotten.produce(ONLINE, "hangs", partition=0)
         forgotten.flush(60)
-        cluster.client.produce(_ONLINE, 0, 3)
-        outcomes = _lose(on_call, _STATE, dead, followers, witness)
+        cluster.client.produce(ONLINE, 0, 3)
+        outcomes = lose(on_call, STATE, dead, followers, witness)
 
         def look() -> list[AftermathFinding]:
             found = _look(on_call, outcomes)
-            return [each for each in found if each.topic == _ONLINE or each.kind is AftermathKind.NOT_KNOWN]
+            return [each for each in found if each.topic == ONLINE or each.kind is AftermathKind.NOT_KNOWN]
 
         (hanging,) = look()
         assert hanging.kind is AftermathKind.OPEN_TRANSACTION
         assert "no coordinator lists it, so nothing ends it" in hanging.explanation
-        assert _read_committed(cluster) == []
+        assert read_committed(cluster) == []
 
         command = re.search(r"kafka-transactions\.sh (--.*)$", hanging.explanation)
         assert command
         done = cluster.client.run_tool("org.apache.kafka.tools.TransactionsCommand", *shlex.split(command[1]))
         done.check_returncode()
-        wait_until(lambda: len(_read_committed(cluster)) == 3, 30, what="consumers go on")
+        wait_until(lambda: len(read_committed(cluster)) == 3, 30, what="consumers go on")
         assert look() == []
 
 
 def test_groups_whose_commits_went_back_are_named(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=4, properties={"offsets.topic.num.partitions": 1}) as cluster:
         on_call = OnCall(cluster, tmp_path)
-        _commit(cluster, "first", 0, topic="")
-        dead, followers, witness = _replicas_of(cluster, _GROUPS)
-        cluster.client.create_topic(_ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
-        cluster.client.produce(_ONLINE, 0, 9)
-        _commit(cluster, "billing", 5)
-        _commit(cluster, "ahead", 1000)
-        wait_isr(cluster, [_GROUPS], {dead, *followers}, seen_by=dead)
+        commit(cluster, "first", 0, topic="")
+        dead, followers, witness = replicas_of(cluster, GROUPS)
+        cluster.client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
+        cluster.client.produce(ONLINE, 0, 9)
+        commit(cluster, "billing", 5)
+        commit(cluster, "ahead", 1000)
+        wait_isr(cluster, [GROUPS], {dead, *followers}, seen_by=dead)
         for each in followers:
             cluster.brokers[each].freeze()
-        wait_isr(cluster, [_GROUPS], {dead}, seen_by=dead)
-        _commit(cluster, "billing", 9)
-        outcomes = _lose(on_call, _GROUPS, dead, followers, witness)
+        wait_isr(cluster, [GROUPS], {dead}, seen_by=dead)
+        commit(cluster, "billing", 9)
+        outcomes = lose(on_call, GROUPS, dead, followers, witness)
 
         found = _look(on_call, outcomes)
         lost = [each.explanation for each in found if each.kind is AftermathKind.STATE_LOST]
         assert len(lost) == 1
         assert "the newest commits of 3 groups (ahead, billing, first) may be lost" in lost[0]
         (beyond,) = (each for each in found if each.kind is AftermathKind.COMMITTED_BEYOND_END)
-        assert (beyond.topic, beyond.partition) == (_ONLINE, 0)
+        assert (beyond.topic, beyond.partition) == (ONLINE, 0)
         assert "group ahead committed offset 1000, 991 beyond the log end 9" in beyond.explanation
-        with _reader(cluster, "billing") as reader:
-            (committed,) = reader.committed([TopicPartition(_ONLINE, 0)], 30)
-        assert committed.offset == 5, "it went back, as the finding says"
+        assert committed(cluster, "billing") == 5, "it went back, as the finding says"
 
 
 @pytest.mark.wide
@@ -101,30 +105,30 @@ def test_share_groups_are_listed(tmp_path: Path) -> None:
     with Cluster("4.3.1", brokers=4, properties=number) as cluster:
         on_call, client = OnCall(cluster, tmp_path), cluster.client
         # Its group coordinator never goes offline.
-        client.create_topic(_GROUPS, {0: [4]}, {"min.insync.replicas": 1, "cleanup.policy": "compact"})
-        client.create_topic(_SHARE, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
+        client.create_topic(GROUPS, {0: [4]}, {"min.insync.replicas": 1, "cleanup.policy": "compact"})
+        client.create_topic(SHARE, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
         where = ("--bootstrap-server", cluster.bootstrap(settings.INTERNAL))
         earliest = ("--alter", "--entity-type", "groups", "--entity-name", "queue")
         client.run_tool(
             "kafka.admin.ConfigCommand", *where, *earliest, "--add-config", "share.auto.offset.reset=earliest"
         ).check_returncode()
-        client.create_topic(_FIRST, dict.fromkeys(range(1), (1, 2, 3, 4)), {"min.insync.replicas": 1})
-        client.produce(_FIRST, 0, 1)
-        assert _share(cluster, _FIRST, 1) == 1
-        dead, followers, witness = _replicas_of(cluster, _SHARE)
-        client.create_topic(_ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
-        client.produce(_ONLINE, 0, 7)
-        wait_isr(cluster, [_SHARE], {dead, *followers}, seen_by=dead)
+        client.create_topic(FIRST, dict.fromkeys(range(1), (1, 2, 3, 4)), {"min.insync.replicas": 1})
+        client.produce(FIRST, 0, 1)
+        assert _share(cluster, FIRST, 1) == 1
+        dead, followers, witness = replicas_of(cluster, SHARE)
+        client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
+        client.produce(ONLINE, 0, 7)
+        wait_isr(cluster, [SHARE], {dead, *followers}, seen_by=dead)
         for each in followers:
             cluster.brokers[each].freeze()
-        wait_isr(cluster, [_SHARE], {dead}, seen_by=dead)
-        assert _share(cluster, _ONLINE, 7) == 7
-        outcomes = _lose(on_call, _SHARE, dead, followers, witness)
+        wait_isr(cluster, [SHARE], {dead}, seen_by=dead)
+        assert _share(cluster, ONLINE, 7) == 7
+        outcomes = lose(on_call, SHARE, dead, followers, witness)
 
         found = _look(on_call, outcomes)
         group, partition = (each for each in found if each.kind is AftermathKind.STATE_LOST)
         assert "acknowledgements of 1 share group (queue) may be lost" in group.explanation
-        assert (partition.topic, partition.partition) == (_ONLINE, 0)
+        assert (partition.topic, partition.partition) == (ONLINE, 0)
         assert "share group queue has no state here, and gets no records" in partition.explanation
         assert not [each for each in found if each.kind is AftermathKind.NOT_KNOWN], found
         described = client.run_tool(
@@ -136,16 +140,16 @@ def test_share_groups_are_listed(tmp_path: Path) -> None:
             coordinator = next(each for each in addresses if kafka.coordinated_share_groups(each))
             starts = kafka.share_start_offsets(coordinator, ["queue"])["queue"]
             assert kafka.coordinated_groups(coordinator) == []
-        told = re.search(rf"queue\s+{_FIRST}\s+0\s+(\d+)", described.stdout)
+        told = re.search(rf"queue\s+{FIRST}\s+0\s+(\d+)", described.stdout)
         assert told, described.stdout
         assert starts.error == ""
-        assert starts.offsets[model.TopicPartition(_FIRST, 0)] == int(told[1])
-        assert starts.uninitialized == (model.TopicPartition(_ONLINE, 0),)
+        assert starts.offsets[model.TopicPartition(FIRST, 0)] == int(told[1])
+        assert starts.uninitialized == (model.TopicPartition(ONLINE, 0),)
         command = re.search(r"kafka-share-groups\.sh (.*)$", partition.explanation)
         assert command
         reset = client.run_tool("org.apache.kafka.tools.consumer.group.ShareGroupCommand", *shlex.split(command[1]))
         assert "Error" not in reset.stdout + reset.stderr, reset
-        assert _share(cluster, _ONLINE, 7) == 7, "it gets them again"
+        assert _share(cluster, ONLINE, 7) == 7, "it gets them again"
 
 
 def _share(cluster: Cluster, topic: str, count: int) -> int:
@@ -158,29 +162,6 @@ def _share(cluster: Cluster, topic: str, count: int) -> int:
     return len(done.stdout.split())
 
 
-def _replicas_of(cluster: Cluster, topic: str) -> tuple[int, list[int], int]:
-    """Return the leader of partition 0, its followers, and the broker without a replica."""
-    wait_until(lambda: cluster.client.describe(topic), 60, what=f"{topic} exists")
-    state = cluster.client.describe(topic)[0]
-    assert state.leader is not None
-    (witness,) = {*cluster.brokers} - {*state.replicas}
-    return state.leader, [each for each in state.replicas if each != state.leader], witness
-
-
-def _lose(on_call: OnCall, topic: str, dead: int, followers: list[int], witness: int) -> tuple[Outcome, ...]:
-    """Kill the leader, thaw the followers, and elect one of them."""
-    cluster = on_call.cluster
-    cluster.brokers[dead].kill()
-    for each in followers:
-        cluster.brokers[each].thaw()
-    for each in (*followers, witness):
-        wait_offline(cluster, [topic], seen_by=each, away=[dead])
-    policies = {"": {topic: Policy(Strategy.AGGRESSIVE, allow_empty_leader=True)}}
-    outcomes = on_call.carry_out(on_call.plans(policies, topic)[""])
-    assert [each.status for each in outcomes] == [Status.RECOVERED]
-    return outcomes
-
-
 def _look(on_call: OnCall, outcomes: tuple[Outcome, ...]) -> list[AftermathFinding]:
     """Return the aftermath, once the new coordinator has loaded."""
 
@@ -190,47 +171,3 @@ def _look(on_call: OnCall, outcomes: tuple[Outcome, ...]) -> list[AftermathFindi
 
     wait_until(lambda: not any("LOAD_IN_PROGRESS" in each.explanation for each in look()), 60, what="it has loaded")
     return look()
-
-
-def _reader(cluster: Cluster, group: str) -> Consumer:
-    return Consumer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": group})
-
-
-def _commit(cluster: Cluster, group: str, offset: int, *, topic: str = _ONLINE) -> None:
-    """Commit for partition 0; without a topic, for one that the group never reads."""
-    partition = TopicPartition(topic or _FIRST, 0, offset)
-    if not topic:
-        cluster.client.create_topic(_FIRST, {0: [1]}, {"min.insync.replicas": 1})
-
-    def is_done() -> bool:
-        with _reader(cluster, group) as reader:
-            try:
-                reader.commit(offsets=[partition], asynchronous=False)
-            except KafkaException:
-                return False
-        return True
-
-    wait_until(is_done, 60, what=f"{group} has committed")
-
-
-def _writer(cluster: Cluster, name: str) -> Producer:
-    where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL)}
-    return Producer({**where, "transactional.id": name, "transaction.timeout.ms": _LONG_MS})
-
-
-def _read_committed(cluster: Cluster) -> list[str]:
-    """Return what a read_committed consumer gets within some seconds."""
-    where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": "reader"}
-    with Consumer({**where, "isolation.level": "read_committed", "enable.partition.eof": True}) as reader:
-        reader.assign([TopicPartition(_ONLINE, 0, 0)])
-        values = []
-        for _attempt in range(20):
-            message = reader.poll(1.0)
-            if message is None:
-                continue
-            if (error := message.error()) is not None:
-                if error.code() == KafkaError._PARTITION_EOF:
-                    break
-                continue
-            values.append((message.value() or b"").decode())
-        return values

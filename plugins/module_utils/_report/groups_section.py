@@ -1,0 +1,54 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Build the section about committed offsets that groups got back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .blocks import Cell, Paragraph, Section, first_rows, in_words, number_cell, partition_cell
+
+_GOOD = ("given_back", "would_give_back", "done_before")
+
+
+def build_groups_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
+    """Say how many committed offsets were given back. Returns the sentence and its tone."""
+    bad = sum(each["status"] not in _GOOD for each in report["commits"])
+    good = len(report["commits"]) - bad
+    did = "given back" if report["mode"] == "apply" else "to give back"
+    tone = "bad" if bad or report["unknown"] else "good"
+    return f"Committed offsets {did}: {good:,}; not given back: {bad:,}.", tone
+
+
+def build_groups_plan_verdict(plan: Mapping[str, Any]) -> tuple[str, str]:
+    """Say how many committed offsets are to be given back. Returns the sentence and its tone."""
+    tone = "warning" if plan["unknown"] else "good"
+    return f"Committed offsets to give back: {len(plan['commits']):,}.", tone
+
+
+def build_groups_section(report: Mapping[str, Any]) -> Section:
+    """Build the section with the outcome of each committed offset."""
+    worst_first = sorted(report["commits"], key=lambda each: each["status"] in _GOOD)
+    table = first_rows(
+        "Committed offsets that needed a change",
+        ("Group", "Partition", "Need", "Outcome", "Before", "Saved", "Target", "Why"),
+        worst_first,
+        lambda each: (
+            Cell(each["group"]),
+            partition_cell(each["topic"], each["partition"]),
+            Cell(in_words(each["need"])),
+            Cell(in_words(each["status"]), "good" if each["status"] in _GOOD else "bad"),
+            number_cell(each["committed"]),
+            number_cell(each["saved"]),
+            number_cell(each["target"]),
+            Cell(each["reason"]),
+        ),
+    )
+    unknown = [
+        Paragraph(f"{', '.join(each['groups']) or 'Groups'}: {each['reason']}", "bad") for each in report["unknown"]
+    ]
+    notes = [Paragraph(each, "warning") for each in report["notes"]]
+    return Section("Committed offsets of groups", (table, *unknown, *notes))

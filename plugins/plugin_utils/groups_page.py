@@ -1,0 +1,137 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Print which groups get their committed offsets back. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
+
+from .command_words import option_words, servers
+from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
+from .words import Result, counted, number, partition_name, words
+
+_COLUMNS = ("Group", "Partition", "Need", "Status", "Committed", "Saved", "Target")
+_SETTLED = ("given_back", "done_before")
+_PREDICTED = ("would_give_back",)
+_NAMED = 8
+_MOST_ROWS = 30
+_OF_A_LOOK = ("group_recovery_salvage_dir", "group_recovery_groups")
+
+
+def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator[Block]:
+    """Return all blocks: the verdict, what is not as it should be, the committed offsets, and the next command."""
+    yield Paragraph(verdict(result), "bold")
+    for note in result["notes"]:
+        yield Paragraph(note, "bold yellow", indent=2)
+    if result["unknown"]:
+        yield Heading("Not known")
+        yield Entries(tuple(_unknown(result["unknown"])))
+    bad = [each for each in result["commits"] if each["status"] not in (*_SETTLED, *_PREDICTED)]
+    if bad:
+        yield Heading("Not given back")
+        yield Entries(tuple(_alike(bad)))
+    good = [each for each in result["commits"] if each["status"] in (*_SETTLED, *_PREDICTED)]
+    if good:
+        yield Heading("Committed offsets")
+        shown = good if rows else good[:_MOST_ROWS]
+        yield Table(_COLUMNS, tuple(map(_row, shown)), prose_column="Why", texts=_COLUMNS[:4])
+        yield from not_shown(len(shown), _count(result, (*_SETTLED, *_PREDICTED)))
+    if result["undo_file"]:
+        yield Paragraph(f"The committed offsets before the change are in {result['undo_file']}.")
+    yield from _next(result, variables)
+
+
+def verdict(result: Result) -> str:
+    """Return in one sentence how many committed offsets were or would be given back."""
+    counts = result["summary"]
+    clauses = []
+    if counts["given_back"]:
+        clauses.append(f"{counted(counts['given_back'], 'committed offset')} given back")
+    if counts["done_before"]:
+        clauses.append(f"{counted(counts['done_before'], 'committed offset')} given back before")
+    if counts["would_give_back"]:
+        clauses.append(f"{counted(counts['would_give_back'], 'committed offset')} would be given back")
+    if bad := _count_bad(result):
+        clauses.append(f"{counted(bad, 'committed offset')} not given back")
+    if result["unknown"]:
+        clauses.append("not everything could be looked at")
+    return f"{'; '.join(clauses) or 'No group needs its committed offsets back'}."
+
+
+def failure(result: Result, *, is_need_bad: bool) -> str:
+    """Return why the play fails, in one sentence; empty if it does not.
+
+    ``is_need_bad`` says that what would be changed is a failure too: a look then shows by its exit status that a
+    change is needed.
+    """
+    passing = _SETTLED if is_need_bad else (*_SETTLED, *_PREDICTED)
+    counts = [(status, count) for status, count in result["summary"].items() if count and status not in passing]
+    found = [f"{count} {words(status)}" for status, count in counts]
+    if result["unknown"]:
+        found.append("not everything could be looked at")
+    return f"committed offsets need a change: {', '.join(found)}; the reasons are above" if found else ""
+
+
+def _count(result: Result, statuses: Sequence[str]) -> int:
+    return sum(result["summary"][each] for each in statuses)
+
+
+def _count_bad(result: Result) -> int:
+    return sum(count for status, count in result["summary"].items() if status not in (*_SETTLED, *_PREDICTED))
+
+
+def _unknown(unknown: Sequence[Result]) -> Iterator[Entry]:
+    for each in unknown:
+        yield Entry(join_first(each["groups"], _NAMED) or "any group", (each["reason"],), "bold yellow")
+
+
+def _alike(commits: Sequence[Result]) -> Iterator[Entry]:
+    """Join committed offsets with the same status and reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in commits:
+        found.setdefault((each["status"], each["reason"]), []).append(f"{each['group']} at {partition_name(each)}")
+    for (status, reason), names in found.items():
+        yield Entry(words(status), (f"{join_first(names, _NAMED)}: {reason}",), "bold yellow")
+
+
+def _row(commit: Result) -> Row:
+    cells = (
+        commit["group"],
+        partition_name(commit),
+        words(commit["need"]),
+        words(commit["status"]),
+        number(commit["committed"]),
+        number(commit["saved"]),
+        number(commit["target"]),
+    )
+    return Row(cells, commit["reason"])
+
+
+def _next(result: Result, variables: Result) -> Iterator[Block]:
+    if not variables or not _count(result, _PREDICTED):
+        return
+    yield Heading("Next")
+    plan = _plan(variables)
+    if plan and result["plan_digest"]:
+        yield Paragraph(f"Let a second person review {plan} ({result['plan_digest']}), then carry it out:")
+    else:
+        yield Paragraph("Carry it out:")
+    yield Command(tuple(command(variables)))
+
+
+def _plan(variables: Result) -> str:
+    return variables.get("group_recovery_manual_output_file") or variables.get("group_recovery_plan_file") or ""
+
+
+def command(variables: Result) -> Iterator[str]:
+    """Yield the words of the command that carries out what was planned."""
+    plan = _plan(variables)
+    given = {**variables, "kafka_bootstrap_servers": servers(variables), "group_recovery_plan_file": plan}
+    yield from ("ansible-playbook", "kafkaops.recovery.restore_groups")
+    yield from option_words(given, ["group_recovery_hosts", "kafka_bootstrap_servers", "kafka_command_config"])
+    yield from option_words(given, ["group_recovery_plan_file"] if plan else _OF_A_LOOK)
+    yield from ("-e", "group_recovery_automated_recovery=true")

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Lose the tail of an internal topic, and see what its clients have then: commits, and records that they can read."""
+
+from __future__ import annotations
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from integration.on_call import OnCall
+from integration.strategies.outages import wait_offline
+from lab import Cluster, settings, wait_until
+
+STATE, GROUPS, SHARE = "__transaction_state", "__consumer_offsets", "__share_group_state"
+ONLINE, FIRST = "elsewhere", "first"
+"""A topic whose only replica is on the broker that has none of the internal topic, and one that no group reads."""
+_LONG_MS = 600_000
+
+
+def replicas_of(cluster: Cluster, topic: str) -> tuple[int, list[int], int]:
+    """Return the leader of partition 0, its followers, and the broker without a replica."""
+    wait_until(lambda: cluster.client.describe(topic), 60, what=f"{topic} exists")
+    state = cluster.client.describe(topic)[0]
+    assert state.leader is not None
+    (witness,) = {*cluster.brokers} - {*state.replicas}
+    return state.leader, [each for each in state.replicas if each != state.leader], witness
+
+
+def lose(on_call: OnCall, topic: str, dead: int, followers: list[int], witness: int) -> tuple[Outcome, ...]:
+    """Kill the leader, thaw the followers, and elect one of them."""
+    cluster = on_call.cluster
+    cluster.brokers[dead].kill()
+    for each in followers:
+        cluster.brokers[each].thaw()
+    for each in (*followers, witness):
+        wait_offline(cluster, [topic], seen_by=each, away=[dead])
+    policies = {"": {topic: Policy(Strategy.AGGRESSIVE, allow_empty_leader=True)}}
+    outcomes = on_call.carry_out(on_call.plans(policies, topic)[""])
+    assert [each.status for each in outcomes] == [Status.RECOVERED]
+    return outcomes
+
+
+def reader(cluster: Cluster, group: str) -> Consumer:
+    where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "enable.auto.commit": False}
+    return Consumer({**where, "group.id": group})
+
+
+def commit(cluster: Cluster, group: str, offset: int, *, topic: str = ONLINE) -> None:
+    """Commit for partition 0; without a topic, for one that the group never reads."""
+    partition = TopicPartition(topic or FIRST, 0, offset)
+    if not topic:
+        cluster.client.create_topic(FIRST, {0: [1]}, {"min.insync.replicas": 1})
+
+    def is_done() -> bool:
+        with reader(cluster, group) as consumer:
+            try:
+                consumer.commit(offsets=[partition], asynchronous=False)
+            except KafkaException:
+                return False
+        return True
+
+    wait_until(is_done, 60, what=f"{group} has committed")
+
+
+def committed(cluster: Cluster, group: str) -> int:
+    """Return the committed offset of ``ONLINE-0``."""
+    with reader(cluster, group) as consumer:
+        (found,) = consumer.committed([TopicPartition(ONLINE, 0)], 60)
+    offset: int = found.offset
+    return offset
+
+
+def writer(cluster: Cluster, name: str) -> Producer:
+    where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL)}
+    return Producer({**where, "transactional.id": name, "transaction.timeout.ms": _LONG_MS})
+
+
+def read_committed(cluster: Cluster) -> list[str]:
+    """Return what a read_committed consumer gets within some seconds."""
+    where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": "reader"}
+    with Consumer({**where, "isolation.level": "read_committed", "enable.partition.eof": True}) as consumer:
+        consumer.assign([TopicPartition(ONLINE, 0, 0)])
+        values = []
+        for _attempt in range(20):
+            message = consumer.poll(1.0)
+            if message is None:
+                continue
+            if (error := message.error()) is not None:
+                if error.code() == KafkaError._PARTITION_EOF:
+                    break
+                continue
+            values.append((message.value() or b"").decode())
+        return values
