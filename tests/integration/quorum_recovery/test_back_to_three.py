@@ -1,0 +1,108 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""After the recovery: every object is there, and docs/quorum.md leads back to three controllers, word for word."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.quorum_recovery import objects
+from integration.quorum_recovery.site import Site, lose
+from lab import wait_until
+from lab.cluster import Cluster
+from lab.node import Controller
+from lab.playbook import PROJECT, run_playbook
+
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.wide]
+
+_CHECK = "kafkaops.recovery.check_quorum"
+
+
+@pytest.fixture
+def cluster(kafka_version: str) -> Iterator[Cluster]:
+    with Cluster(kafka_version, brokers=1, controllers=3, dynamic_quorum=True, super_users=[]) as cluster:
+        objects.create(cluster)
+        yield cluster
+
+
+def test_every_object_is_kept_and_three_controllers_are_back(cluster: Cluster, tmp_path: Path) -> None:
+    first, *lost = cluster.controllers
+    before = objects.read(cluster)
+    site = Site(cluster, tmp_path)
+    lose(cluster, lost)
+    cluster.controllers[first].stop()
+    report = tmp_path / "report.json"
+    with site.started(cluster.controllers[first]) as command:
+        run = site.run(lost_voters=lost, automated_recovery=True, start_command=command, report_file=str(report))
+        assert run.returncode == 0, run.output
+        assert objects.read(cluster) == before
+        _assert_forecast(json.loads(report.read_text("utf-8"))["plan"]["contents"], before)
+
+        for node_id in lost:
+            _follow_the_documentation(cluster, cluster.controllers[node_id], survivor=first)
+        asked = ",".join(f"{each.host}:{each.port}" for each in cluster.controllers.values())
+        servers = {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_bootstrap_controllers": asked}
+        checked = run_playbook(_CHECK, servers)
+        assert checked.returncode == 0, checked.output
+        assert "Elections may be requested" in checked.words
+    # The survivor was killed just now. The new controllers have all that it had.
+    wait_until(lambda: cluster.active_controller().node_id in lost, 60, what="one of the new controllers leads")
+    assert objects.read(cluster) == before
+    cluster.client.create_topic("after", {0: [1]})
+
+
+def _assert_forecast(contents: dict[str, Any], seen: objects.Objects) -> None:
+    """Compare the counts that the plan named with what Kafka's tools list."""
+    topics = [each for each in seen.topics if "PartitionCount:" in each]
+    assert contents["topics"] == len(topics)
+    assert contents["partitions"] == len(seen.topics) - len(topics)
+    assert contents["acls"] == sum("principal=" in each or "(principal=" in each for each in seen.acls)
+    assert contents["scramCredentials"] == sum("SCRAM-SHA-256=" in each for each in seen.users)
+    assert contents["quotas"] == sum("producer_byte_rate=" in each for each in seen.users)
+    levels = {
+        match[1]: match[2]
+        for each in seen.features
+        if (match := re.search(r"Feature: (\S+)\s.*FinalizedVersionLevel: (\S+)", each)) and match[2] != "0"
+    }
+    features = dict(each.split("=") for each in contents["features"])
+    del levels["kraft.version"]  # It is in a control record, and not among the features of the log.
+    assert features.keys() == levels.keys()
+    # Kafka's tool prints a release instead of the level of metadata.version.
+    assert {**features, "metadata.version": ""} == {**levels, "metadata.version": ""}
+
+
+def _follow_the_documentation(cluster: Cluster, controller: Controller, *, survivor: int) -> None:
+    """Do what the chapter says, with this cluster's names, ids and paths."""
+    text = (PROJECT / "docs" / "quorum.md").read_text("utf-8")
+    (block,) = re.findall(r"### Back to three controllers\n.*?```console\n(.*?)```", text, re.DOTALL)
+    named = {
+        "CLUSTER_ID": cluster.cluster_id,
+        "/etc/kafka/controller.properties": str(controller.write_properties()),
+        "kafka1:9092,kafka2:9092": cluster.bootstrap(),
+        "controller1:9093": f"{cluster.host}:{cluster.controllers[survivor].port}",
+        "voter_id=102": f"voter_id={controller.node_id}",
+        '"controller2", "port": 9093': f'"{controller.host}", "port": {controller.port}',
+    }
+    for name, here in named.items():
+        assert name in block
+        block = block.replace(name, here)
+    commands = [shlex.split(each) for each in block.replace("\\\n", "").removeprefix("$ ").split("\n$ ")]
+    (storage, *format_it), (systemctl, *_start), (ansible, *replace) = commands
+    assert (storage, systemctl, ansible) == ("kafka-storage.sh", "systemctl", "ansible-playbook")
+    formatted = cluster.client.run_tool("kafka.tools.StorageTool", *format_it)
+    assert formatted.returncode == 0, formatted.stdout + formatted.stderr
+    controller.start()
+    program = str(Path(sys.executable).with_name(ansible))
+    run = subprocess.run([program, *replace], cwd=PROJECT, capture_output=True, text=True, check=False, timeout=300)
+    assert run.returncode == 0, run.stdout + run.stderr

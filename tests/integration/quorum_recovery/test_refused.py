@@ -1,0 +1,126 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Recoveries of a quorum that are refused, with the disks of real controllers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.quorum_recovery.site import Site, files_of
+from lab import storage
+from lab.cluster import Cluster
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.wide]
+
+_FIRST, _SECOND, _THIRD = 101, 102, 103
+_LOST = [_SECOND, _THIRD]
+
+
+class Disks:
+    """The disks of three stopped controllers. Each test begins with them as they were."""
+
+    def __init__(self, cluster: Cluster, place: Path) -> None:
+        self.cluster = cluster
+        self.site = Site(cluster, place)
+        self.paths = {node_id: each.data_dirs[0] for node_id, each in cluster.controllers.items()}
+        self._kept = {node_id: place / f"kept-{node_id}" for node_id in self.paths}
+        for node_id, path in self.paths.items():
+            shutil.copytree(path, self._kept[node_id])
+
+    def put_back(self) -> None:
+        for node_id, path in self.paths.items():
+            shutil.rmtree(path, ignore_errors=True)
+            shutil.copytree(self._kept[node_id], path)
+
+    def lose(self, *node_ids: int) -> None:
+        for each in node_ids:
+            shutil.rmtree(self.paths[each])
+
+    def files(self) -> dict[str, bytes]:
+        return {path: content for each in self.paths.values() for path, content in files_of(each).items()}
+
+    def assert_refused(self, expected: str, *arguments: str, **variables: object) -> None:
+        """Require that a run that would recover says so, and changes nothing."""
+        before = self.files()
+        run = self.site.run(*arguments, automated_recovery=True, **variables)
+        assert run.returncode != 0, run.output
+        assert expected in run.words, run.output
+        assert self.files() == before
+
+
+@pytest.fixture(scope="module")
+def stopped(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disks]:
+    with Cluster(kafka_version, brokers=1, controllers=3, dynamic_quorum=True) as cluster:
+        cluster.client.create_topic("orders", {0: [1]})
+        for each in cluster.controllers.values():
+            each.kill()
+        yield Disks(cluster, tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture
+def disks(stopped: Disks) -> Disks:
+    stopped.put_back()
+    return stopped
+
+
+def test_a_majority_of_whole_disks_is_to_be_started(disks: Disks) -> None:
+    disks.lose(_THIRD)
+    disks.assert_refused("start controllers 101 and 102 first; their disks are whole", lost_voters=_LOST)
+
+
+def test_lost_voters_must_be_declared(disks: Disks) -> None:
+    disks.lose(*_LOST)
+    disks.assert_refused("quorum_recovery_lost_voters is not set. If voters 102 and 103 are lost for good")
+
+
+def test_every_lost_voter_must_be_declared(disks: Disks) -> None:
+    disks.lose(*_LOST)
+    disks.assert_refused("voters 103 are neither declared lost nor have a whole disk", lost_voters=[_SECOND])
+
+
+def test_the_disk_of_another_cluster_is_refused(disks: Disks) -> None:
+    disks.lose(_THIRD)
+    identity = disks.paths[_SECOND] / "meta.properties"
+    other = identity.read_text("utf-8").replace(disks.cluster.cluster_id, storage.random_uuid())
+    identity.write_text(other, encoding="utf-8")
+    disks.assert_refused("the disks belong to 2 clusters", lost_voters=_LOST)
+
+
+def test_a_log_with_damage_in_the_middle_is_refused(disks: Disks) -> None:
+    disks.lose(*_LOST)
+    segment = max((disks.paths[_FIRST] / "__cluster_metadata-0").glob("*.log"))
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    segment.write_bytes(content)
+    disks.assert_refused("no controller's disk has a whole metadata log", lost_voters=_LOST)
+
+
+def test_an_old_voter_that_answers_is_to_be_stopped(disks: Disks) -> None:
+    disks.lose(_THIRD)
+    voter = disks.cluster.controllers[_SECOND]
+    elsewhere = disks.paths.pop(_SECOND)
+    voter.start()
+    try:
+        disks.assert_refused(f"voter 102 answers at {voter.host}:{voter.port}", "--limit", "node101", lost_voters=_LOST)
+    finally:
+        voter.kill()
+        disks.paths[_SECOND] = elsewhere
+
+
+def test_the_survivor_must_be_stopped(disks: Disks) -> None:
+    disks.lose(*_LOST)
+    survivor = disks.cluster.controllers[_FIRST]
+    survivor.start()
+    try:
+        run = disks.site.run(automated_recovery=True, lost_voters=_LOST)
+        assert run.returncode != 0, run.output
+        assert "Stop controller 101 on node101, and run again. Nothing was changed." in run.words, run.output
+        assert not [each for each in disks.paths[_FIRST].parent.iterdir() if "quorum-recovery" in each.name]
+    finally:
+        survivor.kill()
