@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.failing import printed_once
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables import (
     VariablesError,
@@ -26,6 +27,9 @@ _SHARED = "kafka_"
 _ELSEWHERE = ("hosts", "summary")
 """Variables with a role's prefix that its playbook has, or that it publishes."""
 _OF_OTHERS = "kafka_connection_"
+_OUTPUTS = ("_report_file", "_report_html", "_output_file")
+_OF_A_CLUSTER = ("kafka_bootstrap_servers", "kafka_command_config")
+"""Hosts that differ in one of these are of different clusters, as for roles/kafka_connection/tasks/one_host.yml."""
 
 
 class ActionModule(ActionBase):
@@ -49,6 +53,7 @@ class ActionModule(ActionBase):
             values = checked(own | shared, self._given(own | shared, variables), self._path)
         except VariablesError as error:
             problems.append(str(error))
+        problems += self._shared_outputs(values, variables)
         if problems:
             named = "; ".join(problems)
             stop = "" if named.endswith("?") else "."
@@ -85,9 +90,34 @@ class ActionModule(ActionBase):
         templated = {name: self._templar.template(variables[name]) for name in options if name in variables}
         return {name: value for name, value in templated.items() if value is not omit and value != omit}
 
+    def _shared_outputs(self, values: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the files that this cluster and another one of the play would write: no file is ever overwritten."""
+        if not self._is_local():
+            return
+        this, every = variables["inventory_hostname"], variables["hostvars"]
+        others = [
+            every[host]
+            for host in variables.get("ansible_play_hosts_all", ())
+            if host != this and every[host].get("ansible_connection") == "local"
+        ]
+        others = [each for each in others if any(each.get(name) != every[this].get(name) for name in _OF_A_CLUSTER)]
+        for name in values:
+            if name.endswith(_OUTPUTS) and values[name]:
+                same = [
+                    each["inventory_hostname"] for each in others if self._path(str(each.get(name))) == values[name]
+                ]
+                if same:
+                    yield (
+                        f"{name}: {join_first(sorted([this, *same]))} would all write {values[name]}. Name the cluster "
+                        "in it, such as {{ inventory_hostname }}.json"
+                    )
+
+    def _is_local(self) -> bool:
+        return bool(self._connection.transport == "local")
+
     def _path(self, text: str) -> str:
         """Return an absolute path: on this host from where the command was started, elsewhere from the login's home."""
-        if self._connection.transport == "local":
+        if self._is_local():
             if self._play_context.become and text.startswith("~"):
                 return text  # The home directory of the user that the module becomes.
             return str(Path.cwd() / Path(os.path.expandvars(text)).expanduser())

@@ -14,7 +14,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from .failing import printed_once
-from .page import Block, Line
+from .page import Block, Line, Paragraph
 from .rendering import is_in_awx, is_structured, is_terminal, rendered, show
 
 display = Display()
@@ -41,6 +41,8 @@ class PrintingAction(ActionBase):
         failure = "; ".join(filter(None, [self.failure(arguments), page_failure(arguments["page"])]))
         if is_structured():
             result["text"] = text.splitlines()
+        result["verdict"] = next((each.text for each in blocks if isinstance(each, Paragraph)), failure)
+        result |= {"report_file": arguments["report_file"] or "", "html": arguments["page"].get("html", "")}
         return printed_once(result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}))
 
     @abstractmethod

@@ -23,6 +23,8 @@ class Cell:
     tone: str = ""
     """good, warning, bad or empty. The text must say the same, because not everybody sees colors."""
     is_number: bool = False
+    link: str = ""
+    """Path of another page, relative to this one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,9 @@ TEMPLATE = """\
 <tr>
 {%- for cell in row -%}
 {%- set style = (("number " if cell.is_number else "") ~ cell.tone) | trim -%}
-<td data-name="{{ columns[loop.index0] }}"{% if style %} class="{{ style }}"{% endif %}>{{ cell.text }}</td>
+<td data-name="{{ columns[loop.index0] }}"{% if style %} class="{{ style }}"{% endif %}>
+{%- if cell.link %}<a href="{{ cell.link | urlencode }}">{{ cell.text }}</a>{% else %}{{ cell.text }}{% endif -%}
+</td>
 {%- endfor -%}
 </tr>
 {%- endfor %}

@@ -1,0 +1,110 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One table and one page over all clusters of a play, whatever happened on each of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.fleet import ClusterState, build_fleet_page
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.fleet import Fleet, blocks
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
+
+COLLECTIONS = Path(sys.executable).parents[1] / "collections"
+_TABLES = "kafkaops.recovery.recovery_tables"
+
+
+def a_fleet() -> Fleet:
+    fleet = Fleet()
+    fleet.note("south", _TABLES, {"verdict": "No partition is offline.", "html": "/srv/south/report.html"})
+    fleet.note_failure("east", _TABLES, {"verdict": "3 of 9 partitions are offline.", "msg": "3 refused"})
+    fleet.note_unreachable("north", {"msg": "no route\nto host"})
+    fleet.note("west", "ansible.builtin.set_fact", {"ansible_facts": {"kafka_connection_acting_host": "east"}})
+    return fleet
+
+
+def test_clusters_that_need_somebody_come_first() -> None:
+    found = a_fleet().clusters(["west", "south", "east", "north", "unheard"])
+    text = rendered(blocks(found), 80, color=False).splitlines()
+    assert text[0] == "3 of 4 clusters need you"
+    assert [line.split()[:2] for line in text[2:7]] == [
+        ["north", "unreachable"],
+        ["east", "failed"],
+        ["unheard", "failed"],
+        ["south", "done"],
+        ["west", "left"],
+    ]
+    assert "3 of 9 partitions are offline." in text[3]
+    assert "no route" in text[2]
+    assert "south: /srv/south/report.html" in text
+    assert text[-1] == "--limit north,east,unheard"
+
+
+def test_a_host_without_a_verdict_is_not_green() -> None:
+    fleet = Fleet()
+    fleet.note("east", "kafkaops.recovery.role_variables", {})
+    (found,) = fleet.clusters(["east"])
+    assert (found.state, found.verdict) == (ClusterState.FAILED, "the play ended without a verdict")
+
+
+def test_a_play_of_others_has_no_clusters() -> None:
+    fleet = Fleet()
+    fleet.note("east", "ansible.builtin.ping", {})
+    assert fleet.clusters(["east"]) == ()
+
+
+def test_the_page_links_to_those_of_the_clusters() -> None:
+    html = render_html(build_fleet_page(a_fleet().clusters(["south", "<b>"]), "/srv/pages")).decode()
+    assert '<a href="../south/report.html">/srv/south/report.html</a>' in html
+    assert "<b>" not in html
+
+
+def run(tmp_path: Path, hosts: dict[str, Any], *more: str) -> subprocess.CompletedProcess[str]:
+    """Look for offline partitions on clusters of which no broker answers."""
+    inventory = tmp_path / "inventory.json"
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    inventory.write_text(json.dumps({"all": {"hosts": {name: local | each for name, each in hosts.items()}}}))
+    return subprocess.run(
+        [
+            *(Path(sys.executable).with_name("ansible-playbook"), "-i", inventory),
+            *("kafkaops.recovery.recover_offline_partitions", "-e", "unclean_recovery_hosts=all", *more),
+        ],
+        env={
+            **os.environ,
+            "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+            "ANSIBLE_CALLBACKS_ENABLED": "kafkaops.recovery.fleet",
+            "KAFKAOPS_FLEET_HTML_DIR": "pages",
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_one_table_and_one_page_where_the_play_failed_on_all_hosts(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    clusters = {"east": {"kafka_bootstrap_servers": "localhost:1"}, "west": {"kafka_bootstrap_servers": "localhost:2"}}
+    ran = run(tmp_path, clusters)
+    assert "2 of 2 clusters need you" in ran.stdout
+    assert "--limit east,west" in ran.stdout
+    (page,) = (tmp_path / "pages").iterdir()
+    assert f"HTML page of all clusters: {page}" in ran.stdout
+    assert "2 of 2 clusters need you" in page.read_text("utf-8")
+
+
+def test_a_file_that_two_clusters_would_write_is_refused_first(tmp_path: Path) -> None:
+    clusters = {"east": {"kafka_bootstrap_servers": "localhost:1"}, "west": {"kafka_bootstrap_servers": "localhost:2"}}
+    refused = run(tmp_path, clusters, "-e", "unclean_recovery_report_file=report.json")
+    assert f"unclean_recovery_report_file: east, west would all write {tmp_path}/report.json" in refused.stdout
+    own = run(tmp_path, clusters, "-e", '{"unclean_recovery_report_file": "{{ inventory_hostname }}.json"}')
+    assert "would all write" not in own.stdout
+    assert "no broker answered" in own.stdout
