@@ -39,7 +39,6 @@ def records(cluster: Cluster) -> list[dict[str, Any]]:
     return [json.loads(each) for each in cluster.client.consume_all(RUN_TOPIC, 0)]
 
 
-@pytest.mark.on_every_version
 def test_a_run_creates_the_topic_journals_in_it_and_deletes_it(cluster: Cluster) -> None:
     with cluster_journal(cluster.bootstrap()) as lock:
         with lock.open() as journal:
@@ -64,7 +63,9 @@ def test_a_read_creates_nothing(cluster: Cluster) -> None:
     assert cluster.proxy.write_requests() == []
 
 
-@pytest.mark.parametrize("dead", [(), (2, 3)], ids=["healthy", "two of three brokers dead"])
+@pytest.mark.parametrize(
+    "dead", [pytest.param((), marks=pytest.mark.wide), (2, 3)], ids=["healthy", "two of three brokers dead"]
+)
 def test_one_of_several_concurrent_runs_gets_the_lock(cluster: Cluster, dead: tuple[int, ...]) -> None:
     """Ten races of three clients, each with its own connections."""
     for broker_id in dead:

@@ -36,7 +36,7 @@ _PLAYBOOK = Path(__file__).with_name("elect.yml")
         pytest.param(Part.WORKER, signal.SIGTERM, marks=pytest.mark.wide),
         pytest.param(Part.WORKER, signal.SIGHUP, marks=pytest.mark.wide),
         pytest.param(Part.MODULE, signal.SIGTERM, marks=pytest.mark.wide),
-        (Part.MODULE, signal.SIGHUP),
+        pytest.param(Part.MODULE, signal.SIGHUP, marks=pytest.mark.wide),
     ],
 )
 def test_the_module_ends_in_order(cluster: Cluster, tmp_path: Path, who: Part, number: signal.Signals) -> None:

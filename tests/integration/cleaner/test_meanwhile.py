@@ -85,7 +85,10 @@ def test_another_partys_throttle_is_kept_and_restored(
 
 @pytest.mark.parametrize(
     ("during", "writes"),
-    [(ApiKey.IncrementalAlterConfigs, []), (ApiKey.ElectLeaders, [(1, 3, 2), (3, 1, 2)])],
+    [
+        pytest.param(ApiKey.IncrementalAlterConfigs, [], marks=pytest.mark.wide),
+        (ApiKey.ElectLeaders, [(1, 3, 2), (3, 1, 2)]),
+    ],
     ids=["before it is touched", "before it is dropped"],
 )
 def test_a_repair_is_refused_if_the_isr_shrinks_after_the_plan(

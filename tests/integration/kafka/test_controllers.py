@@ -74,4 +74,4 @@ def test_it_needs_the_addresses_of_controllers(cluster: Cluster, command_config:
     given = variables(cluster, kafka_controllers_command_config=str(command_config), kafka_bootstrap_controllers="")
     run = run_playbook(_CHECK, given)
     assert run.returncode != 0
-    assert "controllers_command_config is given without bootstrap_controllers" in run.output
+    assert "kafka_controllers_command_config is given without kafka_bootstrap_controllers" in run.output

@@ -49,7 +49,7 @@ def spark(event_logs: Path) -> Iterator[SparkSession]:
         yield session
 
 
-@pytest.fixture(params=["in process", "in two processes", "on Spark"])
+@pytest.fixture(params=["in process", pytest.param("in two processes", marks=pytest.mark.wide), "on Spark"])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "on Spark":
         return OnSpark(request.getfixturevalue("spark"))

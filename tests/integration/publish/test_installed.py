@@ -36,6 +36,7 @@ def test_check_quorum_from_the_tarball(kafka_version: str, tmp_path: Path) -> No
     assert json.loads(report.read_text(encoding="utf-8"))["clusterId"] == cluster.cluster_id
 
 
+@pytest.mark.wide
 def test_tarball_and_git_address_install_the_same_files_offline(tmp_path: Path) -> None:
     """By command and by requirements.yml, as README shows."""
     release.check_installations(artefact.build(tmp_path), tmp_path)

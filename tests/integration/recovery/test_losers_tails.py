@@ -104,6 +104,7 @@ def _saved_labels(saved: Path) -> list[str]:
     return [row["value"].decode() for row in pq.read_table(saved / "records").to_pylist()]
 
 
+@pytest.mark.wide
 def test_a_loser_that_was_silent_in_the_plan_is_saved_too(cluster: Cluster, tmp_path: Path) -> None:
     """What is saved comes from the last look. The plan, made while the loser was away, foresaw no loss."""
     plan, saved = tmp_path / "plan.json", tmp_path / "saved"

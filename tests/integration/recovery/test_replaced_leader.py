@@ -73,6 +73,7 @@ def test_the_good_copies_are_saved_before_they_are_started(
         assert (again["led_by_replaced"], again["summary"]["already_online"]) == (0, 1)
 
 
+@pytest.mark.wide
 def test_an_old_disk_with_an_unused_partition_is_no_finding(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=3) as cluster:
         _stop_all(cluster)
