@@ -143,7 +143,8 @@ def decide(
     if survivor is None:
         reasons = [f"{each.host}: {each.reason}" for each in copies if each.reason]
         why = f": {'; '.join(reasons)}" if reasons else ""
-        return QuorumDecision(None, (f"no controller's disk has a whole metadata log{why}",), (), None, (), ())
+        refusal = f"no controller's disk has a whole metadata log{why}{_newest_of_brokers(usable)}"
+        return QuorumDecision(None, (refusal,), (), None, (), ())
     voters = old_voters(survivor)
     whole = {each.node_id: each for each in usable if each.is_controller and _is_voter(each, survivor, voters)}
     refusals = tuple(_refusals(copies, survivor, whole, lost, answering or {}))
@@ -152,6 +153,17 @@ def decide(
     must_stop = tuple(f"controller {each.node_id} on {each.host}" for each in running)
     plan = None if refusals else _plan(copies, survivor, lost, beyond)
     return QuorumDecision(plan, refusals, must_stop, survivor, beyond, tuple(_notes(copies, survivor)))
+
+
+def _newest_of_brokers(usable: Sequence[LogCopy]) -> str:
+    """Return a text about the broker whose copy can go on if no controller's is left."""
+    found = max((each for each in usable if not each.is_controller), key=lambda each: each.rank, default=None)
+    if found is None:
+        return ". Brokers have copies, too: add their hosts to the run (quorum_recovery_hosts)"
+    return (
+        f". The newest copy of a broker is that of broker {found.node_id} on {found.host}, in epoch {found.last_epoch} "
+        f'up to offset {found.log_end_offset}: docs/quorum.md says how it goes on ("No controller\'s disk is left")'
+    )
 
 
 def old_voters(copy: LogCopy) -> tuple[int, ...]:

@@ -183,3 +183,10 @@ def test_static_voters_change_in_every_file_that_names_them(tmp_path: Path) -> N
         ("node101", "101@c101.invalid:9093"),
         ("node1", "101@c101.invalid:9093"),
     }
+
+
+def test_if_no_controller_is_left_the_newest_copy_of_a_broker_is_named(tmp_path: Path) -> None:
+    older, newer = (Disk(tmp_path, each, role="broker") for each in (1, 2))
+    newer.add(topic_record("a"))
+    (refusal,) = decide([older.read(), newer.read()], VOTERS).refusals
+    assert "The newest copy of a broker is that of broker 2 on node2, in epoch 1 up to offset 3" in refusal
