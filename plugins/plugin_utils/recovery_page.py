@@ -105,7 +105,7 @@ def failure(result: Result, accepted: Collection[str]) -> str:
     others = {name: count for name, count in counts.items() if name not in accepted and count}
     sentences = []
     if others:
-        named = ", ".join(f"{count} {words(name)}" for name, count in others.items())
+        named = ", ".join(f"{count} {words(name)}{_which(result, name, count)}" for name, count in others.items())
         # Only a look accepts partitions that would be recovered, and it recovers none.
         what = "need attention" if "would_recover" in accepted else "are not recovered"
         sentences.append(f"{sum(others.values())} of {sum(counts.values())} partitions {what}: {named}")
@@ -115,6 +115,14 @@ def failure(result: Result, accepted: Collection[str]) -> str:
     if sentences:
         sentences.append("the reasons are above")
     return _doubtful_leaders(result) + "; ".join(filter(None, [*sentences, result.get("report_fault")]))
+
+
+def _which(result: Result, status: str, count: int) -> str:
+    """Return the names of the partitions with a status, as far as the result has their rows."""
+    rows = [each for each in result.get("partitions", []) if each["status"] == status]
+    if not rows:
+        return ""
+    return f" ({in_topics(rows)}{' and others' if len(rows) < count else ''})"
 
 
 def replica_blocks(result: Result) -> Iterator[Block]:

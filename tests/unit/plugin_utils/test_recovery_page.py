@@ -354,6 +354,16 @@ def test_a_look_fails_without_the_word_recovered(status: str) -> None:
     assert text == f"2 of 2 partitions need attention: 2 {status}; the reasons are above"
 
 
+def test_a_failure_names_the_partitions() -> None:
+    """The message may be all that is kept of a run, on stderr."""
+    rows = [{"topic": "orders", "partition": number, "status": "refused"} for number in (0, 1, 2, 7)]
+    failed = {"topic": "payments", "partition": 0, "status": "failed"}
+    result = {"summary": {"refused": 4, "failed": 3}, "partitions": [*rows, failed]}
+    assert recovery_page.failure(result, ["recovered"]).startswith(
+        "7 of 7 partitions are not recovered: 4 refused (orders 0-2, 7), 3 failed (payments 0 and others)"
+    )
+
+
 def test_a_failure_counts_what_is_not_accepted() -> None:
     result = {"summary": {"recovered": 2, "refused": 1}, "leftovers": [{"undoing": "failed"}, {"undoing": "restored"}]}
     assert recovery_page.failure(result, ["recovered"]) == (
