@@ -15,6 +15,9 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
+
+# ansible-playbook imports this action in its own process, and so gets hold of its output for what a signal stops.
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import interrupted  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.failing import printed_once
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables import (
     VariablesError,

@@ -10,6 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import (
+    How,
+    Return,
+    Way,
+    choose_way,
+    find_returns,
+)
 
 from .command_words import option_words, servers
 from .page import Block, Command, Entries, Entry, Heading
@@ -58,35 +65,27 @@ def recovery_steps(result: Result, commands: Result, start_order: Sequence[Resul
 def _steps(
     result: Result, counts: Mapping[str, int], commands: Result, start_order: Sequence[Result]
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    is_any_left = any(count for name, count in counts.items() if name not in _DONE)
-    look, declared = commands.get("look", ()), {*commands.get("lost_brokers", ())}
-    given_up = [each["broker_id"] for each in start_order if _is_given_up(each)]
-    start_order = without_declared(start_order, commands)
+    look = commands.get("look", ())
+    returns = find_returns_of(result, commands, start_order)
+    statuses = [name for name, count in counts.items() if count]
+    way = choose_way(statuses, returns, may_elect=bool(commands.get("aggressive")))
     yield from _save_disks(result, counts, commands)
-    if is_any_left and start_order:
-        yield from ((text, ()) for text in _starts(start_order))
-        yield "Then look again:", look
-        if lost := [each["broker_id"] for each in start_order if each["is_running"]]:
-            yield (
-                "If a log directory is lost with all that it holds: see what it costs to recover without it, before it "
-                "is replaced:",
-                (
-                    *look,
-                    *set_variable("unclean_recovery_lost_brokers", sorted({*lost, *declared})),
-                ),
-            )
-    only_repairs = bool(start_order) and all(each["is_running"] for each in start_order)
-    if counts.get("refused") and commands.get("aggressive") and not only_repairs:
+    if way is Way.RETURN:
+        yield from ((text, ()) for text in _returns(returns))
+        yield _look_after(returns, commands), look
+    elif way is Way.ELECT:
         yield (
-            "If the brokers that are not online cannot return: see what it costs to elect the best surviving replicas. "
-            "To carry it out, omit --check:",
+            "See what it costs to elect the best surviving replicas. To carry it out, omit --check:",
             commands["aggressive"],
         )
+    elif way is Way.FOLLOW_REASONS and look:
+        yield "Follow the reasons below, then look again:", look
     if counts.get("would_recover") and commands.get("recover"):
         plan_file = commands.get("plan_file")
         text = f"Let a second person review {plan_file}, then carry it out:" if plan_file else "Carry it out:"
         yield text, commands["recover"]
-    if is_any_left and given_up:
+    given_up = [each["broker_id"] for each in start_order if _is_given_up(each)]
+    if given_up and {*statuses} - {*_DONE}:
         yield f"Do not start {brokers(given_up)}, {_DECLARED_LOST}", ()
     if commands.get("replay"):
         yield "Replay the saved records of other replicas, first with --check:", commands["replay"]
@@ -113,10 +112,12 @@ def _make_writable(result: Result, commands: Result) -> Iterator[tuple[str, Sequ
         )
 
 
-def without_declared(start_order: Sequence[Result], commands: Result) -> list[Result]:
-    """Return the entries whose brokers were not declared lost: only these are to be started or repaired."""
-    declared = {*commands.get("lost_brokers", ())}
-    return [each for each in start_order if each["broker_id"] not in declared and not _is_given_up(each)]
+def find_returns_of(result: Result, commands: Result, start_order: Sequence[Result]) -> tuple[Return, ...]:
+    """Return the missing brokers that may return: only these are to be started, repaired or looked at."""
+    if not start_order:
+        return ()
+    states = {each["broker_id"]: each["state"] for each in result.get("brokers", [])}
+    return find_returns(start_order, states, commands.get("lost_brokers", ()))
 
 
 def _is_given_up(advice: Result) -> bool:
@@ -148,18 +149,28 @@ def _save_disks(result: Result, counts: Mapping[str, int], commands: Result) -> 
         )
 
 
-def _starts(start_order: Sequence[Result]) -> Iterator[str]:
-    for each in start_order[:_MOST_BROKERS]:
-        broker = each["broker"]
-        where = f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
-        if each["is_running"]:
-            name = f"broker {each['broker_id']}{where}"
-            yield f"Repair the offline log directory of {name}, which runs: {_effect(each)}. {_OLD_DIR}"
-        else:
-            yield f"Start broker {each['broker_id']}{where}: {_effect(each)}. {_OLD_DISK}"
-    rest = [str(each["broker_id"]) for each in start_order[_MOST_BROKERS:] if not each["is_running"]]
+def _returns(returns: Sequence[Return]) -> Iterator[str]:
+    for each in returns[:_MOST_BROKERS]:
+        broker, name, effect = each.advice["broker"], f"broker {each.broker_id}", _effect(each.advice)
+        name += f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
+        yield {
+            How.START: f"Start {name}: {effect}. {_OLD_DISK}",
+            How.REPAIR: f"Repair the offline log directory of {name}, which runs: {effect}. {_OLD_DIR}",
+            How.FREE: f"Find out what keeps {name}, which runs, from leading: {effect}.",
+        }[each.how]
+    rest = [str(each.broker_id) for each in returns[_MOST_BROKERS:] if each.how is How.START]
     if rest:
         yield f"If this is not sufficient, start brokers {', '.join(rest[:10])}, in this order."
+
+
+def _look_after(returns: Sequence[Return], commands: Result) -> str:
+    """Return the text of the next look, and what to add to it if a broker never returns."""
+    lost = sorted({*commands.get("lost_brokers", ()), returns[0].broker_id})
+    add = f"-e unclean_recovery_lost_brokers={','.join(map(str, lost))}"
+    is_disk = returns[0].how is How.REPAIR
+    what = "its log directory is lost with all that it holds" if is_disk else "it is lost for good"
+    before = ", before the directory is replaced" if is_disk else ""
+    return f"Then look again. If broker {returns[0].broker_id} cannot return because {what}, add {add}{before}:"
 
 
 def _effect(advice: Result) -> str:

@@ -77,9 +77,22 @@ class Rate:
 
 def newest(path: Path) -> dict[str, Any]:
     """Return the step of the last complete line: ``text``, ``done`` and ``total``. Empty if there is none yet."""
-    with suppress(OSError, ValueError, TypeError, KeyError, IndexError):
-        step = json.loads(path.read_text(encoding="utf-8", errors="replace").split("\n")[-2])
+    with suppress(KeyError):
+        step = _last_line(path)
         return {name: step[name] for name in ("text", "done", "total")}
+    return {}
+
+
+def writer_of(path: Path) -> int | None:
+    """Return the process id of the module that wrote the last complete line; None if there is none yet."""
+    pid = _last_line(path).get("pid")
+    return pid if isinstance(pid, int) else None
+
+
+def _last_line(path: Path) -> dict[str, Any]:
+    with suppress(OSError, ValueError, IndexError):
+        line = json.loads(path.read_text(encoding="utf-8", errors="replace").split("\n")[-2])
+        return line if isinstance(line, dict) else {}
     return {}
 
 
@@ -88,4 +101,4 @@ def in_words(step: dict[str, Any], seconds_left: float | None) -> str:
     if not step["total"]:
         return str(step["text"])
     left = "" if seconds_left is None else f", about {seconds_left:.0f} s left"
-    return f"{step['text']} ({step['done'] or 0} of {step['total']}{left})"
+    return f"{step['text']} ({step['done'] or 0:,} of {step['total']:,}{left})"

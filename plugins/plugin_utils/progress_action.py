@@ -11,6 +11,7 @@ module runs from the files that are installed: they are the same, and Python kee
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 import tempfile
@@ -24,7 +25,8 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.program import program
 
 from .failing import printed_once
-from .progress import Pace, followed
+from .interrupted import describe, outlasted
+from .progress import Pace, followed, writer_of
 from .rendering import is_terminal, show
 from .variable_names import name_variables, variables_of
 
@@ -127,7 +129,7 @@ class ModuleAction(ActionBase):
 
 
 class ProgressAction(ModuleAction):
-    """Also prints the module's progress, but only if the module runs on this host: its progress file is there."""
+    """Also prints the module's progress, and what it did if a signal stops it, if the module runs on this host."""
 
     def results(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         if not self.is_here:
@@ -135,5 +137,12 @@ class ProgressAction(ModuleAction):
         pace = _IN_A_TERMINAL if is_terminal() else _IN_A_LOG
         with tempfile.TemporaryDirectory(prefix="kafkaops-progress-") as directory:
             path = Path(arguments.setdefault("progress_file", str(Path(directory) / "progress")))
-            with followed(path, show, pace):
-                return super().results(arguments, task_vars)
+            with outlasted(lambda: writer_of(path)) as interruption, followed(path, show, pace):
+                results = super().results(arguments, task_vars)
+        if interruption.number is not None:
+            variable = "" if self._task._role is None else f"{self._task._role._role_name}_report_file"
+            named = variable if (task_vars or {}).get(variable) else ""
+            interruption.print(describe(interruption.number, results, arguments, named))
+            # As a worker of ansible-core ends after a signal. ansible-playbook waits for it, or is gone.
+            os._exit(1)
+        return results

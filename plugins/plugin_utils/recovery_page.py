@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import Return, describe_first
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import (
     LossTotal,
     Writability,
     describe_doubtful,
     describe_engine,
-    describe_first_step,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_recovery as in_words
 
 from .alike import fold_rows, in_topics, name_partitions
-from .next_steps import recovery_steps, without_declared
+from .next_steps import find_returns_of, recovery_steps
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import (
     Result,
@@ -60,7 +60,7 @@ def blocks(
     awaited: Sequence[Result] = (),
 ) -> Iterator[Block]:
     """Return all blocks. ``rows`` adds a row for each partition, and the engine that ranked the replicas."""
-    yield Paragraph(verdict(result, without_declared(start_order, commands)), "bold")
+    yield Paragraph(verdict(result, find_returns_of(result, commands, start_order)), "bold")
     yield from recovery_steps(result, commands, start_order)
     yield from _brokers(result.get("brokers", []))
     yield from _awaited(awaited)
@@ -85,13 +85,11 @@ def blocks(
         yield Paragraph(f"{engine[0].upper()}{engine[1:]}.")
 
 
-def verdict(result: Result, start_order: Sequence[Result]) -> str:
+def verdict(result: Result, returns: Sequence[Return] = ()) -> str:
     """Return the outcome and the loss, in one sentence."""
     loss = LossTotal(**result["loss"]) if "loss" in result else None
-    first = start_order[0] if start_order else None
-    step = describe_first_step(first["broker_id"], is_running=first["is_running"]) if first else ""
     writability = Writability(**result["writable"]) if "writable" in result else None
-    text = in_words(result.get("summary", {}), loss, step, writability)
+    text = in_words(result.get("summary", {}), loss, describe_first(returns), writability)
     return f"{_doubtful_leaders(result)}{text}"
 
 

@@ -77,6 +77,8 @@ def start_playbook(playbook: str, variables: Mapping[str, object], *arguments: s
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # As a shell does: a terminal signals the whole group.
+        process_group=0,
     )
 
 

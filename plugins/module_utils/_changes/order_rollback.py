@@ -22,6 +22,7 @@ from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.views import OLD_MS
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
+from .._model.reason import say
 from .._model.run import looks
 from .journal import Journal
 from .orders import OrderRequest, read_states, set_orders
@@ -191,7 +192,7 @@ def restore_orders_with_retries(writer: Writer, changes: Sequence[OrderChange]) 
         try:
             return restore_orders(writer, changes)
         except CallError as error:
-            reason = f"the current order cannot be read: {error}"
+            reason = say("the current order cannot be read: {error}", error=str(error))
     return tuple(Leftover(each, Undoing.FAILED, reason) for each in changes)
 
 

@@ -95,13 +95,16 @@ def progress_to(path: str | None) -> Progress:
 
 
 class FileProgress:
-    """Writes one JSON object on each line: ``text``, ``done`` and ``total``. Errors of the file are ignored."""
+    """Writes one JSON object on each line: ``text``, ``done``, ``total`` and ``pid``. Errors of the file are ignored.
+
+    ``pid`` is this process: its action sends a signal to it, and not to the shell around it.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        line = json.dumps({"text": text, "done": done, "total": total}) + "\n"
+        line = json.dumps({"text": text, "done": done, "total": total, "pid": os.getpid()}) + "\n"
         with suppress(OSError):
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with open(descriptor, "a", encoding="utf-8") as file:

@@ -31,7 +31,6 @@ from .batch_outcomes import BatchOutcomes
 from .left_orders import KeptOrders
 from .plan import ElectionType, Status
 from .preconditions import find_registration_obstacles
-from .strategy import name_brokers
 
 _PAUSE_S = 0.5
 _CODES = {ElectionType.PREFERRED: PREFERRED, ElectionType.UNCLEAN: UNCLEAN}
@@ -167,7 +166,7 @@ class ElectionBatch(BatchOutcomes):
             for partition, error in errors.items():
                 status, reason = self._judge_refused_order(partition, error)
                 if status is not None:
-                    self.end(partition, status, f"its replicas were not reordered: {reason}")
+                    self.end(partition, status, say("its replicas were not reordered: {reason}", reason=reason))
                 elif self.needs_reorder(partition):
                     again.append(self._make_change(partition))
             try:
@@ -272,9 +271,10 @@ class ElectionBatch(BatchOutcomes):
         if remaining > 0:
             states = read_with_retries(writer, unknown)
             self.end_led(states)
-            reason = (
-                f"an election whose response was lost may still be executed for {remaining:.0f} s, and would elect the "
-                "first live replica of the order"
+            reason = say(
+                "an election whose response was lost may still be executed for {seconds} s, and would elect the first "
+                "live replica of the order",
+                seconds=round(remaining),
             )
             self._unrestored |= {
                 each: reason for each in unknown if self.may_be_offline_in_our_order(each, states.get(each))
@@ -323,7 +323,8 @@ class ElectionBatch(BatchOutcomes):
         self._report_dropped(ended)
         not_ours = {each.change.topic_partition: each.reason for each in ended if each.undoing in LEFT_AS_IS}
         for partition in self.outcomes.keys() & not_ours.keys():
-            self.add_to_reason(partition, f"its replica order is not restored: {not_ours[partition]}")
+            reason = say("its replica order is not restored: {reason}", reason=not_ours[partition])
+            self.add_to_reason(partition, reason)
         try:
             end_in_journal(journal, self.kept.keep_unseen(journal, ended))
         except JournalError as error:
@@ -331,7 +332,8 @@ class ElectionBatch(BatchOutcomes):
             settled = {each.change.topic_partition for each in ended if each.undoing is not Undoing.FAILED}
             for partition in self.outcomes.keys() & settled:
                 found = "that is so" if partition in not_ours else "its replica order is back"
-                self.add_to_reason(partition, f"{found}, but the journal does not know it: {error}")
+                reason = say(f"{found}, but the journal does not know it: {{error}}", error=str(error))
+                self.add_to_reason(partition, reason)
         failed = [each for each in ended if each.undoing is Undoing.FAILED]
         is_journal_lost = bool(failed) and journal.is_lost
         for each in failed:
@@ -344,20 +346,27 @@ class ElectionBatch(BatchOutcomes):
             if partition not in self.outcomes or each.undoing in LEFT_AS_IS:
                 continue
             if kept := [one for one in self.dropped(partition) if one not in dropped]:
-                self.add_to_reason(partition, f"{name_brokers(kept)} was not dropped, or was registered again and kept")
+                form = "{brokers} was not dropped, or was registered again and kept"
+                self.add_to_reason(partition, say(form, brokers=kept))
             if dropped:
                 self.dropped_replicas[partition] = dropped
-                self.add_to_reason(
-                    partition,
-                    f"{name_brokers(dropped)} was dropped from its replicas and is not put back, because it is not "
-                    "registered: add a replica on another broker (kafka-reassign-partitions.sh)",
+                form = (
+                    "{brokers} was dropped from its replicas and is not put back, because it is not registered: add a "
+                    "replica on another broker (kafka-reassign-partitions.sh)"
                 )
+                self.add_to_reason(partition, say(form, brokers=dropped))
 
     def _explain_no_leader(self, writer: Writer, partition: TopicPartition, result: _RequestResult) -> str:
-        lost = f"; the outcome of the last one is unknown: {result.lost_response}" if result.lost_response else ""
-        return (
-            f"no leader was seen within {writer.verify_timeout_s:g} s of each of {writer.attempts} attempts{lost}; "
-            f"look at broker {self.designated_leader(partition)} and at the controller"
+        seen = say(
+            "no leader was seen within {seconds} s of each of {attempts} attempts",
+            seconds=f"{writer.verify_timeout_s:g}",
+            attempts=writer.attempts,
+        )
+        lost = result.lost_response
+        return because(
+            seen,
+            say("the outcome of the last one is unknown: {error}", error=lost) if lost else None,
+            say("look at broker {broker} and at the controller", broker=self.designated_leader(partition)),
         )
 
     def _make_change(self, partition: TopicPartition) -> OrderChange:

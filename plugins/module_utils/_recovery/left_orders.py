@@ -28,7 +28,7 @@ from .._changes.sender import Writer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
-from .._model.reason import because
+from .._model.reason import because, say
 from .._model.run import KafkaOpsError, Progress
 from .outcome import Outcome
 from .plan import PlannedElection
@@ -171,7 +171,7 @@ class LostJournal:
             ended = {each.change.topic_partition: each for each in self._restore_again(changed)}
             states |= read_states(self.writer.kafka, ended)
         except KafkaOpsError as error:
-            return {each.topic_partition: _add_to_reason(outcomes, each, f"{_BY_HAND} ({error})") for each in mine}
+            return {each.topic_partition: _add_to_reason(outcomes, each, _by_hand(str(error))) for each in mine}
         return {
             each.topic_partition: self._explain_result(outcomes, each, ended.get(each.topic_partition), states)
             for each in mine
@@ -192,7 +192,7 @@ class LostJournal:
         if ended is None:
             return _add_to_reason(outcomes, change, _explain_found_order(change, states.get(change.topic_partition)))
         if ended.undoing not in RESTORING:
-            return _add_to_reason(outcomes, change, f"{_BY_HAND} ({ended.reason})")
+            return _add_to_reason(outcomes, change, _by_hand(ended.reason))
         return replace(
             _add_to_reason(outcomes, change, _RESTORED), replicas_after=states[change.topic_partition].replicas
         )
@@ -206,12 +206,16 @@ def _has_our_order(change: OrderChange, states: States) -> bool:
 def _explain_found_order(change: OrderChange, state: PartitionState | None) -> str:
     """Say which order the partition has, if it is not the order of this run."""
     if state is None:
-        return f"its order could not be read: {_BY_HAND}"
+        return say("its order could not be read: {remedy}", remedy=_BY_HAND)
     if state.topic_id != change.topic_id:
         return "its topic was re-created: there is nothing to restore"
     if state.replicas == change.original:
         return "its order is the original one now: another run restored it"
-    return f"its order is {list(state.replicas)} now: another run or a person has set it"
+    return say("its order is {replicas} now: another run or a person has set it", replicas=state.replicas)
+
+
+def _by_hand(error: str) -> str:
+    return say(f"{_BY_HAND} ({{error}})", error=error)
 
 
 def _add_to_reason(outcomes: Mapping[TopicPartition, Outcome], change: OrderChange, what: str) -> Outcome:

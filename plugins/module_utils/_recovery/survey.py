@@ -218,9 +218,12 @@ def explain_missing(
     texts = not_found(unknown, names)
     for each in missing:
         if each.topic in refusals:
-            reason = f"topic {each.topic} cannot be described: {refusals[each.topic]}"
+            reason: str = say(
+                "topic {topic} cannot be described: {error}", topic=each.topic, error=refusals[each.topic]
+            )
         else:
-            reason = texts.get(each.topic) or f"topic {each.topic} has no partition {each.partition}"
+            no_partition = say("topic {topic} has no partition {partition}", topic=each.topic, partition=each.partition)
+            reason = texts.get(each.topic) or no_partition
         yield LeftAlone(each.topic, each.partition, Status.UNKNOWN, reason)
 
 

@@ -45,13 +45,6 @@ class Writability:
     """Partitions whose ISR or min.insync.replicas could not be read."""
 
 
-def describe_first_step(broker_id: int, *, is_running: bool) -> str:
-    """Return what to do first about the brokers, as a clause. ``is_running``: only a log directory of it is offline."""
-    if is_running:
-        return f"a log directory of broker {broker_id} should be repaired first"
-    return f"broker {broker_id} should be started first"
-
-
 def describe_doubtful(led_by_silent: int, led_by_replaced: int) -> str:
     """Return a sentence for each kind of partition whose leader may be none, each with a space at its end."""
     counts = {
@@ -70,7 +63,7 @@ def describe_recovery(
 ) -> str:
     """Return the result of a recovery in one sentence.
 
-    ``counts`` are numbers of partitions by status. ``first_step`` is from ``describe_first_step``; empty if none.
+    ``counts`` are numbers of partitions by status. ``first_step`` is from ``next_way.describe_first``; empty if none.
     ``writability`` is None for a run that elected nothing.
     """
     total = sum(counts.values())

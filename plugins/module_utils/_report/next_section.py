@@ -18,9 +18,9 @@ from typing import Any
 from .._model.partition import BrokerState
 from .._model.variable import set_variable
 from .._recovery.groups import total_loss
+from .._recovery.next_way import How, Return, describe_first, find_returns
 from .._recovery.outcome import Outcome
 from .._recovery.plan import DONE, Status
-from .._recovery.verdict import describe_first_step
 from .blocks import Paragraph, Section, Step, Steps, format_ids
 from .sources import Kind, Skipped
 
@@ -65,6 +65,11 @@ class Situation:
     """The absolute paths of salvages with records that were not given back."""
     damaged: Sequence[Skipped]
 
+    @property
+    def returns(self) -> tuple[Return, ...]:
+        """The missing brokers that may return, most useful first."""
+        return find_returns(self.start_order, {each["brokerId"]: each["state"] for each in self.brokers})
+
 
 def build_next_section(situation: Situation) -> Section:
     """Build the checklist. It is never empty: a person must see that nothing is left to do."""
@@ -83,7 +88,7 @@ def _steps(situation: Situation) -> Iterator[Step]:
     is_any_left = situation.is_offline or bool(statuses - DONE)
     yield from _save_disks(situation, statuses)
     if is_any_left:
-        yield from _starts(situation)
+        yield from _let_return(situation.returns)
     if Status.WOULD_RECOVER in statuses and situation.plan_file is not None:
         plan = set_variable("unclean_recovery_plan_file", situation.plan_file)
         elect = set_variable("unclean_recovery_automated_recovery", "true")
@@ -126,16 +131,14 @@ def _save_disks(situation: Situation, statuses: set[Status]) -> Iterator[Step]:
     )
 
 
-def _starts(situation: Situation) -> Iterator[Step]:
-    """Yield which brokers to start: none that runs, and none that was declared lost."""
-    never = {each["brokerId"] for each in situation.brokers if each["state"] in (BrokerState.ONLINE, "given_up")}
-    for each in situation.start_order:
-        if each["is_running"] or each["broker_id"] not in never:
-            first = describe_first_step(each["broker_id"], is_running=each["is_running"])
-            disk = "" if each["is_running"] else " Start it only with its old disk."
-            yield Step(f"{first[0].upper()}{first[1:]}: {each['explanation'].rstrip('.')}.{disk}")
-            return
-    missing = [each["brokerId"] for each in situation.brokers if each["brokerId"] not in never]
+def _let_return(returns: Sequence[Return]) -> Iterator[Step]:
+    """Yield how the missing broker that helps most returns, or, if only states are known, which ones may be started."""
+    if returns and returns[0].advice:
+        first = describe_first(returns)
+        disk = " Start it only with its old disk." if returns[0].how is How.START else ""
+        yield Step(f"{first[0].upper()}{first[1:]}: {returns[0].advice['explanation'].rstrip('.')}.{disk}")
+        return
+    missing = [each.broker_id for each in returns if each.how is How.START]
     if missing:
         name = "broker" if len(missing) == 1 else "brokers, one at a time:"
         yield Step(f"If it can be, start with its old disk {name} {format_ids(missing)}.")

@@ -16,8 +16,9 @@ from typing import Any
 from .._cleaner.diagnosis import HEALTHY_CASES
 from .._model.partition import TopicPartition
 from .._model.run import garbage_collection_paused
+from .._recovery.next_way import describe_first
 from .._recovery.outcome import Outcome, outcomes_of_plan
-from .._recovery.verdict import describe_doubtful, describe_engine, describe_first_step
+from .._recovery.verdict import describe_doubtful, describe_engine
 from .._salvage.account import Balance, sum_balances
 from .._salvage.manifest import MANIFEST
 from .blocks import Block, Cell, Folded, Paragraph, Section, Table, number_cell, plural
@@ -92,8 +93,6 @@ def _build_page(
     surveys = _of_kind(sources, Kind.SURVEY)
     advised = (each.content["start_order"] for each in reversed(surveys))
     start_order: Sequence[dict[str, Any]] = next(filter(None, advised), [])
-    advice = next(iter(start_order), None)
-    first = describe_first_step(advice["broker_id"], is_running=advice["is_running"]) if advice else ""
     salvaged = {kind: [each.content for each in _of_kind(sources, kind)] for kind in SALVAGE_KINDS}
     main: list[Section] = []
     if looks and (incident.outcomes or reports):
@@ -116,6 +115,7 @@ def _build_page(
         saved_in=_list_unreplayed(sources, balances),
         damaged=[each for each in skipped if each.is_damaged],
     )
+    first = describe_first(situation.returns) if start_order else ""
     if incident.outcomes:
         verdict = build_recovery_verdict(incident, first, account)
         tone = judge_recovery(incident, is_settled=is_settled if account else None)

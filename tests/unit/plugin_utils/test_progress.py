@@ -32,11 +32,11 @@ def test_each_step_is_printed_and_again_while_it_goes_on(tmp_path: Path) -> None
 
 def test_the_time_left_follows_from_the_speed_of_the_step() -> None:
     rate = progress.Rate()
-    step = {"text": "electing", "done": 100, "total": 400}
+    step = {"text": "electing", "done": 1_100, "total": 3_012}
     assert rate.seconds_left(step, 10.0) is None, "nothing is known of its speed yet"
-    later = {**step, "done": 200}
-    assert rate.seconds_left(later, 15.0) == 10.0
-    assert progress.in_words(later, 10.0) == "electing (200 of 400, about 10 s left)"
+    later = {**step, "done": 1_200}
+    assert rate.seconds_left(later, 15.0) == 90.6
+    assert progress.in_words(later, 90.6) == "electing (1,200 of 3,012, about 91 s left)"
     other = {"text": "verifying", "done": 0, "total": 400}
     assert rate.seconds_left(other, 16.0) is None, "another step has another speed"
     assert progress.in_words(other, None) == "verifying (0 of 400)"

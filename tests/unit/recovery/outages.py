@@ -70,7 +70,7 @@ def would_recover(partition: int = 0, topic: str = "orders", *, behind: int = 5,
 def losing(partition: int = 0, topic: str = "orders", *, lost: int = 5) -> Outcome:
     """Return a partition whose new leader lacks records of the epoch before its own."""
     state = an_offline_partition(elr=(1,), offline=(1,), partition=partition)
-    candidates = _ranked([(3, ((0, 100), (2, 110))), (2, ((0, 100 + lost),))])
+    candidates = ranked([(3, ((0, 100), (2, 110))), (2, ((0, 100 + lost),))])
     return _decided(state._replace(topic=topic), candidates, "aggressive")
 
 
@@ -143,11 +143,12 @@ def _many() -> Iterator[Outcome]:
 
 def _outcome(topic: str, partition: int, state: PartitionState, *, ends: tuple[int, int], strategy: str) -> Outcome:
     shorter, longer = state.replicas[1:]
-    candidates = _ranked([(longer, ((0, 10), (3, ends[0]))), (shorter, ((0, 10), (3, ends[1])))])
+    candidates = ranked([(longer, ((0, 10), (3, ends[0]))), (shorter, ((0, 10), (3, ends[1])))])
     return _decided(state._replace(topic=topic, partition=partition), candidates, strategy)
 
 
-def _ranked(logs: Sequence[tuple[int, tuple[tuple[int, int], ...]]]) -> tuple[Candidate, ...]:
+def ranked(logs: Sequence[tuple[int, tuple[tuple[int, int], ...]]]) -> tuple[Candidate, ...]:
+    """Return candidates with these lineages, which are given best first."""
     standings = [Standing(broker, lineage[-1][0], 0, lineage[-1][1], ()) for broker, lineage in logs]
     return tuple(
         Candidate(
