@@ -19,7 +19,12 @@ import yaml
 
 _ROLES = Path(__file__).parents[2] / "roles"
 _SHARED = "kafka_"
-_TEXTS = frozenset({"msg", "warnings", "reason", "cause", "remedy", "explanation", "notes", "report_fault"})
+_TEXTS = frozenset(
+    {
+        *("msg", "warnings", "reason", "reasons", "cause", "remedy", "explanation", "notes", "report_fault"),
+        *("text", "changes", "found", "meaning", "loss", "unidentified_marks", "publish_fault", "refusals"),
+    }
+)
 """The keys of a result whose texts a person reads. Everything else is data."""
 
 

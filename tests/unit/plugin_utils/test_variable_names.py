@@ -48,6 +48,19 @@ def test_texts(text: str, named: str) -> None:
     }
 
 
+_PROSE = {"reason", "cause", "found", "meaning", "remedy", "text", "explanation", "loss", "msg"}
+"""Fields of results that the printed pages show as prose."""
+
+
+@pytest.mark.parametrize("field", sorted(_PROSE | {"changes", "notes", "reasons", "unidentified_marks"}))
+def test_every_printed_field_names_what_the_user_typed(field: str) -> None:
+    typed = "set kafka_ssl_cafile or stop_gate_ignore_quorum"
+    names = {"ssl_cafile": "kafka_ssl_cafile", "ignore_quorum": "stop_gate_ignore_quorum"}
+    one, several = "set ssl_cafile or ignore_quorum", ["set ssl_cafile or ignore_quorum"]
+    result = {"stops": [{field: one}, {field: several}]}
+    assert name_variables(result, names) == {"stops": [{field: typed}, {field: [typed]}]}
+
+
 @pytest.mark.parametrize("role", EVERY_ROLE)
 def test_every_name_is_a_variable_that_the_role_takes(role: str) -> None:
     assert {*variables_of(role).values()} <= {*options(role)}
