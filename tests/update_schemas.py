@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.report import LOG_CLEANER_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import PARTITIONS_FILE
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import EXPOSURE_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import GROUP_PLAN, GROUP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.report import LEADERSHIP_REPORT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import QUORUM_REPORT
@@ -38,6 +39,7 @@ def published() -> dict[Path, str]:
     """Return what is in each file of docs/schemas/."""
     schemas = {
         "designations-file": DESIGNATIONS_FILE,
+        "exposure-report": EXPOSURE_REPORT,
         "group-plan": GROUP_PLAN,
         "group-report": GROUP_REPORT,
         "leadership-report": LEADERSHIP_REPORT,

@@ -20,11 +20,12 @@ from publish.installation import interpreter
 
 pytestmark = pytest.mark.timeout(1200)
 
-_OFFLINE = ("incident_report", "log_cleaner_report", "recovery_plan", "salvage_info")
-_SPARK = ("log_cleaner", "log_cleaner_info")
+_OFFLINE = ("exposure_report", "incident_report", "log_cleaner_report", "recovery_plan", "salvage_info")
+_SPARK = ("exposure_report", "log_cleaner", "log_cleaner_info")
 """Modules that do not work without Spark. Those that rank replicas do."""
 _OWN: dict[str, dict[str, Any]] = {
     "designated_election": {"plan_file": "/nowhere"},
+    "exposure_report": {"recordings": "/nowhere"},
     "incident_report": {"html": "/nowhere"},
     "log_cleaner_report": {"report_file": "/nowhere"},
     "preferred_leader_blacklist": {"brokers": [1]},

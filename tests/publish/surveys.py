@@ -37,6 +37,7 @@ ASKED = {
     "quorum": ("quorum_preflight", ["window_ms", "fail_on"]),
     "readiness": ("readiness", ["fail_on", "certificate_days"]),
     "recorder": ("cluster_recorder", ["dir", "keep_hours", "scope"]),
+    "exposure": ("exposure_report", ["recordings", "clusters", "from", "to", "report_html"]),
     "redundancy": (
         "redundancy",
         ["lost_brokers", "all_under_replicated", "throttle_bytes_per_second", "automated_recovery"],

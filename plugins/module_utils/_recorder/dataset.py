@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .._spark.failures import explain_failure
 from .names import (
     BROKERS,
+    CLUSTER,
     REPLICAS,
     SCOPE,
     SNAPSHOT,
     RecordingError,
     SnapshotName,
     cluster_uri,
+    root_uri,
     scope_directory,
     time_in_name,
     time_text,
@@ -151,6 +153,12 @@ def find_scopes(spark: SparkSession, root: str, cluster_id: str) -> list[Recordi
     """Return the recordings of all scopes of a cluster. Raises RecordingError."""
     cluster = Recordings(spark, cluster_uri(root, cluster_id))
     return [Recordings(spark, f"{cluster.uri}/{each}") for each in cluster.directories() if each.startswith(SCOPE)]
+
+
+def find_clusters(spark: SparkSession, root: str) -> list[str]:
+    """Return the ids of all clusters that were recorded below ``root``, in order. Raises RecordingError."""
+    found = Recordings(spark, root_uri(root)).directories()
+    return sorted(each.removeprefix(CLUSTER) for each in found if each.startswith(CLUSTER))
 
 
 def broker_schema() -> Any:

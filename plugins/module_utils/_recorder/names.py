@@ -23,7 +23,7 @@ from .._spark.options import is_uri
 REPLICAS, BROKERS = "replicas", "brokers"
 SNAPSHOT = "snapshot"
 """The column that Spark makes of the directory of a snapshot."""
-SCOPE = "scope="
+CLUSTER, SCOPE = "cluster_id=", "scope="
 _FULL, _PART = "full", "part"
 _NAME = re.compile(rf"{SNAPSHOT}=(\d{{8}}T\d{{9}})Z-({_FULL}|{_PART})-[0-9a-f]{{6}}")
 _TIME_IN_NAME = re.compile(r"(\d{8}T\d{9})Z")
@@ -88,7 +88,7 @@ def cluster_uri(root: str, cluster_id: str) -> str:
     """Return the URI of a cluster's recordings. Raises RecordingError for an id that is no name of a directory."""
     if not _CLUSTER_ID.fullmatch(cluster_id):
         raise RecordingError(f"the brokers returned {cluster_id!r}, which is not valid in the name of a directory")
-    return f"{root_uri(root)}/cluster_id={cluster_id}"
+    return f"{root_uri(root)}/{CLUSTER}{cluster_id}"
 
 
 def scope_directory(scope: str) -> str:

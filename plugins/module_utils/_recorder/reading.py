@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .._model.outage import LastSeen
 from .._model.partition import TopicPartition
 from .._spark.options import is_uri
-from .names import REPLICAS, RecordingError, SnapshotName, cluster_uri, since_full
+from .names import CLUSTER, REPLICAS, RecordingError, SnapshotName, cluster_uri, since_full
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -29,7 +29,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CLUSTER = "cluster_id="
 _ATTEMPTS = 2
 """A recorder may remove a snapshot between the listing and the reading."""
 
@@ -108,7 +107,7 @@ def _read_here(root: Path, cluster_id: str, topics: Sequence[str]) -> list[dict[
 def _read_scopes(root: Path, cluster_id: str, topics: Sequence[str]) -> Iterator[dict[str, Any]]:
     cluster = Path(cluster_uri(str(root), cluster_id).removeprefix(root.as_uri() + "/"))
     if not (root / cluster).is_dir():
-        others = sorted(each.name.removeprefix(_CLUSTER) for each in root.glob(f"{_CLUSTER}*")) if root.is_dir() else []
+        others = sorted(each.name.removeprefix(CLUSTER) for each in root.glob(f"{CLUSTER}*")) if root.is_dir() else []
         found = f"it has those of {', '.join(others)}" if others else "it has none at all"
         raise RecordingError(f"{root} has no recordings of cluster {cluster_id}: {found}")
     for scope in sorted((root / cluster).glob("scope=*")):

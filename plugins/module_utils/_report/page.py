@@ -23,6 +23,7 @@ from .._salvage.account import Balance, sum_balances
 from .._salvage.manifest import MANIFEST
 from .blocks import Block, Cell, Folded, Paragraph, Section, Table, number_cell, plural
 from .charts import can_draw
+from .exposure_section import build_exposure_sections, build_exposure_verdict
 from .groups_section import build_groups_plan_verdict, build_groups_section, build_groups_verdict
 from .incident import Incident, merge_aftermath, merge_outcomes
 from .next_section import Situation, build_next_section
@@ -59,6 +60,7 @@ _VERDICTS: Mapping[Kind, Callable[[Any], tuple[str, str]]] = {
     Kind.GROUPS_PLAN: build_groups_plan_verdict,
     Kind.DISK_SALVAGE: build_disk_verdict,
     Kind.REPLAY: build_replay_verdict,
+    Kind.EXPOSURE: build_exposure_verdict,
 }
 
 
@@ -244,6 +246,8 @@ def _build_other_sections(source: Source) -> Iterator[Section]:
         Kind.DISK_SALVAGE: build_disk_section,
         Kind.REPLAY: build_replay_section,
     }
+    if source.kind is Kind.EXPOSURE:
+        yield from build_exposure_sections(source.content)
     if source.kind in sections:
         yield sections[source.kind](source.content)
     if source.kind is Kind.EVIDENCE:
@@ -284,7 +288,7 @@ def _options(source: Source) -> str:
             return ", ".join(filter(None, [f"schema {content['schemaVersion']}, mode {content['mode']}", engine]))
         case Kind.LEADERSHIP | Kind.REDUNDANCY:
             return f"schema {content['schemaVersion']}, mode {content['mode']}"
-        case Kind.READINESS | Kind.STOP_GATE | Kind.REDUNDANCY_PLAN:
+        case Kind.READINESS | Kind.STOP_GATE | Kind.REDUNDANCY_PLAN | Kind.EXPOSURE:
             return f"schema {content['schemaVersion']}"
         case Kind.REPLAY:
             return f"target {content['target']}"

@@ -21,6 +21,7 @@ from .._documents.dataclass_json import Schema
 from .._documents.errors import DocumentError, Problem, raise_if_problems
 from .._documents.files import MIB, read_file
 from .._documents.validation import schema_problems
+from .._exposure.report import EXPOSURE_REPORT
 from .._groups.plan import GROUP_PLAN, GROUP_REPORT
 from .._leadership.report import LEADERSHIP_REPORT
 from .._model.run import garbage_collection_paused
@@ -57,6 +58,7 @@ class Kind(StrEnum):
     MANIFEST = "manifest of a salvage"
     DISK_SALVAGE = "salvage report"
     REPLAY = "replay report"
+    EXPOSURE = "exposure report"
     EVIDENCE = "evidence"
 
 
@@ -76,6 +78,7 @@ _SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
     (Kind.MANIFEST, frozenset({"salvageId", "origins", "files"}), SALVAGE_MANIFEST),
     (Kind.DISK_SALVAGE, frozenset({"salvageId", "logDirs"}), DISK_REPORT),
     (Kind.REPLAY, frozenset({"salvageId", "target"}), REPLAY_REPORT),
+    (Kind.EXPOSURE, frozenset({"clusters", "methods"}), EXPOSURE_REPORT),
 )
 """Keys that only a document of this kind has, and its schema. For a plan, its own check includes the digest."""
 

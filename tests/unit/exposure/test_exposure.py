@@ -1,0 +1,157 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Spark finds in recordings of several clusters and weeks what a plain loop over all looks finds."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposure import expose
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.options import Period
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import ClusterRow, Exposure
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import RecordingError
+from unit.exposure import histories
+from unit.exposure.histories import STEP, T0, Look, World
+
+LOOKS = 220
+_WANTED = Period((), None, T0 + timedelta(days=90), 3 * STEP)
+Recorded = dict[str, list[Look]]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Recorded]:
+    root = tmp_path_factory.mktemp("recordings")
+    looks = {f"cluster-{seed}": histories.looks_of(World(seed), LOOKS) for seed in range(6)}
+    for cluster_id, each in looks.items():
+        histories.store(each, root, cluster_id)
+    return root, looks
+
+
+@pytest.fixture(scope="module")
+def exposure(request: pytest.FixtureRequest, recorded: tuple[Path, Recorded]) -> Exposure:
+    spark: SparkSession = request.getfixturevalue("spark")
+    return expose(spark, str(recorded[0]), "", _WANTED, NullProgress())
+
+
+@pytest.fixture
+def pairs(exposure: Exposure, recorded: tuple[Path, Recorded]) -> list[tuple[ClusterRow, list[Look]]]:
+    assert [each.cluster_id for each in exposure.clusters] == sorted(recorded[1])
+    return [(each, recorded[1][each.cluster_id]) for each in exposure.clusters]
+
+
+def at(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def test_every_partition_at_or_below_min_isr_and_for_how_long(pairs: list[tuple[ClusterRow, list[Look]]]) -> None:
+    for cluster, looks in pairs:
+        found = {
+            (each.topic, each.partition): {
+                "offline": each.offline_seconds,
+                "below": each.below_seconds,
+                "at": each.at_seconds,
+                "unknown": each.unknown_seconds,
+                "longest": each.longest_seconds,
+                "began": at(each.longest_at),
+                "seen": each.snapshots,
+                "state": each.state,
+            }
+            for each in cluster.low
+        }
+        assert found == histories.low_partitions(looks)
+
+
+def test_gaps_are_named_and_count_as_nothing(pairs: list[tuple[ClusterRow, list[Look]]]) -> None:
+    for cluster, looks in pairs:
+        times = [*(each.at for each in looks), _WANTED.end]
+        gaps = [(earlier, later) for earlier, later in pairwise(times) if later - earlier > 3 * STEP]
+        assert [(at(each.start), at(each.end)) for each in cluster.coverage.gaps] == gaps
+        assert len(gaps) > 1
+        assert cluster.coverage.observed_seconds == sum(histories.observed(looks))
+
+
+def test_what_each_death_would_have_cost_at_the_worst_moment(pairs: list[tuple[ClusterRow, list[Look]]]) -> None:
+    for cluster, looks in pairs:
+        for each in cluster.brokers:
+            costs = [(histories.death_cost(look, each.broker_id), look.at) for look in looks]
+            worst, moment = max(costs, key=lambda cost: (cost[0][0], -cost[1].timestamp()))
+            assert (each.death_records, each.death_partitions, each.death_only_answer_records) == worst
+            assert worst[0] > 0
+            assert at(each.death_at) == moment
+
+
+def test_brokers_that_leave_come_back_and_lag(pairs: list[tuple[ClusterRow, list[Look]]]) -> None:
+    for cluster, looks in pairs:
+        seconds = histories.observed(looks)
+        for each in cluster.brokers:
+            up = [
+                row["state"] == "online" for look in looks for row in look.brokers if row["broker_id"] == each.broker_id
+            ]
+            assert each.departures == sum(was and not now for was, now in pairwise(up))
+            assert each.returns == sum(now and not was for was, now in pairwise(up))
+            assert each.away_seconds == sum(length for length, now in zip(seconds, up, strict=True) if not now)
+            lags = [histories.lagging(look, each.broker_id) for look in looks]
+            assert each.lag_seconds == sum(length * lag for length, lag in zip(seconds, lags, strict=True))
+            assert each.most_lagging == max(lags)
+            assert at(each.most_lagging_at) == (looks[lags.index(max(lags))].at if max(lags) else None)
+
+
+def test_racks_that_do_not_protect(pairs: list[tuple[ClusterRow, list[Look]]]) -> None:
+    for cluster, looks in pairs:
+        placed: dict[tuple[str, int], list[int]] = {}
+        for topic, partition, broker in looks[-1].replicas:
+            placed.setdefault((topic, partition), []).append(broker)
+        several = {name: sorted(each) for name, each in placed.items() if len(each) > 1}
+        unknown = {name for name, each in several.items() if 4 in each}
+        one = {name: each for name, each in several.items() if name not in unknown and len({b % 2 for b in each}) == 1}
+        assert {(each.topic, each.partition): [*each.brokers] for each in cluster.one_rack} == one
+        assert cluster.unknown_rack_partitions == len(unknown)
+
+
+def test_growth_and_the_time_until_a_disk_is_full(pairs: list[tuple[ClusterRow, list[Look]]]) -> None:
+    for cluster, looks in pairs:
+        assert cluster.disks
+        for each in cluster.disks:
+            assert each.growth_bytes_per_day == pytest.approx(7 * 86_400, rel=1e-6)
+            last = [
+                row["usable_bytes"]
+                for look in looks
+                for row in look.brokers
+                if row["broker_id"] == each.broker_id and "log_dir" in row
+            ][-1]
+            assert each.usable_bytes == last
+            assert each.full_in_hours == pytest.approx(last / 7 / 3600, abs=1)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_period_begins_with_what_was_so_before(
+    spark: SparkSession, recorded: tuple[Path, Recorded], seed: int
+) -> None:
+    root, looks = recorded
+    cluster_id = f"cluster-{seed}"
+    # 90 is no full snapshot.
+    chosen = looks[cluster_id][90:150]
+    wanted = Period([cluster_id], chosen[0].at, chosen[-1].at, 3 * STEP)
+    (cluster,) = expose(spark, str(root), "", wanted, NullProgress()).clusters
+    expected = histories.low_partitions(chosen)
+    for each in cluster.low:
+        sums = expected[each.topic, each.partition]
+        assert (each.offline_seconds, each.below_seconds) == (sums["offline"], sums["below"])
+        assert each.at_seconds == sums["at"]
+    assert {(each.topic, each.partition) for each in cluster.low} >= expected.keys()
+    assert cluster.coverage.observed_seconds == sum(histories.observed(chosen))
+
+
+def test_clusters_without_recordings_are_named(spark: SparkSession, recorded: tuple[Path, Recorded]) -> None:
+    with pytest.raises(RecordingError, match="no recordings of other: it has those of cluster-0, cluster-1"):
+        expose(spark, str(recorded[0]), "", Period(["other"], None, _WANTED.end, None), NullProgress())
+    with pytest.raises(RecordingError, match="scope 'orders'"):
+        expose(spark, str(recorded[0]), "orders", _WANTED, NullProgress())
