@@ -71,7 +71,7 @@ class MetadataImage:
             scram_credentials=len(self._scram),
             quotas=len(self._quotas),
             delegation_tokens=len(self._tokens),
-            brokers=len(self._brokers),
+            brokers=tuple(sorted(self._brokers)),
             features=tuple(f"{name}={level}" for name, level in sorted(self._features.items())),
             not_decoded=self._not_decoded,
             open_transaction=self._open is not None,

@@ -71,7 +71,8 @@ class Contents:
     scram_credentials: Count = 0
     quotas: Count = 0
     delegation_tokens: Count = 0
-    brokers: Count = 0
+    brokers: tuple[NodeId, ...] = ()
+    """Ids of the registered brokers, combined nodes included."""
     features: tuple[str, ...] = ()
     """Each as ``metadata.version=30``, in order of name."""
     not_decoded: Count = 0

@@ -48,7 +48,7 @@ def verify(wire: Wire, plan: QuorumPlan, timeout_ms: int) -> Verified:
         leader_epoch=state.leader_epoch,
         high_watermark=state.high_watermark or 0,
         brokers=brokers,
-        missing_brokers=max(0, plan.contents.brokers - len(brokers)),
+        missing_brokers=len(_missing(plan, state)),
         since=since,
         backup=backup,
     )
@@ -67,17 +67,24 @@ def _wait_for_leader(wire: Wire, plan: QuorumPlan, deadline: float) -> QuorumSta
                 last = f"{address}: {error}"
                 continue
             problem = _problem(plan, state)
-            if not problem and state is not None:
-                missing = plan.contents.brokers - len({each.replica_id for each in state.observers})
-                if missing <= 0 or time.monotonic() >= deadline:
-                    return state
-            last = problem or "brokers are missing"
+            if state is None or problem:
+                last = problem
+                continue
+            if not _missing(plan, state) or time.monotonic() >= deadline:
+                return state
+            last = "brokers are missing"
         if time.monotonic() >= deadline:
             raise VerifyError(
                 f"controller {plan.node_id} does not lead: {last}. Look at its log. The journal "
                 f"{Path(plan.log_dir)} and the backup stay; run again to verify again"
             )
         time.sleep(_LOOK_EVERY_S)
+
+
+def _missing(plan: QuorumPlan, state: QuorumState) -> set[int]:
+    """Return the brokers that should follow and do not. Combined nodes can be the survivor, or lost with their disk."""
+    follow = {each.replica_id for each in state.observers}
+    return {*plan.contents.brokers} - follow - {plan.node_id, *plan.lost_voters}
 
 
 def _problem(plan: QuorumPlan, state: QuorumState | None) -> str:

@@ -66,7 +66,8 @@ def describe_contents(contents: Contents) -> str:
     return (
         f"{contents.topics} topics with {contents.partitions} partitions, {contents.configs} configs, {contents.acls} "
         f"ACLs, {contents.scram_credentials} SCRAM credentials, {contents.quotas} quotas, "
-        f"{contents.delegation_tokens} delegation tokens, {contents.brokers} brokers, {', '.join(contents.features)}"
+        f"{contents.delegation_tokens} delegation tokens, {len(contents.brokers)} brokers, "
+        f"{', '.join(contents.features)}"
     )
 
 
@@ -77,7 +78,7 @@ def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
         f"Controller {plan.node_id} leads in epoch {verified.leader_epoch}, and has committed up to offset "
         f"{verified.high_watermark}. Its log has everything that it had before offset {plan.end_offset}.",
         f"Nodes that follow it: {', '.join(map(str, verified.brokers)) or 'none'}. Brokers that it knows: "
-        f"{plan.contents.brokers}.",
+        f"{len(plan.contents.brokers)}.",
         f"Written since: {len(verified.since)} records with a meaning.",
         *(f"  {each}" for each in verified.since[:_MOST_LINES]),
     ]
