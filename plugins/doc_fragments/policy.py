@@ -51,6 +51,15 @@ options:
       - A recording is not used, and the reason is named, if the topic was created again since, if the broker was no
         leader then, or if the leader epoch shows that others led since or that it was restarted.
     type: path
+  metadata_log_dir:
+    description:
+      - A log directory of a controller or broker on the host that runs the module. If no controller returns its
+        metadata log, the history of offline partitions is read from the copy in it.
+      - The node should run. A copy that ends earlier dates the outage, but proves nothing about records that were
+        acknowledged with C(acks=all).
+      - A copy of another cluster, a truncated one, and one without the snapshot that it needs are named, and the plan
+        is made without a history.
+    type: path
   allow_empty_leader:
     description:
       - Elect an empty log although another replica holds records, or may hold records because it does not answer. The

@@ -420,6 +420,7 @@ ARGUMENTS = (
                 "designations_file",
                 "evidence_dir",
                 "recordings",
+                "metadata_log_dir",
             )
         ],
     )

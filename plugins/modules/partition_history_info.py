@@ -16,7 +16,8 @@ description:
     it is known when replicas left the ISR, since when the last leader took records alone, and when it was lost.
   - For each survivor, the module looks for a proof that it holds every record that was acknowledged with C(acks=all).
     If a step of the proof is missing, the result says which one, and nothing is assumed.
-  - Without O(bootstrap_controllers), or without the ACL, the module does not fail. RV(missing) says what is missing.
+  - Without O(bootstrap_controllers) and O(metadata_log_dir), or without the ACL, the module does not fail. RV(missing)
+    says what is missing.
   - Needs CLUSTER_ACTION on the cluster at the controllers, and DESCRIBE on the topics and the cluster.
 author: [the kafkaops.recovery authors (@kafkaops)]
 options:
@@ -28,6 +29,14 @@ options:
     description: How many seconds to read at most.
     type: int
     default: 10
+  metadata_log_dir:
+    description:
+      - A log directory of a controller or broker on the host that runs the module. If no controller returns its
+        metadata log, the copy in this directory is read, also of a node that runs.
+      - Of each partition, only a history counts that ends as the brokers describe the partition now.
+      - A copy that ends more than 10 s ago dates the outage, but proves nothing about records that were acknowledged
+        with C(acks=all).
+    type: path
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.selection,
   kafkaops.recovery.selection.names, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes,
@@ -187,7 +196,13 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         kafka = Kafka(wire)
         found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
         outages = find_outages(
-            kafka, found.offline, found.brokers, controllers, cluster_id=found.cluster_id, limits=history_limits(params)
+            kafka,
+            found.offline,
+            found.brokers,
+            controllers,
+            cluster_id=found.cluster_id,
+            limits=history_limits(params),
+            log_dir=params["metadata_log_dir"],
         )
     read = outages.read
     rows = [_row(each, outage) for each, outage in sorted(outages.outages.items())]

@@ -23,6 +23,7 @@ from .._model.outage import Outage
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
+from .directory import confirmed
 from .explanation import LogRate, LogTimes, NoticeLimits, explain_outage
 from .promise import MIN_INSYNC_REPLICAS
 from .reading import HistoryLimits, HistoryQuestion, ReadHistory, read_history
@@ -31,6 +32,7 @@ HISTORY = Arguments(
     argument_spec={
         "max_bytes": {"type": "int", "default": 256 * 1024 * 1024},
         "max_seconds": {"type": "int", "default": 10},
+        "metadata_log_dir": {"type": "path"},
     }
 )
 
@@ -56,8 +58,12 @@ def find_outages(
     *,
     cluster_id: str,
     limits: HistoryLimits,
+    log_dir: str | None = None,
 ) -> FoundOutages:
-    """Return what is known of the outage of each offline partition. Needs CLUSTER_ACTION at the controllers."""
+    """Return what is known of the outage of each offline partition.
+
+    Needs CLUSTER_ACTION at the controllers, or ``log_dir``, a directory with a copy of the metadata log.
+    """
     states = {each.topic_partition: each for each in offline}
     if not states:
         return FoundOutages({}, ReadHistory(None, ""))
@@ -72,7 +78,10 @@ def find_outages(
         {each: tuple(times[each]) for each in states},
         (MIN_INSYNC_REPLICAS,),
     )
-    read = read_history(kafka.wire.controller_side, controllers, cluster_id, question, limits=limits)
+    read = read_history(kafka.wire.controller_side, controllers, cluster_id, question, limits=limits, log_dir=log_dir)
+    if read.is_copy and read.history is not None:
+        history, more = confirmed(read.history, states, read.source)
+        read = replace(read, history=history, missing="; ".join(filter(None, [read.missing, *more])))
     sources = [read.source] if read.history is not None else []
     if read.history is not None:
         late = _find_late(read.history, times)
@@ -100,6 +109,8 @@ def begin_to_find_outages(
     brokers: Collection[Broker],
     cluster_id: str,
     limits: HistoryLimits,
+    *,
+    log_dir: str | None = None,
 ) -> Callable[[], Mapping[TopicPartition, Outage]]:
     """Begin ``find_outages`` in the background, and return a function that waits for it.
 
@@ -107,7 +118,9 @@ def begin_to_find_outages(
     """
     begun = in_background(
         lambda: (
-            find_outages(kafka, offline, brokers, kafka.wire.controllers, cluster_id=cluster_id, limits=limits).outages
+            find_outages(
+                kafka, offline, brokers, kafka.wire.controllers, cluster_id=cluster_id, limits=limits, log_dir=log_dir
+            ).outages
         ),
         "history",
     )

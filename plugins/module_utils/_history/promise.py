@@ -62,6 +62,8 @@ class Obstacle(StrEnum):
     LEADER_RESTARTED = "leader_restarted"
     """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
     EMPTY = "empty"
+    ENDS_EARLY = "ends_early"
+    """The history is from a copy that ends before now. The replica may have restarted uncleanly since."""
     NOT_DECODED = "not_decoded"
     """The log has records that this collection does not know. They may say anything."""
     CLOCKS_DIFFER = "clocks_differ"
@@ -113,6 +115,9 @@ _WORDS = {
         "the leader restarted since then without a controlled shutdown, and broker {broker} may have truncated its log "
         "to it"
     ),
+    Obstacle.ENDS_EARLY: (
+        "the copy of the metadata log does not say what happened to broker {broker} since: take that of a running node"
+    ),
     Obstacle.NOT_DECODED: "the metadata log has records that this version of the collection does not know",
     Obstacle.CLOCKS_DIFFER: (
         "since broker {broker} left the ISR, the times in the metadata log do not follow its order: the controllers' "
@@ -149,6 +154,8 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
     promise = Promise(broker_id, None, min(left, lost), lost)
     if is_empty:
         return _broken(promise, Obstacle.EMPTY)
+    if history.ends_early:
+        return _broken(promise, Obstacle.ENDS_EARLY)
     if history.not_decoded:
         return _broken(promise, Obstacle.NOT_DECODED)
     if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._kafka.errors import BrokerCallError
 from .._kafka.metadata_log import (
@@ -29,6 +29,7 @@ from .._kafka.wire import Wire
 from .._model.metadata_history import MetadataHistory
 from .._model.partition import TopicPartition
 from .._model.run import Clock
+from .directory import MetadataDirectory
 from .events import Event, EventReader, make_history
 from .promise import CONFIG_LAG_MS
 
@@ -79,10 +80,12 @@ class ReadHistory:
 
     history: MetadataHistory | None
     source: str
-    """The controller that answered. Empty if none did."""
+    """The log that was read. Empty if there is none."""
     missing: str = ""
     """Why the history is missing or not complete. Empty if it is complete."""
     read_bytes: int = 0
+    is_copy: bool = False
+    """It comes from a log directory, which does not say what is committed."""
 
 
 def read_history(
@@ -92,22 +95,35 @@ def read_history(
     question: HistoryQuestion,
     *,
     limits: HistoryLimits = HistoryLimits(),
+    log_dir: str | None = None,
     clock: Clock = time,
 ) -> ReadHistory:
     """Read the history from the active controller of this cluster. ``wire`` has the settings for controllers.
 
-    It never raises: without a history, ``missing`` says why, and everything else goes on.
+    If none answers, it is read from ``log_dir``, a log directory of a controller or broker on this host. It never
+    raises: without a history, ``missing`` says why, and everything else goes on.
     """
-    if not controllers:
-        return ReadHistory(None, "", "no controller's address is known: set kafka_bootstrap_controllers")
-    try:
-        log = open_metadata_log(wire, controllers, cluster_id)
-        return read_log(log, question, limits, clock)
-    except (BrokerCallError, MetadataLogError, MetadataRecordError) as error:
-        return ReadHistory(None, "", str(error))
+    failures: list[str] = []
+    if controllers:
+        try:
+            return read_log(open_metadata_log(wire, controllers, cluster_id), question, limits, clock)
+        except (BrokerCallError, MetadataLogError, MetadataRecordError) as error:
+            failures.append(str(error))
+    if log_dir is not None:
+        try:
+            read = read_log(MetadataDirectory(log_dir, cluster_id), question, limits, clock)
+        except (MetadataLogError, MetadataRecordError) as error:
+            failures.append(str(error))
+        else:
+            return replace(read, missing="; ".join(filter(None, [*failures, read.missing])), is_copy=True)
+    if not controllers and log_dir is None:
+        failures.append("no controller's address is known: set kafka_bootstrap_controllers")
+    return ReadHistory(None, "", "; ".join(failures))
 
 
-def read_log(log: MetadataLog, question: HistoryQuestion, limits: HistoryLimits, clock: Clock) -> ReadHistory:
+def read_log(
+    log: MetadataLog | MetadataDirectory, question: HistoryQuestion, limits: HistoryLimits, clock: Clock
+) -> ReadHistory:
     """Read the history from an open log. Raises BrokerCallError, MetadataLogError and MetadataRecordError."""
     return _Reading(log, question, limits, clock).read()
 
@@ -115,7 +131,9 @@ def read_log(log: MetadataLog, question: HistoryQuestion, limits: HistoryLimits,
 class _Reading:
     """One reading of the log, within its limits."""
 
-    def __init__(self, log: MetadataLog, question: HistoryQuestion, limits: HistoryLimits, clock: Clock) -> None:
+    def __init__(
+        self, log: MetadataLog | MetadataDirectory, question: HistoryQuestion, limits: HistoryLimits, clock: Clock
+    ) -> None:
         self._log = log
         self._question = question
         self._limits = limits
@@ -164,7 +182,7 @@ class _Reading:
 
     @property
     def source(self) -> str:
-        return f"the metadata log of the controller at {self._log.address}"
+        return self._log.source
 
     def _window(self, start: int, end: int, *, begins_at_ms: int = 0, ends_at_ms: int = 0) -> list[Event] | None:
         """Return the events between two offsets. None if a limit was reached before the end.

@@ -132,6 +132,11 @@ class MetadataLog:
         self.read_bytes = 0
         """Bytes of all answers so far."""
 
+    @property
+    def source(self) -> str:
+        """Which log this is, for a person."""
+        return f"the metadata log of the controller at {self.address}"
+
     def range(self) -> MetadataLogRange:
         """Return where the log begins and ends now.
 

@@ -153,6 +153,8 @@ class MetadataHistory:
     """The state at some moment is known as a whole: the log was read from its start, or with a snapshot."""
     begins_at_start: bool = False
     """The log was read from its first offset."""
+    ends_early: bool = False
+    """It is from a copy that ends before now: what happened since is not known."""
     not_decoded: int = 0
     """Records of types or versions that this collection does not know."""
     disordered_until_ms: int = 0

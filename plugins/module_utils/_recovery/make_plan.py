@@ -95,6 +95,8 @@ class PlanOptions:
     """Whether brokers that are not registered may be dropped from a replica set."""
     recordings: str | None = None
     """The directory or URI of a recorder."""
+    metadata_log_dir: str | None = None
+    """A log directory with a copy of the metadata log, for the history."""
     fencing_wait_ms: int = 0
     """How long to wait while brokers that do not answer are leaders in the metadata."""
 
@@ -118,6 +120,7 @@ def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
         include_internal=params["include_internal_topics"],
         may_drop=params["allow_dropping_unregistered"],
         recordings=params["recordings"],
+        metadata_log_dir=params["metadata_log_dir"],
         fencing_wait_ms=params["fencing_wait_ms"] if waits else 0,
     )
 
@@ -198,7 +201,9 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         from .pipeline import plan_from_survey
 
         # Beside the questions to the replicas, which take longer.
-        outages = begin_to_find_outages(kafka, found.offline, found.brokers, found.cluster_id, _HISTORY)
+        outages = begin_to_find_outages(
+            kafka, found.offline, found.brokers, found.cluster_id, _HISTORY, log_dir=options.metadata_log_dir
+        )
         plan, collected = plan_from_survey(
             engines,
             kafka.settings,

@@ -37,6 +37,7 @@ POLICY = Arguments(
         "proof": {"type": "str", "choices": ["ignore", "accept"], "default": "ignore"},
         "max_estimated_loss": {"type": "int"},
         "recordings": {"type": "path"},
+        "metadata_log_dir": {"type": "path"},
         "allow_empty_leader": {"type": "bool", "default": False},
         "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
         "allow_dropping_unregistered": {"type": "bool", "default": False},
