@@ -6,8 +6,8 @@
 
 1. Read the partitions right before each request. One that another party has changed since the plan is left alone.
 2. Request its target, if each broker that gets a replica copies fewer than ``at_once`` others.
-3. Look until the new replicas are in sync. A lost broker whose replica is back in sync first keeps it: the copy is
-   cancelled.
+3. Look until the new replicas are in sync. If all lost replicas of a partition are back in sync first, they stay: the
+   copy is cancelled. While one of them is missing, it goes on.
 4. A partition whose copies do not grow for ``stall_s`` is cancelled, and the others go on.
 
 Before the first request, the journal has a record (``LastingOrders``): the next run holds the lock until no request of
@@ -156,14 +156,16 @@ class ReplicaCopier:
         if left != move.target:
             self._end(outcome_of(move, ReplicaStatus.CHANGED, f"{_OTHERS} to {[*state.replicas]} meanwhile"))
             return
-        back = [each for each in move.removing if each in state.isr and each in state.replicas]
+        # While another lost replica is missing, the copy goes on: cancelled, the partition would stay without it.
+        is_back = bool(move.removing) and {*move.removing} <= {*state.isr} & {*state.replicas}
         if {*move.adding} <= {*state.isr}:
             if running is None or not {*move.target} <= {*state.isr}:
                 waits = "" if running is None else _STAYS_RUNNING
                 self._end(outcome_of(move, ReplicaStatus.RESTORED, waits))
-        elif back:
+        elif is_back:
             problem = self._cancel(move)
-            text = f"broker {back[0]} is back and in sync, and keeps its replica: run again if others are missing"
+            names = ", ".join(map(str, move.removing))
+            text = f"broker{'s' if len(move.removing) > 1 else ''} {names} returned in sync, and kept what was there"
             self._end(outcome_of(move, ReplicaStatus.FAILED if problem else ReplicaStatus.RETURNED, problem or text))
 
     def _read_sizes(self) -> None:

@@ -120,3 +120,33 @@ def test_the_copies_of_a_killed_run_are_throttled_again_and_awaited(cluster: Clu
     again = run_playbook(_PLAYBOOK, {**given, "redundancy_throttle_bytes_per_second": "20000000"}, timeout=400)
     assert again.returncode == 0, again.output
     check_restored(cluster)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("returning", [_LOST[:1], _LOST], ids=["one of two", "both"])
+def test_lost_brokers_that_return_keep_what_is_whole_by_that(
+    cluster: Cluster, tmp_path: Path, returning: tuple[int, ...]
+) -> None:
+    """Each partition has lost both brokers or none. One alone completes none of them, so all copies go on."""
+    report = tmp_path / "report.json"
+    given = {
+        "kafka_bootstrap_servers": cluster.bootstrap(),
+        "redundancy_lost_brokers": "3,5",
+        "redundancy_automated_recovery": "true",
+        "redundancy_throttle_bytes_per_second": "300000",
+        "redundancy_report_file": str(report),
+    }
+    run = start_playbook(_PLAYBOOK, given)
+    wait_until(
+        lambda: any(len(each.replicas) > 3 for each in cluster.client.describe(_TOPIC).values()),
+        90,
+        what="a reassignment runs",
+    )
+    for each in returning:
+        cluster.brokers[each].start()
+    output, _nothing = run.communicate(timeout=600)
+    assert run.returncode == 0, output
+    check_restored(cluster)
+    kept = [number for number, each in cluster.client.describe(_TOPIC).items() if {*_LOST} & {*each.replicas}]
+    assert json.loads(report.read_text("utf-8"))["summary"]["returned"] == len(kept), output
+    assert bool(kept) is (returning == _LOST), output
