@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Give groups their committed offsets back."""
+"""Give groups their committed offsets back, and abort hanging transactions."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ description:
     commit ends in the present log (KIP-320). So it reads every record that it has not read. A group never goes back
     unless its offset does not hold for the present log.
   - Only groups without members are changed. A coordinator refuses the commit for a group that has members.
+  - Finds open transactions that no coordinator has, in all partitions. An unclean election that loses the tail of
+    C(__transaction_state) leaves them behind, and C(read_committed) consumers stand still there. They are aborted one
+    by one with O(abort_hanging_transactions), if all coordinators answered, and if their newest record is older than
+    C(transaction.max.timeout.ms). A coordinator that had them would have ended them by then.
   - Without O(apply), and in check mode, it only looks. O(plan_output_file) writes the plan to be reviewed, and
     O(plan_file) carries out a reviewed plan.
   - The committed offsets before the change are in O(undo_file), synced to disk, before the first change. A killed run
@@ -63,11 +67,17 @@ options:
       - Whether to commit. Otherwise, this only looks.
     type: bool
     default: false
+  abort_hanging_transactions:
+    description:
+      - Whether to abort hanging transactions too. An abort cannot be undone. Needs O(apply).
+    type: bool
+    default: false
   undo_file:
     description:
       - Where to write the committed offsets before the change. Required with O(apply).
       - C(kafka-consumer-groups.sh --reset-offsets --from-file) reads it. A group that had no offset is not in it.
       - If it exists, for example after a killed run, a number is added to its name.
+      - The transactions that are to be aborted are written to the same path with C(.transactions) at its end.
     type: path
   report_file:
     description:
@@ -88,6 +98,8 @@ requirements:
 notes:
   - Needs DESCRIBE on the cluster, on topics and on groups, READ on topics for leader epochs, and, to commit, READ on
     groups and topics.
+  - To tell open transactions that end from those that hang, needs READ on topics and DESCRIBE on transactional ids and
+    on C(__transaction_state), and DESCRIBE_CONFIGS on the cluster. To abort, needs ALTER on the cluster.
   - A topic that was deleted and created again since a saved commit cannot be told from the former one. Leave its groups
     out, or review the plan.
 """
@@ -104,6 +116,13 @@ EXAMPLES = r"""
     salvage_dir: /var/tmp/salvage-2026-01-31
     undo_file: /var/tmp/offsets-before.csv
     apply: true
+
+- name: Abort transactions that their coordinators forgot, too
+  kafkaops.recovery.group_recovery:
+    bootstrap_servers: kafka2.example.com:9092
+    undo_file: /var/tmp/offsets-before.csv
+    abort_hanging_transactions: true
+    apply: true
 """
 
 RETURN = r"""
@@ -119,7 +138,44 @@ summary:
   type: dict
   sample: {given_back: 3, would_give_back: 0, done_before: 0, has_members: 1, changed: 0, unknown: 0, stopped: 0,
     failed: 0}
-truncated: {type: bool, returned: success, sample: false, description: Whether C(commits) lacks some.}
+truncated: {type: bool, returned: success, sample: false, description: Whether C(commits) or C(transactions) is cut.}
+transaction_summary:
+  description: How many open transactions that no coordinator has ended in each status.
+  returned: success
+  type: dict
+  sample: {aborted: 1, would_abort: 0, done_before: 0, hanging: 0, recent: 0, changed: 0, unknown: 0, stopped: 0,
+    failed: 0}
+transactions:
+  description: The open transactions that no coordinator has, in order of topic, partition and producer.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    topic: {type: str, description: The topic.}
+    partition: {type: int, description: The partition.}
+    producer_id: {type: int, description: The producer's id.}
+    start_offset: {type: int, description: Where it starts. C(read_committed) consumers stop here.}
+    last_timestamp_ms: {type: int, description: "Time of its newest record, by the producer's clock. Null if unknown."}
+    status:
+      description:
+        - V(aborted) if it is not open any more after the abort, and V(would_abort) if nothing was to be changed.
+        - V(hanging) if nobody allowed to abort it, V(recent) if its producer may still use it, V(changed) if its
+          producer has written since, and V(unknown) if a coordinator or the leader did not answer.
+      type: str
+      choices: [aborted, would_abort, done_before, hanging, recent, changed, unknown, stopped, failed]
+    reason: {type: str, description: "Why, in words."}
+  sample:
+    - topic: orders
+      partition: 0
+      producer_id: 4711
+      start_offset: 320
+      last_timestamp_ms: 1769900400000
+      status: aborted
+      reason: ""
+transactions_file:
+  description: The file with the transactions that were to be aborted. Null if none was.
+  returned: success
+  type: str
 commits:
   description: The committed offsets that need a change, in order of group, topic and partition.
   returned: success
@@ -160,7 +216,7 @@ commits:
       log_end: 350
       target: 200
 unknown:
-  description: Groups that could not be looked at, each with C(groups) and C(reason).
+  description: Groups and transactions that could not be looked at, each with C(groups) and C(reason).
   returned: success
   type: list
   elements: dict
@@ -192,6 +248,7 @@ ARGUMENTS = (
             "plan_file": {"type": "path"},
             "plan_digest": {"type": "str"},
             "apply": {"type": "bool", "default": False},
+            "abort_hanging_transactions": {"type": "bool", "default": False},
             "undo_file": {"type": "path"},
             "report_file": {"type": "path"},
             "max_rows": {"type": "int", "default": 1000},
@@ -211,8 +268,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import SavedCommits
     from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.group_module import (
         restore_groups,
-        results_of,
     )
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.results import results_of
 
     def read_saved(place: str) -> tuple[str, SavedCommits]:
         from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_saved_offsets
@@ -221,7 +278,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         return saved.cluster_id, SavedCommits(saved.salvage_id, saved.commits, saved.first_lost)
 
     done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)
-    results = results_of(done, module.params["max_rows"])
+    results = results_of(done, module.params["max_rows"], is_look=not module.params["apply"])
     for note in results["notes"]:
         module.warn(note)
     return results

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Print which groups get their committed offsets back. Standard library only."""
+"""Print which groups get their committed offsets back, and which transactions hang. Standard library only."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ from .words import Result, counted, number, partition_name, words
 _COLUMNS = ("Group", "Partition", "Need", "Status", "Committed", "Saved", "Target")
 _SETTLED = ("given_back", "done_before")
 _PREDICTED = ("would_give_back",)
+_ABORT_COLUMNS = ("Partition", "Status", "Producer", "From offset")
+_ABORT_SETTLED = ("aborted", "done_before")
+_ABORT_PREDICTED = ("would_abort",)
+_HANGING = "hanging"
 _NAMED = 8
 _MOST_ROWS = 30
+_ABORT = "group_recovery_abort_hanging_transactions"
 _OF_A_LOOK = ("group_recovery_salvage_dir", "group_recovery_groups")
 
 
@@ -40,6 +45,13 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
         shown = good if rows else good[:_MOST_ROWS]
         yield Table(_COLUMNS, tuple(map(_row, shown)), prose_column="Why", texts=_COLUMNS[:4])
         yield from not_shown(len(shown), _count(result, (*_SETTLED, *_PREDICTED)))
+    if result["transactions"]:
+        yield Heading("Open transactions that no coordinator has")
+        shown = result["transactions"] if rows else result["transactions"][:_MOST_ROWS]
+        yield Table(_ABORT_COLUMNS, tuple(map(_abort_row, shown)), prose_column="Why", texts=_ABORT_COLUMNS[:2])
+        yield from not_shown(len(shown), sum(result["transaction_summary"].values()))
+    if result["transactions_file"]:
+        yield Paragraph(f"The transactions before the aborts are in {result['transactions_file']}.")
     if result["undo_file"]:
         yield Paragraph(f"The committed offsets before the change are in {result['undo_file']}.")
     yield from _next(result, variables)
@@ -57,9 +69,20 @@ def verdict(result: Result) -> str:
         clauses.append(f"{counted(counts['would_give_back'], 'committed offset')} would be given back")
     if bad := _count_bad(result):
         clauses.append(f"{counted(bad, 'committed offset')} not given back")
+    clauses += _abort_clauses(result["transaction_summary"])
     if result["unknown"]:
         clauses.append("not everything could be looked at")
-    return f"{'; '.join(clauses) or 'No group needs its committed offsets back'}."
+    return f"{'; '.join(clauses) or 'No group needs its committed offsets back, and no transaction hangs'}."
+
+
+def _abort_clauses(counts: Result) -> Iterator[str]:
+    if counts["aborted"]:
+        yield f"{counted(counts['aborted'], 'hanging transaction')} aborted"
+    if counts["would_abort"]:
+        yield f"{counted(counts['would_abort'], 'hanging transaction')} would be aborted"
+    rest = sum(count for status, count in counts.items() if status not in (*_ABORT_SETTLED, *_ABORT_PREDICTED))
+    if rest:
+        yield f"{counted(rest, 'transaction')} that no coordinator has {'is' if rest == 1 else 'are'} open"
 
 
 def failure(result: Result, *, is_need_bad: bool) -> str:
@@ -71,9 +94,15 @@ def failure(result: Result, *, is_need_bad: bool) -> str:
     passing = _SETTLED if is_need_bad else (*_SETTLED, *_PREDICTED)
     counts = [(status, count) for status, count in result["summary"].items() if count and status not in passing]
     found = [f"{count} {words(status)}" for status, count in counts]
+    passing = _ABORT_SETTLED if is_need_bad else (*_ABORT_SETTLED, *_ABORT_PREDICTED)
+    found += [
+        f"{counted(count, 'transaction')} {words(status)}"
+        for status, count in result["transaction_summary"].items()
+        if count and status not in passing
+    ]
     if result["unknown"]:
         found.append("not everything could be looked at")
-    return f"committed offsets need a change: {', '.join(found)}; the reasons are above" if found else ""
+    return f"groups or transactions need a change: {', '.join(found)}; the reasons are above" if found else ""
 
 
 def _count(result: Result, statuses: Sequence[str]) -> int:
@@ -111,8 +140,19 @@ def _row(commit: Result) -> Row:
     return Row(cells, commit["reason"])
 
 
+def _abort_row(transaction: Result) -> Row:
+    cells = (
+        partition_name(transaction),
+        words(transaction["status"]),
+        str(transaction["producer_id"]),
+        str(transaction["start_offset"]),
+    )
+    return Row(cells, transaction["reason"])
+
+
 def _next(result: Result, variables: Result) -> Iterator[Block]:
-    if not variables or not _count(result, _PREDICTED):
+    counts = result["transaction_summary"]
+    if not variables or not (_count(result, _PREDICTED) or counts["would_abort"] or counts[_HANGING]):
         return
     yield Heading("Next")
     plan = _plan(variables)
@@ -120,7 +160,11 @@ def _next(result: Result, variables: Result) -> Iterator[Block]:
         yield Paragraph(f"Let a second person review {plan} ({result['plan_digest']}), then carry it out:")
     else:
         yield Paragraph("Carry it out:")
-    yield Command(tuple(command(variables)))
+    if _count(result, _PREDICTED) or counts["would_abort"]:
+        yield Command(tuple(command(variables)))
+    if counts[_HANGING]:
+        yield Paragraph("The same, and abort the hanging transactions, which cannot be undone:")
+        yield Command(tuple(command({**variables, _ABORT: True})))
 
 
 def _plan(variables: Result) -> str:
@@ -134,4 +178,5 @@ def command(variables: Result) -> Iterator[str]:
     yield from ("ansible-playbook", "kafkaops.recovery.restore_groups")
     yield from option_words(given, ["group_recovery_hosts", "kafka_bootstrap_servers", "kafka_command_config"])
     yield from option_words(given, ["group_recovery_plan_file"] if plan else _OF_A_LOOK)
+    yield from option_words(given, [_ABORT])
     yield from ("-e", "group_recovery_automated_recovery=true")

@@ -42,7 +42,10 @@ ASKED = {
         "redundancy",
         ["lost_brokers", "all_under_replicated", "throttle_bytes_per_second", "automated_recovery"],
     ),
-    "groups": ("group_recovery", ["salvage_dir", "groups", "automated_recovery", "undo_file"]),
+    "groups": (
+        "group_recovery",
+        ["salvage_dir", "groups", "automated_recovery", "abort_hanging_transactions", "undo_file"],
+    ),
     "stop": ("stop_gate", ["brokers", "racks"]),
     # These run on a broker's host, which reads client.properties there and not from the credential.
     "salvage": ("log_salvage", ["log_dirs", "dir", "topics", "kafka_command_config"]),

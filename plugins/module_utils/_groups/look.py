@@ -41,6 +41,8 @@ class GroupLook:
     coordinators: dict[str, Address] = field(default_factory=dict)
     commits: dict[str, GroupCommits] = field(default_factory=dict)
     logs: dict[TopicPartition, PresentLog] = field(default_factory=dict)
+    leaders: dict[TopicPartition, int] = field(default_factory=dict)
+    """The leader of each partition that has one."""
 
 
 def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | None, saved: SavedCommits) -> GroupLook:
@@ -51,7 +53,7 @@ def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | Non
     if wanted is not None:
         names = {*wanted}
     described = kafka.describe_partitions().partitions
-    leaders = {each.topic_partition: each.leader_id for each in described if not each.is_offline}
+    leaders = found.leaders = {each.topic_partition: each.leader_id for each in described if not each.is_offline}
     _find_coordinators(cluster, leaders, sum(each.topic == OFFSETS_TOPIC for each in described), names, found)
     _read_commits(kafka, found)
     pairs = {(group, name) for group, one in found.commits.items() for name in one.commits}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Define the plan that gives committed offsets back, its file, and the outcomes.
+"""Define the plan that gives committed offsets back and aborts hanging transactions, its file, and the outcomes.
 
 Pure; standard library only. Schemas: docs/schemas/group-plan.schema.json and group-report.schema.json.
 """
@@ -16,11 +16,13 @@ from typing import Annotated, TypeAlias
 from .._documents.dataclass_json import codec, document
 from .._model.fields import (
     INT32_MAX,
+    INT64_MAX,
     SCHEMA_VERSION,
     ClusterId,
     Count,
     Digest,
     Meta,
+    Milliseconds,
     Offset,
     PartitionIndex,
     SchemaVersion,
@@ -61,9 +63,32 @@ class CommitStatus(StrEnum):
     FAILED = "failed"
 
 
+class TransactionStatus(StrEnum):
+    """What became of a hanging transaction."""
+
+    ABORTED = "aborted"
+    WOULD_ABORT = "would_abort"
+    DONE_BEFORE = "done_before"
+    """It is not open any more."""
+    HANGING = "hanging"
+    """It hangs, and nobody allowed to abort it."""
+    RECENT = "recent"
+    """No coordinator has it, but its producer may still use it."""
+    CHANGED = "changed"
+    """Its producer has written since."""
+    UNKNOWN = "unknown"
+    """A coordinator or the leader did not answer."""
+    STOPPED = "stopped"
+    """The run was asked to stop."""
+    FAILED = "failed"
+
+
 SETTLED = frozenset({CommitStatus.GIVEN_BACK, CommitStatus.DONE_BEFORE})
 
 _Epoch: TypeAlias = Annotated[int, Meta("a leader epoch (-1: not known)", minimum=-1, maximum=INT32_MAX)]
+ABORT_SETTLED = frozenset({TransactionStatus.ABORTED, TransactionStatus.DONE_BEFORE})
+
+_ProducerId: TypeAlias = Annotated[int, Meta("a producer id", minimum=0, maximum=INT64_MAX)]
 _Notes: TypeAlias = Annotated[tuple[str, ...], Meta(description="the notes are a list")]
 
 
@@ -90,12 +115,25 @@ class CommitStep(OfPartition):
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionStep(OfPartition):
+    """An open transaction that no coordinator has."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    producer_id: _ProducerId
+    start_offset: Offset
+    """read_committed consumers stop here."""
+    last_timestamp_ms: Milliseconds | None
+    """The time of its newest record, by the producer's clock. None if it is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnknownCommits:
-    """Groups that could not be looked at, and why."""
+    """Groups or transactions that could not be looked at, and why."""
 
     groups: Annotated[tuple[str, ...], Meta(description="the groups are a list")]
-    """Empty if not even their names are known."""
+    """Empty if it is about transactions, or if not even the names of the groups are known."""
     reason: str
 
 
@@ -111,6 +149,10 @@ class GroupPlan:
     commits: Annotated[
         tuple[Annotated[CommitStep, Meta(description="a commit is an object")], ...],
         Meta(description="the commits are a list"),
+    ]
+    transactions: Annotated[
+        tuple[Annotated[TransactionStep, Meta(description="a transaction is an object")], ...],
+        Meta(description="the transactions are a list"),
     ]
     unknown: Annotated[
         tuple[Annotated[UnknownCommits, Meta(description="what is unknown is an object")], ...],
@@ -128,7 +170,7 @@ class _GroupPlanWithDigest:
 PLAN = codec(GroupPlan)
 GROUP_PLAN = document(
     "group-plan",
-    "Which committed offsets are set to what",
+    "Which committed offsets are set to what, and which transactions are aborted",
     codec(_GroupPlanWithDigest, "a plan for groups is an object").schema,
 )
 
@@ -168,6 +210,26 @@ def commit_outcome(step: CommitStep, status: CommitStatus, reason: str = "") -> 
     )
 
 
+@dataclass(frozen=True, slots=True)
+class AbortOutcome(OfPartition):
+    """What became of an open transaction that no coordinator has."""
+
+    topic: TopicName
+    partition: PartitionIndex
+    producer_id: _ProducerId
+    start_offset: Offset
+    last_timestamp_ms: Milliseconds | None
+    status: TransactionStatus
+    reason: str
+
+
+def abort_outcome(step: TransactionStep, status: TransactionStatus, reason: str = "") -> AbortOutcome:
+    """Return the outcome of a planned abort."""
+    return AbortOutcome(
+        step.topic, step.partition, step.producer_id, step.start_offset, step.last_timestamp_ms, status, reason
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupReport:
     """The results of a run."""
@@ -187,6 +249,16 @@ class GroupReport:
         tuple[Annotated[CommitOutcome, Meta(description="an outcome is an object")], ...],
         Meta(description="the commits are a list"),
     ]
+    transactions: Annotated[
+        tuple[Annotated[AbortOutcome, Meta(description="an outcome is an object")], ...],
+        Meta(description="the transactions are a list"),
+    ]
+    transaction_summary: Annotated[
+        dict[TransactionStatus, int],
+        counts_of_words(TransactionStatus, Count, "the counts of transactions by status are an object"),
+    ]
+    transactions_file: str | None
+    """The file with the transactions that were to be aborted. None if nothing was to be aborted."""
     unknown: Annotated[
         tuple[Annotated[UnknownCommits, Meta(description="what is unknown is an object")], ...],
         Meta(description="what is unknown is a list"),
@@ -195,5 +267,9 @@ class GroupReport:
 
 
 _REPORT = codec(GroupReport, "a report on groups is an object")
-GROUP_REPORT = document("group-report", "Which groups got their committed offsets back", _REPORT.schema)
+GROUP_REPORT = document(
+    "group-report",
+    "Which groups got their committed offsets back, and which transactions were aborted",
+    _REPORT.schema,
+)
 encode_group_report = _REPORT.encode

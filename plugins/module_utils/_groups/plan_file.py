@@ -9,14 +9,14 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any
 
 from .._documents.errors import Problem
 from .._documents.files import write_new_file
 from .._documents.reviewed_plan import ReviewedPlan
-from .plan import GROUP_PLAN, PLAN, CommitStep
+from .plan import GROUP_PLAN, PLAN, CommitStep, TransactionStep
 
 
 def _find_problems(value: dict[str, Any]) -> Iterator[Problem]:
@@ -27,6 +27,13 @@ def _find_problems(value: dict[str, Any]) -> Iterator[Problem]:
             message = f"group {step['group']} has two commits for {step['topic']}-{step['partition']}"
             yield Problem(f"/commits/{number}", message, "Remove one of the two")
         seen.add(key)
+    open_in: set[tuple[str, int, int]] = set()
+    for number, step in enumerate(value["transactions"]):
+        place = (step["topic"], step["partition"], step["producerId"])
+        if place in open_in:
+            message = f"producer {step['producerId']} has two transactions in {step['topic']}-{step['partition']}"
+            yield Problem(f"/transactions/{number}", message, "Remove one of the two")
+        open_in.add(place)
 
 
 GROUP_PLAN_FILE = ReviewedPlan(PLAN, GROUP_PLAN, _find_problems)
@@ -40,9 +47,23 @@ def write_undo_file(path: str, steps: Sequence[CommitStep]) -> str:
 
     Raises DocumentError.
     """
+    had = filter(_had_commit, steps)
+    return _write_rows(path, ((each.group, each.topic, each.partition, each.committed) for each in had))
+
+
+def write_transactions_file(path: str, steps: Sequence[TransactionStep]) -> str:
+    """Write the transactions that are to be aborted to a new file, sync it to disk, and return its path.
+
+    Columns: topic, partition, producer id, start offset, and the time of the newest record in ms. An abort cannot be
+    undone: with this, their records can be found in the log. Raises DocumentError.
+    """
+    rows = ((each.topic, each.partition, each.producer_id, each.start_offset, each.last_timestamp_ms) for each in steps)
+    return _write_rows(path, rows)
+
+
+def _write_rows(path: str, rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerows((each.group, each.topic, each.partition, each.committed) for each in steps if _had_commit(each))
+    csv.writer(text, lineterminator="\n").writerows(rows)
     names = chain([path], (f"{path}-{number}" for number in count(2)))
     free = next(each for each in names if not os.path.lexists(each))
     write_new_file(free, text.getvalue().encode())

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the committed offsets of consumer groups, and the open transactions of producers.
+"""List groups, and read the committed offsets of consumer groups.
 
-ListGroups has API key 16, OffsetFetch 9 (with KIP-709), DescribeProducers 61 and ListTransactions 66 (KIP-664).
+ListGroups has API key 16, OffsetFetch 9 (with KIP-709).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .settings import Address
 from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.admin import DescribeProducersRequest, ListGroupsRequest, ListTransactionsRequest
+    from kafka.protocol.admin import ListGroupsRequest
     from kafka.protocol.consumer import OffsetFetchRequest
 
 
@@ -35,7 +35,6 @@ _MAX_NAMED_PARTITIONS = 1000
 _POLL_INTERVAL_S = 0.2
 _FIRST_VERSION_WITH_SEVERAL_GROUPS = 8
 _LAST_VERSION_WITH_TOPIC_NAMES = 9
-_NONE_OPEN = -1
 SHARE_GROUP = "share"
 """The type of a share group in ListGroups."""
 
@@ -48,26 +47,6 @@ class CommittedOffsets:
     """Only the partitions with a committed offset."""
     error: str = ""
     """Why partitions may be missing. Empty if none is."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTransaction:
-    """A transaction with records in a log, but without a COMMIT or ABORT marker."""
-
-    producer_id: int
-    start_offset: int
-    last_timestamp_ms: int
-    """Time of its newest record, by the producer's clock. -1 if the broker does not return it."""
-
-
-@dataclass(frozen=True, slots=True)
-class CoordinatedTransactions:
-    """The transactions that one broker coordinates."""
-
-    transactions: dict[int, tuple[str, str]]
-    """Transactional id and state (TransactionState) by producer id. Only those that our principal may DESCRIBE."""
-    error: str = ""
-    """Why there may be others. Empty if there are none."""
 
 
 def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> list[str]:
@@ -86,15 +65,23 @@ def list_groups(wire: Wire, address: Address, *, clock: Clock = time) -> Sequenc
 
     Raises BrokerCallError or RequestRefusedError.
     """
-    deadline = clock.monotonic() + wire.settings.request_timeout_ms / 1000
-    while True:
-        response = wire.call(address, ListGroupsRequest())
-        if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS or clock.monotonic() >= deadline:
-            break
-        clock.sleep(_POLL_INTERVAL_S)
+    response = call_until_loaded(wire, address, ListGroupsRequest(), clock)
     error_codes.raise_if_refused("ListGroups", response)
     groups: Sequence[Any] = response.groups
     return groups
+
+
+def call_until_loaded(wire: Wire, address: Address, request: Any, clock: Clock) -> Any:
+    """Send a request to a coordinator, and send it again while it loads its state, for one request_timeout_ms.
+
+    Raises BrokerCallError.
+    """
+    deadline = clock.monotonic() + wire.settings.request_timeout_ms / 1000
+    while True:
+        response = wire.call(address, request)
+        if response.error_code != error_codes.COORDINATOR_LOAD_IN_PROGRESS or clock.monotonic() >= deadline:
+            return response
+        clock.sleep(_POLL_INTERVAL_S)
 
 
 def committed_offsets(
@@ -144,48 +131,3 @@ def _convert_group(group: Any, wanted: Collection[TopicPartition]) -> CommittedO
         },
         error_codes.explain_error("OffsetFetch", code) if code else "",
     )
-
-
-def open_transactions(
-    wire: Wire, address: Address, partitions: Collection[TopicPartition]
-) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
-    """Return the open transactions of each of this broker's replicas, leader or not.
-
-    Raises BrokerCallError.
-    """
-    message = DescribeProducersRequest
-    found: dict[TopicPartition, tuple[OpenTransaction, ...]] = {}
-    for some in in_batches([*partitions]):
-        request = message(
-            topics=[
-                message.TopicRequest(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(some).items()
-            ]
-        )
-        found |= _convert_transactions(wire.call(address, request))
-    return found
-
-
-def coordinated_transactions(wire: Wire, address: Address) -> CoordinatedTransactions:
-    """Return the transactions that this broker coordinates (ListTransactions, API key 66).
-
-    Raises BrokerCallError.
-    """
-    response = wire.call(address, ListTransactionsRequest(state_filters=[], producer_id_filters=[]))
-    code = response.error_code
-    return CoordinatedTransactions(
-        {each.producer_id: (each.transactional_id, each.transaction_state) for each in response.transaction_states},
-        error_codes.explain_error("ListTransactions", code) if code else "",
-    )
-
-
-def _convert_transactions(response: Any) -> dict[TopicPartition, tuple[OpenTransaction, ...]]:
-    return {
-        TopicPartition(topic.name, partition.partition_index): tuple(
-            OpenTransaction(each.producer_id, each.current_txn_start_offset, each.last_timestamp)
-            for each in partition.active_producers
-            if each.current_txn_start_offset != _NONE_OPEN
-        )
-        for topic in response.topics
-        for partition in topic.partitions
-        if not partition.error_code
-    }

@@ -31,6 +31,7 @@ from . import (
     log_dirs,
     reassignments,
     share_groups,
+    transactions,
 )
 from .base_port import BaseKafka
 from .replica_logs import probe_replicas
@@ -192,13 +193,25 @@ class Kafka(BaseKafka):
 
     def open_transactions(
         self, address: Address, partitions: Collection[TopicPartition]
-    ) -> dict[TopicPartition, tuple[groups.OpenTransaction, ...]]:
+    ) -> dict[TopicPartition, tuple[transactions.OpenTransaction, ...]]:
         """Return the open transactions of each of this broker's replicas (DescribeProducers)."""
-        return groups.open_transactions(self.wire, address, partitions)
+        return transactions.open_transactions(self.wire, address, partitions)
 
-    def coordinated_transactions(self, address: Address) -> groups.CoordinatedTransactions:
+    def coordinated_transactions(self, address: Address) -> transactions.CoordinatedTransactions:
         """Return the transactions that this broker coordinates (ListTransactions)."""
-        return groups.coordinated_transactions(self.wire, address)
+        return transactions.coordinated_transactions(self.wire, address, clock=self.clock)
+
+    def transaction_partitions(
+        self, coordinator: Address, transactional_ids: Collection[str]
+    ) -> dict[str, frozenset[TopicPartition]]:
+        """Return the partitions of each id's present transaction (DescribeTransactions)."""
+        return transactions.transaction_partitions(self.wire, coordinator, transactional_ids)
+
+    def abort_transaction(
+        self, leader: Address, partition: TopicPartition, transaction: transactions.OpenTransaction
+    ) -> str | None:
+        """Abort a transaction in one partition. Return the error text or None (WriteTxnMarkers)."""
+        return transactions.abort_transaction(self.wire, leader, partition, transaction)
 
     def coordinated_groups(self, address: Address) -> list[str]:
         """Return the consumer and streams groups that this broker coordinates (ListGroups)."""

@@ -118,6 +118,14 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("READ",), "to read where leader epochs end, and to commit"),
         Need(Resource.GROUPS, ("DESCRIBE", "READ"), "to read committed offsets, and to commit"),
+        Need(Resource.CLUSTER, ("ALTER",), "to abort hanging transactions", is_required=False),
+        Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to read transaction.max.timeout.ms", is_required=False),
+        Need(
+            Resource.TRANSACTIONS,
+            ("DESCRIBE",),
+            "to tell open transactions that end from those that hang",
+            is_required=False,
+        ),
         _JOURNAL,
     ),
     "check_quorum": (

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 
 from .._kafka.cluster import Registration
 from .._kafka.errors import BrokerCallError
-from .._kafka.groups import OpenTransaction
 from .._kafka.held_replicas import OffsetAnswer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
+from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction
 from .._model.partition import TopicPartition, in_batches
 from .._model.run import KafkaOpsError
 from .aftermath_findings import count_and_name, partition_finding, unknown_finding
@@ -29,8 +29,6 @@ from .outcome import AftermathFinding, AftermathKind
 
 _TRANSACTION_LIMIT = "transaction.max.timeout.ms"
 _MOST_S = 30.0
-_ENDS_BY_ITSELF = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
-"""States in which a coordinator still ends the transaction: its producer does, or its timeout (TransactionState)."""
 
 
 @dataclass(slots=True)
@@ -142,7 +140,7 @@ def _describe_transaction(
         f"abort it: kafka-transactions.sh --bootstrap-server {servers} abort --topic {partition.topic} "
         f"--partition {partition.partition} --start-offset {found.start_offset}"
     )
-    if known and known[1] in _ENDS_BY_ITSELF:
+    if known and known[1] in ENDED_BY_COORDINATOR:
         verdict = (
             f"its coordinator lists it as {known[1]} (transactional id {known[0]}): its producer or its timeout ends it"
         )

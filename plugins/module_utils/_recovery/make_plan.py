@@ -15,8 +15,8 @@ from .._documents.errors import DocumentError
 from .._documents.report_file import ReportFile
 from .._history.outage import begin_to_find_outages
 from .._history.reading import HistoryLimits
-from .._kafka.groups import OpenTransaction
 from .._kafka.port import Kafka
+from .._kafka.transactions import OpenTransaction
 from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition
 from .._model.reason import because, say

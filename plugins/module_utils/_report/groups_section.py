@@ -11,6 +11,7 @@ from typing import Any
 
 from .blocks import Cell, Paragraph, Section, first_rows, in_words, number_cell, partition_cell
 
+_ABORT_GOOD = ("aborted", "would_abort", "done_before")
 _GOOD = ("given_back", "would_give_back", "done_before")
 
 
@@ -19,8 +20,10 @@ def build_groups_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
     bad = sum(each["status"] not in _GOOD for each in report["commits"])
     good = len(report["commits"]) - bad
     did = "given back" if report["mode"] == "apply" else "to give back"
-    tone = "bad" if bad or report["unknown"] else "good"
-    return f"Committed offsets {did}: {good:,}; not given back: {bad:,}.", tone
+    still = sum(each["status"] not in _ABORT_GOOD for each in report["transactions"])
+    tone = "bad" if bad or still or report["unknown"] else "good"
+    hanging = f" Open transactions that no coordinator has: {still:,}." if still else ""
+    return f"Committed offsets {did}: {good:,}; not given back: {bad:,}.{hanging}", tone
 
 
 def build_groups_plan_verdict(plan: Mapping[str, Any]) -> tuple[str, str]:
@@ -47,8 +50,20 @@ def build_groups_section(report: Mapping[str, Any]) -> Section:
             Cell(each["reason"]),
         ),
     )
+    transactions = first_rows(
+        "Open transactions that no coordinator has",
+        ("Partition", "Outcome", "Producer", "From offset", "Why"),
+        sorted(report["transactions"], key=lambda each: each["status"] in _ABORT_GOOD),
+        lambda each: (
+            partition_cell(each["topic"], each["partition"]),
+            Cell(in_words(each["status"]), "good" if each["status"] in _ABORT_GOOD else "bad"),
+            number_cell(each["producerId"]),
+            number_cell(each["startOffset"]),
+            Cell(each["reason"]),
+        ),
+    )
     unknown = [
         Paragraph(f"{', '.join(each['groups']) or 'Groups'}: {each['reason']}", "bad") for each in report["unknown"]
     ]
     notes = [Paragraph(each, "warning") for each in report["notes"]]
-    return Section("Committed offsets of groups", (table, *unknown, *notes))
+    return Section("Committed offsets of groups", (table, transactions, *unknown, *notes))

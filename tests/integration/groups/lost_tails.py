@@ -18,7 +18,6 @@ from lab import Cluster, settings, wait_until
 STATE, GROUPS, SHARE = "__transaction_state", "__consumer_offsets", "__share_group_state"
 ONLINE, FIRST = "elsewhere", "first"
 """A topic whose only replica is on the broker that has none of the internal topic, and one that no group reads."""
-_LONG_MS = 600_000
 
 
 def replicas_of(cluster: Cluster, topic: str) -> tuple[int, list[int], int]:
@@ -74,16 +73,17 @@ def committed(cluster: Cluster, group: str) -> int:
     return offset
 
 
-def writer(cluster: Cluster, name: str) -> Producer:
+def writer(cluster: Cluster, name: str, timeout_s: int = 600) -> Producer:
+    """Return a transactional producer. Its coordinator aborts transactions that are older than the timeout."""
     where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL)}
-    return Producer({**where, "transactional.id": name, "transaction.timeout.ms": _LONG_MS})
+    return Producer({**where, "transactional.id": name, "transaction.timeout.ms": timeout_s * 1000})
 
 
-def read_committed(cluster: Cluster) -> list[str]:
+def read_committed(cluster: Cluster, topic: str = ONLINE) -> list[str]:
     """Return what a read_committed consumer gets within some seconds."""
     where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": "reader"}
     with Consumer({**where, "isolation.level": "read_committed", "enable.partition.eof": True}) as consumer:
-        consumer.assign([TopicPartition(ONLINE, 0, 0)])
+        consumer.assign([TopicPartition(topic, 0, 0)])
         values = []
         for _attempt in range(20):
             message = consumer.poll(1.0)

@@ -6,15 +6,13 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog, SavedCommits
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.group_module import _Run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.give_back import foresee_commit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.look import GroupLook
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
     CommitNeed,
@@ -44,7 +42,13 @@ _STEP = CommitStep(
     reason="the salvage has this commit",
 )
 _PLAN = GroupPlan(
-    cluster_id="abc", created_at="2026-01-31T23:59:59Z", salvage_id=None, commits=(_STEP,), unknown=(), notes=()
+    cluster_id="abc",
+    created_at="2026-01-31T23:59:59Z",
+    salvage_id=None,
+    commits=(_STEP,),
+    transactions=(),
+    unknown=(),
+    notes=(),
 )
 _NAME = TopicPartition("orders", 0)
 
@@ -97,5 +101,4 @@ def test_a_plan_is_compared_with_the_cluster(
         commits={"billing": GroupCommits({_NAME: Commit(committed)}, error)},
         logs={} if log is None else {_NAME: log},
     )
-    run = _Run(cast("Any", None), {}, "", SavedCommits(), _PLAN, threading.Event())
-    assert run._foresee(_STEP, found).status is expected
+    assert foresee_commit(_STEP, found).status is expected

@@ -12,7 +12,7 @@ import pytest
 from kafka.protocol.admin import DescribeProducersResponse, ListGroupsResponse
 from kafka.protocol.consumer import OffsetFetchResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import groups
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import groups, transactions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -102,7 +102,7 @@ def test_transactions_are_asked_for_in_batches() -> None:
 
     stand_in: Any = FakeWire(answer)
     partitions = [TopicPartition("orders", number) for number in range(2500)]
-    assert groups.open_transactions(stand_in, ADDRESS, partitions) == dict.fromkeys(partitions, ())
+    assert transactions.open_transactions(stand_in, ADDRESS, partitions) == dict.fromkeys(partitions, ())
     assert len(stand_in.requests) == 3
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitStatus, TransactionStatus
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.groups_page import blocks, failure
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 
@@ -21,10 +21,17 @@ def a_commit(status: str, **more: Any) -> dict[str, Any]:
     return {**place, **offsets, "status": status, "reason": "the salvage has this commit", **more}
 
 
-def a_result(*commits: dict[str, Any], **more: Any) -> dict[str, Any]:
+def a_transaction(status: str, reason: str = "") -> dict[str, Any]:
+    place = {"topic": "orders", "partition": 3, "producer_id": 4711, "start_offset": 320, "last_timestamp_ms": 1}
+    return {**place, "status": status, "reason": reason}
+
+
+def a_result(*commits: dict[str, Any], transactions: tuple[dict[str, Any], ...] = (), **more: Any) -> dict[str, Any]:
     summary = {each.value: sum(one["status"] == each.value for one in commits) for each in CommitStatus}
+    aborts = {each.value: sum(one["status"] == each.value for one in transactions) for each in TransactionStatus}
+    found = {"commits": list(commits), "transactions": list(transactions), "transactions_file": None}
     empty: dict[str, Any] = {"unknown": [], "notes": [], "undo_file": None, "plan_digest": None}
-    return {**empty, "summary": summary, "commits": list(commits), **more}
+    return {**empty, **found, "summary": summary, "transaction_summary": aborts, **more}
 
 
 def printed(result: dict[str, Any], **variables: Any) -> str:
@@ -32,7 +39,7 @@ def printed(result: dict[str, Any], **variables: Any) -> str:
 
 
 def test_nothing_to_do() -> None:
-    assert printed(a_result()) == "No group needs its committed offsets back."
+    assert printed(a_result()) == "No group needs its committed offsets back, and no transaction hangs."
     assert failure(a_result(), is_need_bad=True) == ""
 
 
@@ -47,7 +54,7 @@ def test_a_look_names_the_group_and_the_next_command_and_fails() -> None:
     assert "-e group_recovery_salvage_dir=/saved" in text
     assert text.endswith("-e group_recovery_automated_recovery=true")
     assert failure(found, is_need_bad=True) == (
-        "committed offsets need a change: 1 would give back; the reasons are above"
+        "groups or transactions need a change: 1 would give back; the reasons are above"
     )
     assert failure(found, is_need_bad=False) == "", "a prediction in check mode is no failure"
 
@@ -76,3 +83,27 @@ def test_what_is_not_given_back_fails_with_its_reason() -> None:
     assert "The committed offsets before the change are in /before.csv." in text
     assert "Next" not in text
     assert "1 has members, not everything could be looked at" in failure(found, is_need_bad=False)
+
+
+def test_a_hanging_transaction_is_aborted_only_with_the_operator_s_word() -> None:
+    found = a_result(transactions=(a_transaction("hanging", "it is not aborted without the operator's word"),))
+    text = printed(found)
+    assert text.startswith("1 transaction that no coordinator has is open.")
+    assert "orders-3 hanging 4711 320 it is not aborted" in text
+    assert "The same, and abort the hanging transactions, which cannot be undone: ansible-playbook" in text
+    assert "-e group_recovery_abort_hanging_transactions=true" in text
+    assert text.endswith("-e group_recovery_automated_recovery=true")
+    assert "1 transaction hanging" in failure(found, is_need_bad=False)
+
+
+def test_an_aborted_transaction_is_named_with_its_file() -> None:
+    done = a_result(transactions=(a_transaction("aborted"),), transactions_file="/before.csv.transactions")
+    text = printed(done)
+    assert text.startswith("1 hanging transaction aborted.")
+    assert "The transactions before the aborts are in /before.csv.transactions." in text
+    assert failure(done, is_need_bad=True) == ""
+
+
+def test_a_prediction_in_check_mode_is_no_failure() -> None:
+    found = a_result(transactions=(a_transaction("would_abort"),))
+    assert (failure(found, is_need_bad=False), bool(failure(found, is_need_bad=True))) == ("", True)

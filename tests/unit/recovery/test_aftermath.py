@@ -12,15 +12,15 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import partition_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import (
-    CommittedOffsets,
-    CoordinatedTransactions,
-    OpenTransaction,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import CommittedOffsets
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.share_groups import ShareOffsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.transactions import (
+    CoordinatedTransactions,
+    OpenTransaction,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
     PartitionState,

@@ -50,6 +50,7 @@ def test_the_page_says_what_became_of_each_group(tmp_path: Path) -> None:
             created_at="2026-01-31T10:00:00Z",
             salvage_id=None,
             commits=(STEP,),
+            transactions=(),
             unknown=(),
             notes=(),
         ),
@@ -69,6 +70,9 @@ def test_the_page_says_what_became_of_each_group(tmp_path: Path) -> None:
             undo_file="before.csv",
             summary=dict.fromkeys(CommitStatus, 0),
             commits=outcomes,
+            transactions=(),
+            transaction_summary={},
+            transactions_file=None,
             unknown=(UnknownCommits(("shipping",), "its coordinator is gone"),),
             notes=(),
         )

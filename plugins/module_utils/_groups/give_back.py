@@ -1,0 +1,88 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Commit for groups without members, each offset only if it is still the one of the plan."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .._kafka.errors import BrokerCallError
+from .._kafka.group_commits import Commit, has_members
+from .._kafka.port import Kafka
+from .look import GroupLook, commit_now
+from .plan import CommitOutcome, CommitStatus, CommitStep, commit_outcome
+
+
+def foresee_commit(step: CommitStep, found: GroupLook) -> CommitOutcome:
+    """Compare a step with what was found now."""
+    answered = found.commits.get(step.group)
+    log = found.logs.get(step.topic_partition)
+    if answered is None or answered.error:
+        return commit_outcome(step, CommitStatus.UNKNOWN, "its coordinator did not return its committed offsets")
+    now = commit_now(found, step)
+    offset = None if now is None else now.offset
+    if offset == step.target:
+        return commit_outcome(step, CommitStatus.DONE_BEFORE, "the group is already there")
+    if offset != step.committed:
+        why = f"its committed offset is {offset} now, and was {step.committed} in the plan: make the plan again"
+        return commit_outcome(step, CommitStatus.CHANGED, why)
+    if log is None:
+        return commit_outcome(step, CommitStatus.UNKNOWN, "the leader did not say where its log starts and ends")
+    if not log.start <= step.target <= log.end:
+        why = f"the log has offsets {log.start} to {log.end} now: make the plan again"
+        return commit_outcome(step, CommitStatus.CHANGED, why)
+    state = found.states.get(step.group, "Dead")
+    if has_members(state):
+        why = f"the group is {state or 'in an unknown state'}: stop its consumers, and run this again"
+        return commit_outcome(step, CommitStatus.HAS_MEMBERS, why)
+    return commit_outcome(step, CommitStatus.WOULD_GIVE_BACK)
+
+
+@dataclass(frozen=True, slots=True)
+class Committer:
+    """Sends commits to the coordinators that a look found."""
+
+    kafka: Kafka
+    found: GroupLook
+    stop: threading.Event
+
+    def commit(self, group: str, steps: Sequence[CommitStep]) -> Iterator[CommitOutcome]:
+        """Commit for one group, and read the commits back."""
+        if self.stop.is_set():
+            yield from (commit_outcome(each, CommitStatus.STOPPED, "the run was asked to stop") for each in steps)
+            return
+        coordinator = self.found.coordinators[group]
+        try:
+            now = self.kafka.read_commits_of(coordinator, [group])[group]
+            due = [
+                each
+                for each in steps
+                if not now.error and _offset_of(now.commits.get(each.topic_partition)) == each.committed
+            ]
+            for each in steps:
+                if each not in due:
+                    why = now.error or "the group has committed since: it stays where it is"
+                    yield commit_outcome(each, CommitStatus.UNKNOWN if now.error else CommitStatus.CHANGED, why)
+            wanted = {
+                each.topic_partition: Commit(each.target, each.target_epoch, each.target_metadata) for each in due
+            }
+            refused = self.kafka.write_commits(coordinator, group, wanted) if wanted else {}
+            after = self.kafka.read_commits_of(coordinator, [group])[group].commits if wanted else {}
+        except BrokerCallError as error:
+            why = f"{error}; run this again: it changes only what is not yet changed"
+            yield from (commit_outcome(each, CommitStatus.FAILED, why) for each in steps)
+            return
+        for each in due:
+            name = each.topic_partition
+            problem = refused[name]
+            if problem is None and after.get(name) != wanted[name]:
+                problem = f"its committed offset is {_offset_of(after.get(name))} after the request"
+            yield commit_outcome(each, CommitStatus.FAILED if problem else CommitStatus.GIVEN_BACK, problem or "")
+
+
+def _offset_of(commit: Commit | None) -> int | None:
+    return None if commit is None else commit.offset

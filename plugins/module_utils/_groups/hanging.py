@@ -1,0 +1,173 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Find transactions that nothing ends. Only reads.
+
+A lost tail of __transaction_state makes a coordinator forget a transaction. Its records stay open in partitions that
+never went offline, and read_committed consumers stand still there.
+
+1. All leaders are asked for open transactions, in parallel, for at most ``_MOST_S`` seconds.
+2. If there is one, all brokers are asked which transactions they coordinate, and for which partitions.
+3. A leader is asked again about the transactions that no coordinator has. One that ended meanwhile is left out: it was
+   open while the coordinators were asked, if its start offset is the same before and after.
+
+Coordinators hide transactional ids that our principal may not DESCRIBE. So a transaction counts as hanging only if its
+newest record is older than transaction.max.timeout.ms: a coordinator that had it would have ended it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from .._kafka.cluster import Cluster
+from .._kafka.errors import BrokerCallError
+from .._kafka.port import Kafka
+from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction
+from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, in_batches
+from .._model.reasons import join_first
+from .._model.run import KafkaOpsError
+from .plan import TransactionStep, UnknownCommits
+
+_MOST_S = 30.0
+_MOST_NAMED = 3
+TRANSACTION_LIMIT = "transaction.max.timeout.ms"
+
+
+@dataclass(slots=True)
+class TransactionLook:
+    """What a look found about open transactions."""
+
+    open: dict[tuple[TopicPartition, int], OpenTransaction] = field(default_factory=dict)
+    """The transactions that no coordinator has, by partition and producer id."""
+    leaders: dict[TopicPartition, int] = field(default_factory=dict)
+    unanswered: set[TopicPartition] = field(default_factory=set)
+    """Partitions whose open transactions are not known."""
+    unknown: list[UnknownCommits] = field(default_factory=list)
+    missing: str = ""
+    """Why a coordinator may have one of them. Empty if all coordinators answered."""
+    limit_ms: int | None = None
+    """The largest transaction.max.timeout.ms of all brokers. None if it is not known."""
+
+    @property
+    def steps(self) -> Iterator[TransactionStep]:
+        """Yield the transactions, in order of topic, partition and producer."""
+        for (name, producer), each in sorted(self.open.items(), key=lambda item: item[0]):
+            yield TransactionStep(
+                topic=name.topic,
+                partition=name.partition,
+                producer_id=producer,
+                start_offset=each.start_offset,
+                last_timestamp_ms=each.last_timestamp_ms if each.last_timestamp_ms >= 0 else None,
+            )
+
+
+def look_at_transactions(
+    kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int], wanted: Collection[TopicPartition] | None
+) -> TransactionLook:
+    """Look at these partitions, or at all.
+
+    ``leaders`` has every partition with a leader. Raises BrokerCallError or RequestRefusedError.
+    """
+    asked = {name: leader for name, leader in leaders.items() if wanted is None or name in wanted}
+    found = TransactionLook(leaders=asked)
+    found.open = _ask_leaders(kafka, cluster, asked, found.unanswered)
+    if found.unanswered:
+        names = join_first(sorted(found.unanswered), _MOST_NAMED)
+        why = f"open transactions in {len(found.unanswered)} partitions ({names}): their leaders did not report them"
+        found.unknown.append(UnknownCommits((), why))
+    if not found.open:
+        return found
+    owned, missing = _ask_coordinators(kafka, cluster, leaders, {producer for _name, producer in found.open})
+    if missing:
+        found.missing = "; ".join(missing)
+        found.unknown.append(UnknownCommits((), f"which transactions coordinators have: {found.missing}"))
+    candidates = {key: each for key, each in found.open.items() if key not in owned}
+    again = _ask_leaders(kafka, cluster, {name: leaders[name] for name, _producer in candidates}, found.unanswered)
+    found.open = {
+        key: again[key]
+        for key, each in candidates.items()
+        if key in again and again[key].start_offset == each.start_offset
+    }
+    if found.open:
+        found.limit_ms = _read_limit(kafka, cluster)
+    return found
+
+
+def _ask_leaders(
+    kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int], unanswered: set[TopicPartition]
+) -> dict[tuple[TopicPartition, int], OpenTransaction]:
+    """Return the open transactions, and add the partitions without an answer to ``unanswered``."""
+    led: dict[int, list[TopicPartition]] = {}
+    for name, leader in sorted(leaders.items()):
+        led.setdefault(leader, []).append(name)
+    deadline = kafka.clock.monotonic() + _MOST_S
+    answers: dict[TopicPartition, tuple[OpenTransaction, ...]] = {}
+
+    def ask(leader: int) -> None:
+        for some in in_batches(led[leader]):
+            if kafka.clock.monotonic() > deadline:
+                return
+            answers.update(kafka.open_transactions(cluster.addresses[leader], some))
+
+    kafka.in_parallel(ask, [each for each in led if each in cluster.addresses])
+    unanswered |= leaders.keys() - answers.keys()
+    return {(name, each.producer_id): each for name, found in answers.items() for each in found}
+
+
+def _ask_coordinators(
+    kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int], producers: Collection[int]
+) -> tuple[set[tuple[TopicPartition, int]], list[str]]:
+    """Return the open transactions that coordinators end, by partition and producer id, and why some may be missing."""
+    missing = [*_find_gaps(kafka, cluster, leaders)]
+    owned: set[tuple[TopicPartition, int]] = set()
+
+    def ask(broker_id: int) -> str:
+        address = cluster.unfenced[broker_id]
+        answer = kafka.coordinated_transactions(address)
+        mine = {
+            name: producer
+            for producer, (name, state) in answer.transactions.items()
+            if producer in producers and state in ENDED_BY_COORDINATOR
+        }
+        described = kafka.transaction_partitions(address, mine) if mine else {}
+        owned.update((place, mine[name]) for name, places in described.items() for place in places)
+        undescribed = [f"transactional id {each} is not described" for each in mine.keys() - described.keys()]
+        return "; ".join(filter(None, [answer.error, *undescribed]))
+
+    for broker_id, problem in kafka.in_parallel(ask, cluster.unfenced).items():
+        if problem:
+            missing.append(f"broker {broker_id}: {problem}")
+    return owned, missing
+
+
+def _find_gaps(kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int]) -> Iterator[str]:
+    """Yield why some transactional ids have no coordinator that can be asked."""
+    described = kafka.describe_partitions([TRANSACTIONS_TOPIC])
+    # The topic does not exist in a cluster that never had a transaction.
+    yield from (f"topic {TRANSACTIONS_TOPIC}: {each}" for each in described.refused if not each.is_unknown)
+    gone = [
+        each.topic_partition
+        for each in described.partitions
+        if each.is_offline or each.leader_id not in cluster.unfenced or each.topic_partition not in leaders
+    ]
+    if gone:
+        yield f"{join_first(sorted(gone), _MOST_NAMED)} of {len(described.partitions)} have no leader that is up"
+
+
+def _read_limit(kafka: Kafka, cluster: Cluster) -> int | None:
+    """Return the largest limit of a transaction's time, in ms. None if a broker does not return it."""
+
+    def ask(broker_id: int) -> int | None:
+        try:
+            entry = kafka.broker_config(cluster.unfenced[broker_id], broker_id, TRANSACTION_LIMIT)
+        except BrokerCallError:
+            raise
+        except KafkaOpsError:
+            return None
+        return int(entry.value) if entry and entry.value else None
+
+    limits = [*kafka.in_parallel(ask, cluster.unfenced).values()]
+    known = [each for each in limits if isinstance(each, int)]
+    return max(known) if known and len(known) == len(limits) else None

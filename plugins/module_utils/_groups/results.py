@@ -1,0 +1,117 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Make the report and the module's results of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._model.run import RunMode, count_by_status
+from .._module.run import diff_of, list_lines, select_most_important, to_json_types
+from .plan import (
+    ABORT_SETTLED,
+    SETTLED,
+    AbortOutcome,
+    CommitOutcome,
+    CommitStatus,
+    GroupPlan,
+    GroupReport,
+    TransactionStatus,
+    UnknownCommits,
+    encode_group_report,
+)
+from .plan_file import GROUP_PLAN_FILE
+
+_WOULD_ABORT = frozenset({TransactionStatus.WOULD_ABORT, TransactionStatus.HANGING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredGroups:
+    """The results of a run."""
+
+    plan: GroupPlan
+    outcomes: tuple[CommitOutcome, ...]
+    transactions: tuple[AbortOutcome, ...]
+    unknown: tuple[UnknownCommits, ...]
+    undo_file: str | None = None
+    transactions_file: str | None = None
+    journal_notes: Sequence[str] = ()
+    report_error: str = ""
+    is_digest_final: bool = False
+    """Whether the plan was read or written, so that its digest can be approved."""
+
+
+def report_of(done: RestoredGroups, started_at: str, finished_at: str, *, writes: bool) -> dict[str, Any]:
+    """Return the document of the report."""
+    return encode_group_report(
+        GroupReport(
+            cluster_id=done.plan.cluster_id,
+            salvage_id=done.plan.salvage_id,
+            started_at=started_at,
+            finished_at=finished_at,
+            mode=RunMode.APPLY if writes else RunMode.CHECK,
+            undo_file=done.undo_file,
+            summary=Counter(each.status for each in done.outcomes),
+            commits=done.outcomes,
+            transactions=done.transactions,
+            transaction_summary=Counter(each.status for each in done.transactions),
+            transactions_file=done.transactions_file,
+            unknown=done.unknown,
+            notes=(*done.plan.notes, *done.journal_notes),
+        )
+    )
+
+
+def results_of(done: RestoredGroups, max_rows: int, *, is_look: bool) -> dict[str, Any]:
+    """Return the module's results. ``msg`` says what is not done; in a look, a need is no failure."""
+    failure = "\n".join(filter(None, [*_problems(done, is_look=is_look), done.report_error]))
+    changed = [each for each in done.outcomes if each.status in (CommitStatus.GIVEN_BACK, CommitStatus.WOULD_GIVE_BACK)]
+    aborted = [
+        each for each in done.transactions if each.status in (TransactionStatus.ABORTED, TransactionStatus.WOULD_ABORT)
+    ]
+    shown = select_most_important(done.outcomes, max_rows, SETTLED, {CommitStatus.WOULD_GIVE_BACK})
+    transactions = select_most_important(done.transactions, max_rows, ABORT_SETTLED, _WOULD_ABORT)
+    changes: list[tuple[str, object, object]] = [
+        (f"group {each.group}, {each.topic_partition}", each.committed, each.target) for each in changed
+    ]
+    changes += [(_name(each), "open", "aborted") for each in aborted]
+    return {
+        "changed": bool(changes),
+        "cluster_id": done.plan.cluster_id,
+        "salvage_id": done.plan.salvage_id,
+        "plan_digest": GROUP_PLAN_FILE.document(done.plan)["digest"] if done.is_digest_final else None,
+        "commits": to_json_types(shown),
+        "transactions": to_json_types(transactions),
+        "truncated": len(shown) + len(transactions) < len(done.outcomes) + len(done.transactions),
+        "summary": count_by_status((each.status for each in done.outcomes), CommitStatus),
+        "transaction_summary": count_by_status((each.status for each in done.transactions), TransactionStatus),
+        "unknown": to_json_types(done.unknown),
+        "undo_file": done.undo_file,
+        "transactions_file": done.transactions_file,
+        "notes": [*done.plan.notes, *done.journal_notes],
+        "diff": diff_of("committed offsets and transactions", changes, max_rows),
+        **({"msg": failure} if failure else {}),
+    }
+
+
+def _problems(done: RestoredGroups, *, is_look: bool) -> Iterator[str]:
+    bad = [each for each in done.outcomes if each.status not in {*SETTLED, CommitStatus.WOULD_GIVE_BACK}]
+    if bad:
+        lines = [f"group {each.group}, {each.topic_partition}: {each.status.value}: {each.reason}" for each in bad]
+        yield list_lines(f"{len(bad)} committed offsets are not given back", lines)
+    still = [each for each in done.transactions if each.status not in {*ABORT_SETTLED, TransactionStatus.WOULD_ABORT}]
+    if still and not is_look:
+        lines = [f"{_name(each)}: {each.status.value}: {each.reason}" for each in still]
+        yield list_lines(f"{len(still)} open transactions that no coordinator has are not aborted", lines)
+    if done.unknown:
+        lines = [f"{', '.join(each.groups[:3])}: {each.reason}".removeprefix(": ") for each in done.unknown]
+        yield list_lines("not all groups and transactions could be looked at", lines)
+
+
+def _name(each: AbortOutcome) -> str:
+    return f"producer {each.producer_id}, {each.topic_partition} from offset {each.start_offset} on"

@@ -1,0 +1,144 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An open transaction is aborted only if it is known that nothing else ends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kafka.protocol.admin import DescribeProducersResponse
+from kafka.protocol.producer import WriteTxnMarkersResponse
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.abort import foresee_abort
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.hanging import TransactionLook
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
+    AbortOutcome,
+    TransactionStatus,
+    TransactionStep,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import transactions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.transactions import OpenTransaction
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+
+
+class FakeWire:
+    """Answers with a function, and remembers the requests."""
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        self.requests: list[Any] = []
+        self._answer = answer
+
+    def call(self, _address: Address, request: Any) -> Any:
+        self.requests.append(request)
+        return self._answer(request)
+
+
+NAME = TopicPartition("orders", 3)
+STEP = TransactionStep(topic="orders", partition=3, producer_id=7, start_offset=320, last_timestamp_ms=5)
+LIMIT_MS = 900_000
+OLD = 5
+
+
+def judged(
+    open_now: OpenTransaction | None,
+    *,
+    missing: str = "",
+    limit_ms: int | None = LIMIT_MS,
+    unanswered: bool = False,
+    is_allowed: bool = True,
+) -> AbortOutcome:
+    found = TransactionLook(
+        open={} if open_now is None else {(NAME, 7): open_now},
+        leaders={NAME: 1},
+        unanswered={NAME} if unanswered else set(),
+        missing=missing,
+        limit_ms=limit_ms,
+    )
+    return foresee_abort(STEP, found, is_allowed=is_allowed)
+
+
+def test_one_that_no_coordinator_has_is_aborted_if_the_operator_allows_it() -> None:
+    assert judged(OpenTransaction(7, 320, OLD)).status is TransactionStatus.WOULD_ABORT
+    assert judged(OpenTransaction(7, 320, OLD), is_allowed=False).status is TransactionStatus.HANGING
+
+
+@pytest.mark.parametrize("now", [None, OpenTransaction(7, 400, OLD)])
+def test_one_that_ended_is_done(now: OpenTransaction | None) -> None:
+    assert judged(now).status is TransactionStatus.DONE_BEFORE
+
+
+def test_one_that_a_silent_coordinator_may_have_is_not_aborted() -> None:
+    found = judged(OpenTransaction(7, 320, OLD), missing="broker 4 does not answer")
+    assert found.status is TransactionStatus.UNKNOWN
+    assert "broker 4 does not answer" in found.reason
+
+
+def test_one_whose_producer_wrote_within_the_limit_is_not_aborted() -> None:
+    now_ms = int(time.time() * 1000)
+    assert judged(OpenTransaction(7, 320, now_ms - LIMIT_MS + 60_000)).status is TransactionStatus.RECENT
+    assert judged(OpenTransaction(7, 320, now_ms - LIMIT_MS - 60_000)).status is TransactionStatus.WOULD_ABORT
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "limit_ms", "unanswered"), [(-1, LIMIT_MS, False), (OLD, None, False), (OLD, LIMIT_MS, True)]
+)
+def test_what_is_not_known_is_not_taken_for_old(timestamp: int, limit_ms: int | None, unanswered: bool) -> None:
+    found = judged(OpenTransaction(7, 320, timestamp), limit_ms=limit_ms, unanswered=unanswered)
+    assert found.status is TransactionStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(("coordinator_epoch", "sent"), [(-1, 0), (0, 0), (12, 12)])
+def test_a_marker_has_the_fields_of_kafka_transactions_sh(coordinator_epoch: int, sent: int) -> None:
+    """See AbortTransactionCommand: without a coordinator epoch, 0 is sent."""
+    message = WriteTxnMarkersResponse.WritableTxnMarkerResult
+    of_topic = message.WritableTxnMarkerTopicResult
+    wire: Any = FakeWire(
+        lambda _request: WriteTxnMarkersResponse(
+            markers=[
+                message(
+                    producer_id=7,
+                    topics=[
+                        of_topic(
+                            name="orders",
+                            partitions=[of_topic.WritableTxnMarkerPartitionResult(partition_index=3, error_code=0)],
+                        )
+                    ],
+                )
+            ]
+        )
+    )
+    transaction = OpenTransaction(7, 320, OLD, 4, coordinator_epoch)
+    assert transactions.abort_transaction(wire, Address("b", 9092), NAME, transaction) is None
+    (request,) = wire.requests
+    (marker,) = request.markers
+    assert (marker.producer_id, marker.producer_epoch, marker.coordinator_epoch) == (7, 4, sent)
+    assert marker.transaction_result is False
+    assert [(each.name, each.partition_indexes) for each in marker.topics] == [("orders", [3])]
+
+
+def test_only_open_transactions_are_returned() -> None:
+    message = DescribeProducersResponse.TopicResponse
+    producer = message.PartitionResponse.ProducerState
+    states = [
+        producer(
+            producer_id=number,
+            producer_epoch=4,
+            last_sequence=0,
+            last_timestamp=OLD,
+            coordinator_epoch=2,
+            current_txn_start_offset=start,
+        )
+        for number, start in [(7, 320), (8, -1)]
+    ]
+    partition = message.PartitionResponse(partition_index=3, error_code=0, active_producers=states)
+    wire: Any = FakeWire(
+        lambda _request: DescribeProducersResponse(topics=[message(name="orders", partitions=[partition])])
+    )
+    found = transactions.open_transactions(wire, Address("b", 9092), [NAME])
+    assert found == {NAME: (OpenTransaction(7, 320, OLD, 4, 2),)}
