@@ -13,7 +13,7 @@ short_description: Give groups their committed offsets back after an unclean ele
 version_added: 1.0.0
 description:
   - Compares the committed offsets of consumer and streams groups with the logs of the present leaders, and with a
-    salvage that holds records of C(__consumer_offsets). Finds groups that went back, groups beyond a log's end, and
+    salvage that holds records of C(__consumer_offsets). Finds groups that went back, groups outside of a log, and
     groups whose next records are others than those that they would have read.
   - A group continues where the log that it has read and the present one diverge. This is where the leader epoch of its
     commit ends in the present log (KIP-320). So it reads every record that it has not read. A group never goes back
@@ -187,10 +187,11 @@ commits:
     partition: {type: int, description: The partition.}
     need:
       description:
-        - V(went_back) if the salvage has a newer commit, V(beyond_end) if it is beyond the log end, and
-          V(other_records) if the log has other records before it than the group has read.
+        - V(went_back) if the salvage has a newer commit, V(beyond_end) if it is beyond the log end, V(below_start) if
+          it is before the log start, and V(other_records) if the log has other records before it than the group has
+          read.
       type: str
-      choices: [went_back, beyond_end, other_records]
+      choices: [went_back, beyond_end, below_start, other_records]
     status:
       description:
         - V(given_back) if the new offset was read back, and V(would_give_back) if nothing was to be changed.

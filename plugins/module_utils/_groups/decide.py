@@ -92,6 +92,8 @@ def decide_commit(
 def _judge(now: CommitFields, log: PresentLog) -> tuple[int, CommitNeed | None]:
     """Return up to where the present commit holds for the log, and what is wrong with it."""
     cut = log.end_of(now.leader_epoch) if now.leader_epoch >= 0 else log.end
+    if now.offset < log.start:
+        return log.start, CommitNeed.BELOW_START
     if now.offset > log.end:
         return max(log.start, min(log.end, cut)), CommitNeed.BEYOND_END
     if now.leader_epoch >= 0 and cut < now.offset:
@@ -111,6 +113,8 @@ def _still_valid(saved: CommitFields, log: PresentLog) -> int | None:
 def _explain(now: CommitFields | None, need: CommitNeed | None, log: PresentLog) -> str:
     if now is None or need is None:
         return ""
+    if need is CommitNeed.BELOW_START:
+        return f"{log.start - now.offset} before the log start; its consumers would be reset by auto.offset.reset"
     if need is CommitNeed.OTHER_RECORDS:
         return f"the records before {now.offset} are others than those that the group has read"
     if now.leader_epoch < 0:

@@ -41,6 +41,8 @@ class CommitNeed(StrEnum):
     """The salvage has a newer commit."""
     BEYOND_END = "beyond_end"
     """It is beyond the log end."""
+    BELOW_START = "below_start"
+    """It is before the log start: these records are deleted."""
     OTHER_RECORDS = "other_records"
     """The log has other records before it than the group has read: they were written after an unclean election."""
 
