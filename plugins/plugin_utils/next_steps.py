@@ -37,16 +37,11 @@ _DECLARED_LOST = (
     "Only after all partitions that have other replicas are recovered, an empty disk is safe: partitions without "
     "another replica then begin at offset 0."
 )
-_LOOK_AT = {
-    "committed_beyond_end": (
-        "Consumer groups have read records that are lost. Decide with their owners where they continue:",
-        ("kafka-consumer-groups.sh", "--describe", "--all-groups"),
-    ),
-    "open_transaction": (
-        "A transaction is open: read_committed consumers stop there. If it does not end by itself, find and abort it:",
-        ("kafka-transactions.sh", "find-hanging"),
-    ),
-}
+_OF_CLIENTS = {"committed_beyond_end", "committed_before_start", "open_transaction", "state_lost"}
+_GROUPS = (
+    "Groups may have lost their place, or transactions may hang: read_committed consumers stop there. This looks, and "
+    "prints how to repair it:"
+)
 
 
 def recovery_steps(result: Result, commands: Result, start_order: Sequence[Result]) -> Iterator[Block]:
@@ -91,9 +86,8 @@ def _steps(
         yield "Replay the saved records of other replicas, first with --check:", commands["replay"]
     yield from _make_writable(result, commands)
     kinds = {each["kind"] for each in result.get("aftermath", [])}
-    for kind, (text, words) in _LOOK_AT.items():
-        if kind in kinds:
-            yield text, (words[0], "--bootstrap-server", commands.get("bootstrap_servers", _NO_BROKER), *words[1:])
+    if kinds & _OF_CLIENTS and commands.get("groups"):
+        yield _GROUPS, commands["groups"]
     if any(each["undoing"] == "failed" for each in result.get("leftovers", [])):
         yield "Run again to restore the replica orders that are still changed:", look
 
@@ -207,13 +201,12 @@ _POLICY = (
 )
 _ALL = ("-e", "unclean_recovery_all_offline_partitions=true")
 _ELECT = ("-e", "unclean_recovery_automated_recovery=true")
-_NO_BROKER = "BROKER:9092"
 
 
 def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
     """Return the command of each next step as words; empty if a step does not apply.
 
-    ``plan_file``, ``lost_brokers`` and ``bootstrap_servers`` are no commands, but values for texts and commands.
+    ``plan_file`` and ``lost_brokers`` are no commands, but values for texts and commands.
     ``saved_in`` is the directory with the saved records of other replicas. ``unclean_recovery_plan`` only says whether
     a plan was given as data.
     """
@@ -239,7 +232,6 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
     aggressive = [*command, *selection, "-e", "unclean_recovery_strategy=aggressive", *policy, *_ELECT, "--check"]
     look = [*command, *(_ALL if has_plan else (*selection, *policy)), "-e", "unclean_recovery_show_replica_info=true"]
     return {
-        "bootstrap_servers": given["kafka_bootstrap_servers"] or _NO_BROKER,
         "lost_brokers": _ids(given.get("unclean_recovery_lost_brokers")),
         "plan_file": reviewed,
         "look": look,
@@ -250,6 +242,7 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
         "redundancy": []
         if given.get(_THEN_RESTORE)
         else ["ansible-playbook", "kafkaops.recovery.restore_redundancy", *connection],
+        "groups": ["ansible-playbook", "kafkaops.recovery.restore_groups", *connection],
         "replay": _replay_command(given, connection, saved_in) if saved_in else [],
     }
 

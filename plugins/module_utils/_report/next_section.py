@@ -25,16 +25,11 @@ from .blocks import Paragraph, Section, Step, Steps, format_ids
 from .sources import Kind, Skipped
 
 _MAX_SERVERS = 5
-_LOOK_AT = {
-    "committed_beyond_end": (
-        "Consumer groups have read records that are lost. Decide with their owners where they continue.",
-        ("kafka-consumer-groups.sh", "--describe", "--all-groups"),
-    ),
-    "open_transaction": (
-        "A transaction is open: read_committed consumers stop there. If it does not end by itself, find and abort it.",
-        ("kafka-transactions.sh", "find-hanging"),
-    ),
-}
+_OF_CLIENTS = {"committed_beyond_end", "committed_before_start", "open_transaction", "state_lost"}
+_GROUPS = (
+    "Groups may have lost their place, or transactions may hang: read_committed consumers stop there. Look: it prints "
+    "how to repair it."
+)
 _AGAIN = {
     Kind.READINESS: ("Follow the remedies, then check again.", "check_readiness"),
     Kind.QUORUM: ("Follow the remedies under the findings, then check again.", "check_quorum"),
@@ -101,9 +96,8 @@ def _steps(situation: Situation) -> Iterator[Step]:
         command = _playbook("replay_salvaged_records", situation, *set_variable("salvage_replay_dir", directory))
         yield Step("Give the saved records back: look first, then run without --check.", f"{command} --check")
     kinds = {each["kind"] for each in situation.aftermath}
-    for kind, (text, (program, *options)) in _LOOK_AT.items():
-        if kind in kinds:
-            yield Step(text, shlex.join([program, "--bootstrap-server", _servers(situation), *options]))
+    if kinds & _OF_CLIENTS:
+        yield Step(_GROUPS, _playbook("restore_groups", situation))
     if not situation.outcomes:
         for document, (text, playbook) in _AGAIN.items():
             if document in situation.kinds:

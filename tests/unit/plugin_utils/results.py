@@ -27,10 +27,14 @@ _PLAYBOOK = [
 _ALL = ["-e", "unclean_recovery_all_offline_partitions=true"]
 _ELECT = ["-e", "unclean_recovery_automated_recovery=true"]
 COMMANDS = {
-    "bootstrap_servers": "kafka2.example.com:9092",
     "plan_file": "",
     "look": [*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_show_replica_info=true"],
     "recover": [*_PLAYBOOK, *_ALL, *_ELECT],
+    "groups": [
+        "ansible-playbook",
+        "kafkaops.recovery.restore_groups",
+        *("-e", "kafka_bootstrap_servers=kafka2.example.com:9092"),
+    ],
     "replay": [],
     "salvage": [
         "ansible-playbook",

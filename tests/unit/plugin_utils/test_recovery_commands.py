@@ -36,8 +36,8 @@ def test_a_run_of_all_partitions_is_repeated() -> None:
         *_SERVERS,
         *("-e", '{"log_salvage_log_dirs": ["LOG_DIR"]}', "-e", "log_salvage_dir=NEW_DIR"),
     ]
-    assert (commands["replay"], commands["plan_file"], commands["bootstrap_servers"]) == ([], "", "a:9092,b:9092")
-    assert next_commands({})["bootstrap_servers"] == "BROKER:9092"
+    assert (commands["replay"], commands["plan_file"]) == ([], "")
+    assert commands["groups"] == ["ansible-playbook", "kafkaops.recovery.restore_groups", *_SERVERS]
 
 
 @pytest.mark.parametrize(
