@@ -73,12 +73,16 @@ def has_members(state: str) -> bool:
 
 
 def partition_of(group: str, partitions: int) -> int:
-    """Return the partition of __consumer_offsets with this group: Java's hash code, as GroupCoordinatorService does."""
+    """Return the partition of __consumer_offsets with this group: GroupCoordinatorService.partitionFor.
+
+    That is the absolute value of Java's hash code. It is 0 for the smallest integer, which has none (Utils.abs).
+    """
     code = 0
     encoded = group.encode("utf-16-be")
     for index in range(0, len(encoded), 2):
         code = (31 * code + int.from_bytes(encoded[index : index + 2], "big")) & 0xFFFFFFFF
-    return (code & 0x7FFFFFFF) % partitions
+    signed = code - 2**32 if code >= 2**31 else code
+    return 0 if signed == -(2**31) else abs(signed) % partitions
 
 
 def read_commits_of(wire: Wire, coordinator: Address, groups: Sequence[str]) -> dict[str, GroupCommits]:

@@ -21,10 +21,12 @@ _PLAYBOOK = "kafkaops.recovery.restore_groups"
 
 @pytest.mark.on_every_version
 def test_groups_outside_of_the_log_continue_at_its_start_or_end(kafka_version: str, tmp_path: Path) -> None:
-    with Cluster(kafka_version, brokers=1, properties={"offsets.topic.num.partitions": 1}, proxied=True) as cluster:
-        cluster.client.create_topic(ONLINE, {0: [1]})
+    # With 50 partitions of __consumer_offsets, so that groups have three coordinators.
+    with Cluster(kafka_version, brokers=3, proxied=True) as cluster:
+        cluster.client.create_topic(ONLINE, {0: [1]}, {"min.insync.replicas": 1})
         cluster.client.produce(ONLINE, 0, 9)
-        for group, offset in {"behind": 2, "ahead": 1000, "well": 6}.items():
+        well = ["billing", "reader", "shipping", "orders", "audit"]
+        for group, offset in {"behind": 2, "ahead": 1000, **dict.fromkeys(well, 6)}.items():
             commit(cluster, group, offset)
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL)})
         (deleted,) = admin.delete_records([TopicPartition(ONLINE, 0, 4)]).values()
@@ -44,9 +46,9 @@ def test_groups_outside_of_the_log_continue_at_its_start_or_end(kafka_version: s
         assert {each: committed(cluster, each) for each in ("behind", "ahead")} == {"behind": 4, "ahead": 1000}
         every = run_playbook(_PLAYBOOK, go)
         assert every.returncode == 0, every.output
-        assert {each: committed(cluster, each) for each in ("behind", "ahead", "well")} == {
+        assert {each: committed(cluster, each) for each in ("behind", "ahead", *well)} == {
             "behind": 4,
             "ahead": 9,
-            "well": 6,
+            **dict.fromkeys(well, 6),
         }
         assert run_playbook(_PLAYBOOK, given).returncode == 0
