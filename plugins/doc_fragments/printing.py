@@ -11,7 +11,7 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 notes:
   - Runs on the Ansible controller. The text is the same in a terminal and in AWX, except for color and for a
-    bar at the beginning of each line of a table: AAP 2.6 strips the spaces there.
+    bar at the beginning of each line of a table. AAP 2.6 strips the spaces there.
   - If a program reads stdout as JSON, because the stdout callback is C(ansible.posix.json) or C(ansible.posix.jsonl),
     the text goes to stderr, and into the result.
 options:
