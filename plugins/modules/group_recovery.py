@@ -27,7 +27,9 @@ description:
     O(plan_file) carries out a reviewed plan.
   - The committed offsets before the change are in O(undo_file), synced to disk, before the first change. A killed run
     can be repeated. It changes only what is not yet changed.
-  - Share groups are not looked at.
+  - A share group (Kafka 4.2 and later) that has no start offset, or one beyond the log end, gets one again. All records
+    from there on are delivered again, also acknowledged ones. A salvage with records of C(__share_group_state) says
+    where the group was.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,
@@ -77,6 +79,7 @@ options:
       - Where to write the committed offsets before the change. Required with O(apply).
       - C(kafka-consumer-groups.sh --reset-offsets --from-file) reads it. A group that had no offset is not in it.
       - If it exists, for example after a killed run, a number is added to its name.
+      - Start offsets of share groups are written to the same path with C(.share-groups) at its end.
       - The transactions that are to be aborted are written to the same path with C(.transactions) at its end.
     type: path
   report_file:
@@ -188,10 +191,10 @@ commits:
     need:
       description:
         - V(went_back) if the salvage has a newer commit, V(beyond_end) if it is beyond the log end, V(below_start) if
-          it is before the log start, and V(other_records) if the log has other records before it than the group has
-          read.
+          it is before the log start, V(no_state) if a share group has no start offset, and V(other_records) if the log
+          has other records before it than the group has read.
       type: str
-      choices: [went_back, beyond_end, below_start, other_records]
+      choices: [went_back, beyond_end, below_start, no_state, other_records]
     status:
       description:
         - V(given_back) if the new offset was read back, and V(would_give_back) if nothing was to be changed.
@@ -276,7 +279,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_saved_offsets
 
         saved = read_saved_offsets(place)
-        return saved.cluster_id, SavedCommits(saved.salvage_id, saved.commits, saved.first_lost)
+        return saved.cluster_id, SavedCommits(saved.salvage_id, saved.commits, saved.first_lost, saved.share_starts)
 
     done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)
     results = results_of(done, module.params["max_rows"], is_look=not module.params["apply"])

@@ -39,6 +39,8 @@ class SavedCommits:
     commits: Mapping[tuple[str, TopicPartition], CommitFields] = field(default_factory=dict)
     first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
     """The first offset of each partition that the salvage holds and the leader lacks."""
+    share_starts: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
+    """The first record that each share group had not done, by group, topic id and partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,36 @@ def decide_commit(
         target_epoch=epoch,
         target_metadata=metadata,
         reason=why,
+    )
+
+
+def decide_share_start(
+    group: str, name: TopicPartition, now: CommitFields | None, saved: CommitFields | None, log: PresentLog
+) -> CommitStep | None:
+    """Return how to change where a share group starts; None if it is right.
+
+    A present start offset says too little of what is done after it, so it changes only if it is beyond the log end.
+    Without any, the group gets no records: then it starts at the saved offset, or else at the log start, and gets
+    records again rather than none.
+    """
+    if now is not None:
+        step = decide_commit(group, name, now, None, log)
+        return step if step is not None and step.need is CommitNeed.BEYOND_END else None
+    held = None if saved is None else _still_valid(saved, log)
+    why = "it gets all records again" if held is None else "the salvage says which records it had not done"
+    return CommitStep(
+        group=group,
+        topic=name.topic,
+        partition=name.partition,
+        need=CommitNeed.NO_STATE,
+        committed=None,
+        saved=None if saved is None else saved.offset,
+        log_start=log.start,
+        log_end=log.end,
+        target=log.start if held is None else held,
+        target_epoch=-1,
+        target_metadata="",
+        reason=f"this share group has no start offset here, and gets no records: {why}",
     )
 
 

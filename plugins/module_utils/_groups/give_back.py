@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.errors import BrokerCallError
-from .._kafka.group_commits import Commit, has_members
+from .._kafka.group_commits import Commit, GroupCommits, has_members
 from .._kafka.port import Kafka
-from .look import GroupLook, commit_now
+from .._kafka.settings import Address
+from .._model.partition import TopicPartition
+from .look import GroupLook, commit_now, share_commits
 from .plan import CommitOutcome, CommitStatus, CommitStep, commit_outcome
 
 
@@ -57,7 +59,7 @@ class Committer:
             return
         coordinator = self.found.coordinators[group]
         try:
-            now = self.kafka.read_commits_of(coordinator, [group])[group]
+            now = self._read(coordinator, group)
             due = [
                 each
                 for each in steps
@@ -70,8 +72,8 @@ class Committer:
             wanted = {
                 each.topic_partition: Commit(each.target, each.target_epoch, each.target_metadata) for each in due
             }
-            refused = self.kafka.write_commits(coordinator, group, wanted) if wanted else {}
-            after = self.kafka.read_commits_of(coordinator, [group])[group].commits if wanted else {}
+            refused = self._write(coordinator, group, wanted) if wanted else {}
+            after = self._read(coordinator, group).commits if wanted else {}
         except BrokerCallError as error:
             why = f"{error}; run this again: it changes only what is not yet changed"
             yield from (commit_outcome(each, CommitStatus.FAILED, why) for each in steps)
@@ -82,6 +84,19 @@ class Committer:
             if problem is None and after.get(name) != wanted[name]:
                 problem = f"its committed offset is {_offset_of(after.get(name))} after the request"
             yield commit_outcome(each, CommitStatus.FAILED if problem else CommitStatus.GIVEN_BACK, problem or "")
+
+    def _read(self, coordinator: Address, group: str) -> GroupCommits:
+        if group in self.found.share:
+            return share_commits(self.kafka.share_start_offsets(coordinator, [group])[group])
+        return self.kafka.read_commits_of(coordinator, [group])[group]
+
+    def _write(
+        self, coordinator: Address, group: str, wanted: Mapping[TopicPartition, Commit]
+    ) -> dict[TopicPartition, str | None]:
+        if group in self.found.share:
+            starts = {name: each.offset for name, each in wanted.items()}
+            return self.kafka.set_share_start_offsets(coordinator, group, starts)
+        return self.kafka.write_commits(coordinator, group, wanted)
 
 
 def _offset_of(commit: Commit | None) -> int | None:

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeVar
@@ -25,7 +25,6 @@ from .._changes.journal import Journal
 from .._documents.report_file import ReportFile
 from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
-from .._kafka.errors import BrokerCallError
 from .._kafka.group_commits import Commit
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
@@ -160,7 +159,11 @@ class _Run:
     def _change(self, world: _World, cluster: Cluster, journal: Journal, progress: Progress) -> RestoredGroups:
         """Commit and abort what is due. What was before is on the disk first."""
         steps, transactions = world.due, world.due_transactions
-        undo_file = write_undo_file(self.params["undo_file"], steps) if steps else None
+        consumers = [each for each in steps if each.group not in world.groups.share]
+        undo_file = write_undo_file(self.params["undo_file"], consumers) if consumers else None
+        if shares := [each for each in steps if each.group in world.groups.share]:
+            share_file = write_undo_file(f"{self.params['undo_file']}.share-groups", shares)
+            undo_file = undo_file or share_file
         place = f"{self.params['undo_file']}.transactions"
         transactions_file = write_transactions_file(place, transactions) if transactions else None
         committer, done = Committer(self.kafka, world.groups, self.stop), list[CommitOutcome]()
@@ -212,7 +215,7 @@ class _Run:
             commits=tuple(groups.steps),
             transactions=tuple(transactions.steps),
             unknown=(*groups.unknown, *transactions.unknown),
-            notes=tuple(_share_groups_note(self.kafka, cluster)),
+            notes=(),
         )
         return plan, groups, transactions
 
@@ -231,14 +234,3 @@ def _commit_key(each: CommitOutcome) -> Hashable:
 
 def _transaction_key(each: AbortOutcome) -> Hashable:
     return each.topic, each.partition, each.producer_id
-
-
-def _share_groups_note(kafka: Kafka, cluster: Cluster) -> Iterator[str]:
-    answers = kafka.in_parallel(kafka.coordinated_share_groups, cluster.unfenced.values())
-    names = sorted({name for each in answers.values() if not isinstance(each, BrokerCallError) for name in each})
-    if names:
-        yield (
-            f"share groups are not looked at ({len(names)}, such as {names[0]}): their state is in another topic; "
-            "recover_offline_partitions names those that stand still, and kafka-share-groups.sh --reset-offsets sets "
-            "where they start"
-        )

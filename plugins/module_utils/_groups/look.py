@@ -21,8 +21,9 @@ from .._kafka.group_commits import Commit, GroupCommits, partition_of
 from .._kafka.held_replicas import OffsetAnswer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import OFFSETS_TOPIC, EpochEnd, TopicPartition, in_batches
-from .decide import CommitFields, PresentLog, SavedCommits, decide_commit
+from .._kafka.share_groups import ShareOffsets
+from .._model.partition import OFFSETS_TOPIC, EpochEnd, PartitionState, TopicPartition, in_batches
+from .decide import CommitFields, PresentLog, SavedCommits, decide_commit, decide_share_start
 from .plan import CommitStep, UnknownCommits
 
 _EPOCH_TOO_NEW = 1
@@ -41,12 +42,16 @@ class GroupLook:
     coordinators: dict[str, Address] = field(default_factory=dict)
     commits: dict[str, GroupCommits] = field(default_factory=dict)
     logs: dict[TopicPartition, PresentLog] = field(default_factory=dict)
+    share: set[str] = field(default_factory=set)
+    """The share groups. Their start offsets are taken for commits without leader epoch and metadata."""
+    stateless: set[tuple[str, TopicPartition]] = field(default_factory=set)
+    """What share groups read without a start offset."""
     leaders: dict[TopicPartition, int] = field(default_factory=dict)
     """The leader of each partition that has one."""
 
 
 def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | None, saved: SavedCommits) -> GroupLook:
-    """Look at these groups, or at all. Share groups are left out. Raises BrokerCallError or RequestRefusedError."""
+    """Look at these groups, or at all. Raises BrokerCallError or RequestRefusedError."""
     found = GroupLook()
     _list_groups(kafka, cluster, found)
     names = {*found.states} | {group for group, _partition in saved.commits}
@@ -56,11 +61,16 @@ def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | Non
     leaders = found.leaders = {each.topic_partition: each.leader_id for each in described if not each.is_offline}
     _find_coordinators(cluster, leaders, sum(each.topic == OFFSETS_TOPIC for each in described), names, found)
     _read_commits(kafka, found)
-    pairs = {(group, name) for group, one in found.commits.items() for name in one.commits}
-    pairs |= {each for each in saved.commits if each[0] in found.commits and not found.commits[each[0]].error}
+    all_saved: dict[tuple[str, TopicPartition], CommitFields] = {
+        **saved.commits,
+        **_name_topics(saved, described, found.share),
+    }
+    answered = {group for group, each in found.commits.items() if not each.error}
+    kept = {each: commit for each, commit in all_saved.items() if each[0] in answered}
+    pairs = {(group, name) for group, one in found.commits.items() for name in one.commits} | found.stateless | {*kept}
     epochs: dict[TopicPartition, set[int]] = {name: set() for _group, name in pairs}
     for group, name in pairs:
-        both = (found.commits[group].commits.get(name), saved.commits.get((group, name)))
+        both = (found.commits[group].commits.get(name), kept.get((group, name)))
         epochs[name] |= {each.leader_epoch for each in both if each is not None and each.leader_epoch >= 0}
     _read_logs(kafka, cluster, leaders, epochs, saved, found)
     unanswered: dict[TopicPartition, list[str]] = {}
@@ -70,7 +80,8 @@ def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | Non
             unanswered.setdefault(name, []).append(group)
             continue
         now: CommitFields | None = found.commits[group].commits.get(name)
-        step = decide_commit(group, name, now, saved.commits.get((group, name)), log)
+        decide = decide_share_start if group in found.share else decide_commit
+        step = decide(group, name, now, kept.get((group, name)), log)
         if step is not None:
             found.steps.append(step)
     for name, groups in unanswered.items():
@@ -80,15 +91,17 @@ def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | Non
 
 
 def _list_groups(kafka: Kafka, cluster: Cluster, found: GroupLook) -> None:
-    def ask(broker_id: int) -> dict[str, str] | str:
+    def ask(broker_id: int) -> tuple[dict[str, str], dict[str, str]] | str:
+        address = cluster.unfenced[broker_id]
         try:
-            return kafka.group_states(cluster.unfenced[broker_id])
+            return kafka.group_states(address), kafka.share_group_states(address)
         except RequestRefusedError as error:
             return str(error)
 
     for broker_id, answer in kafka.in_parallel(ask, cluster.unfenced).items():
-        if isinstance(answer, dict):
-            found.states |= answer
+        if isinstance(answer, tuple):
+            found.states |= answer[0] | answer[1]
+            found.share |= answer[1].keys()
         else:
             found.unknown.append(UnknownCommits((), f"the groups that broker {broker_id} coordinates: {answer}"))
 
@@ -113,7 +126,15 @@ def _read_commits(kafka: Kafka, found: GroupLook) -> None:
     by_coordinator: dict[Address, list[str]] = {}
     for group, address in found.coordinators.items():
         by_coordinator.setdefault(address, []).append(group)
-    answers = kafka.in_parallel(lambda address: kafka.read_commits_of(address, by_coordinator[address]), by_coordinator)
+
+    def ask(address: Address) -> dict[str, GroupCommits]:
+        names = by_coordinator[address]
+        of_consumers = kafka.read_commits_of(address, [each for each in names if each not in found.share])
+        starts = kafka.share_start_offsets(address, [each for each in names if each in found.share])
+        found.stateless |= {(group, name) for group, each in starts.items() for name in each.uninitialized}
+        return of_consumers | {group: share_commits(each) for group, each in starts.items()}
+
+    answers = kafka.in_parallel(ask, by_coordinator)
     failed: dict[str, list[str]] = {}
     for address, answer in answers.items():
         if isinstance(answer, BrokerCallError):
@@ -192,6 +213,23 @@ def _ask_epochs(
         elif answer is not None and answer.times == 1 and answer.error_code == _EPOCH_TOO_NEW:
             cuts[name, epoch] = None
     return cuts
+
+
+def share_commits(found: ShareOffsets) -> GroupCommits:
+    """Return the start offsets of a share group as commits."""
+    return GroupCommits({name: Commit(offset) for name, offset in found.offsets.items()}, found.error)
+
+
+def _name_topics(
+    saved: SavedCommits, described: Iterable[PartitionState], share: Collection[str]
+) -> dict[tuple[str, TopicPartition], Commit]:
+    """Return the saved start offsets of share groups by topic name. Those of topics that are gone are left out."""
+    names = {(each.topic_id, each.partition): each.topic_partition for each in described}
+    return {
+        (group, names[topic_id, partition]): Commit(start)
+        for (group, topic_id, partition), start in saved.share_starts.items()
+        if group in share and (topic_id, partition) in names
+    }
 
 
 def commit_now(found: GroupLook, step: CommitStep) -> Commit | None:

@@ -43,6 +43,8 @@ class CommitNeed(StrEnum):
     """It is beyond the log end."""
     BELOW_START = "below_start"
     """It is before the log start: these records are deleted."""
+    NO_STATE = "no_state"
+    """The share group reads this partition, and nothing says where it starts: it gets no records."""
     OTHER_RECORDS = "other_records"
     """The log has other records before it than the group has read: they were written after an unclean election."""
 

@@ -225,6 +225,16 @@ class Kafka(BaseKafka):
         """Return the start offsets of each share group (DescribeShareGroupOffsets)."""
         return share_groups.share_start_offsets(self.wire, coordinator, names)
 
+    def share_group_states(self, address: Address) -> dict[str, str]:
+        """Return the state of each share group that this broker coordinates (ListGroups)."""
+        return share_groups.share_group_states(self.wire, address, clock=self.clock)
+
+    def set_share_start_offsets(
+        self, coordinator: Address, group: str, starts: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, str | None]:
+        """Set where a share group starts. Return each partition's error text or None (AlterShareGroupOffsets)."""
+        return share_groups.set_share_start_offsets(self.wire, coordinator, group, starts)
+
     def committed_offsets(
         self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition]
     ) -> dict[str, groups.CommittedOffsets]:

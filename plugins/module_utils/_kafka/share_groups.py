@@ -2,15 +2,15 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the start offsets of share groups (KIP-932; DescribeShareGroupOffsets, API key 90, KIP-1000).
+"""Read and set the start offsets of share groups (KIP-932).
 
-kafka-python lacks this request.
+DescribeShareGroupOffsets has API key 90, AlterShareGroupOffsets 91 (KIP-1000). kafka-python lacks both.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,13 +18,14 @@ from .._model.partition import TopicPartition, in_batches
 from .._model.run import Clock
 from . import error_codes
 from .groups import SHARE_GROUP, list_groups
-from .messages import defined, field
+from .messages import by_topic, defined, field
 from .settings import Address
 from .wire import Wire
 
 # pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
 
 _API_KEY = 90
+_ALTER_API_KEY = 91
 _GROUPS_PER_REQUEST = 10
 _NOT_INITIALIZED = -1
 
@@ -95,14 +96,78 @@ with suppress(ImportError):  # a missing library is reported before the module s
             ],
         )
 
+    class AlterShareGroupOffsetsRequest(ApiMessage, metaclass=DefinedMessage):
+        """Version 0."""
+
+        definition = defined(
+            _ALTER_API_KEY,
+            "AlterShareGroupOffsetsRequest",
+            [
+                field("GroupId", "string"),
+                field(
+                    "Topics",
+                    "[]AlterShareGroupOffsetsRequestTopic",
+                    fields=[
+                        field("TopicName", "string"),
+                        field(
+                            "Partitions",
+                            "[]AlterShareGroupOffsetsRequestPartition",
+                            fields=[field("PartitionIndex", "int32"), field("StartOffset", "int64")],
+                        ),
+                    ],
+                ),
+            ],
+        )
+
+    class AlterShareGroupOffsetsResponse(ApiMessage, metaclass=DefinedMessage):
+        """Version 0."""
+
+        definition = defined(
+            _ALTER_API_KEY,
+            "AlterShareGroupOffsetsResponse",
+            [
+                field("ThrottleTimeMs", "int32"),
+                field("ErrorCode", "int16"),
+                field("ErrorMessage", "string", nullableVersions="0+"),
+                field(
+                    "Responses",
+                    "[]AlterShareGroupOffsetsResponseTopic",
+                    fields=[
+                        field("TopicName", "string"),
+                        field("TopicId", "uuid"),
+                        field(
+                            "Partitions",
+                            "[]AlterShareGroupOffsetsResponsePartition",
+                            fields=[
+                                field("PartitionIndex", "int32"),
+                                field("ErrorCode", "int16"),
+                                field("ErrorMessage", "string", nullableVersions="0+"),
+                            ],
+                        ),
+                    ],
+                ),
+            ],
+        )
+
+
+def share_group_states(wire: Wire, address: Address, *, clock: Clock = time) -> dict[str, str]:
+    """Return the state of each share group that this broker coordinates and that our principal may see.
+
+    Raises BrokerCallError or RequestRefusedError.
+    """
+    return {
+        each.group_id: each.group_state
+        for each in list_groups(wire, address, clock=clock)
+        if getattr(each, "group_type", "").lower() == SHARE_GROUP
+    }
+
 
 def coordinated_share_groups(wire: Wire, address: Address, *, clock: Clock = time) -> list[str]:
     """Return the share groups that this broker coordinates and that our principal may see.
 
     Raises BrokerCallError or RequestRefusedError.
     """
-    listed = list_groups(wire, address, clock=clock)
-    return sorted(each.group_id for each in listed if getattr(each, "group_type", "").lower() == SHARE_GROUP)
+    return sorted(share_group_states(wire, address, clock=clock))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +204,43 @@ def share_start_offsets(wire: Wire, coordinator: Address, groups: Sequence[str])
                 error_codes.explain_error("DescribeShareGroupOffsets", code) if code else "",
             )
     return found
+
+
+def set_share_start_offsets(
+    wire: Wire, coordinator: Address, group: str, starts: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, str | None]:
+    """Set where a share group without members starts, and return each partition's error text or None.
+
+    All records from there on are delivered again, also acknowledged ones. A coordinator refuses it with NON_EMPTY_GROUP
+    if the group has members.
+
+    Raises BrokerCallError, also if the broker does not have this request.
+    """
+    message = AlterShareGroupOffsetsRequest
+    of_topic = message.AlterShareGroupOffsetsRequestTopic
+    request = message(
+        group_id=group,
+        topics=[
+            of_topic(
+                topic_name=topic,
+                partitions=[
+                    of_topic.AlterShareGroupOffsetsRequestPartition(
+                        partition_index=number, start_offset=starts[TopicPartition(topic, number)]
+                    )
+                    for number in numbers
+                ],
+            )
+            for topic, numbers in by_topic(starts).items()
+        ],
+    )
+    response = wire.call(coordinator, request)
+    if response.error_code:
+        return dict.fromkeys(starts, error_codes.explain_error("AlterShareGroupOffsets", response.error_code))
+    answered = {
+        TopicPartition(topic.topic_name, each.partition_index): (
+            error_codes.explain_error("AlterShareGroupOffsets", each.error_code) if each.error_code else None
+        )
+        for topic in response.responses
+        for each in topic.partitions
+    }
+    return {name: answered.get(name, "it is not in the answer") for name in starts}

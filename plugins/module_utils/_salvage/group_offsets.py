@@ -23,12 +23,13 @@ from .._kafka.group_commits import Commit
 from .._kafka.groups import committed_offsets, coordinated_groups
 from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
-from .._model.partition import OFFSETS_TOPIC, TopicPartition
+from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
 from .manifest import ManifestError, find_file_problems, read_manifest
 from .markers import TransactionOutcome
 from .options import resolve_place
 from .saved_rows import read_saved_runs
 from .saved_run import SavedRun
+from .share_offsets import read_share_starts
 
 _COMMIT_VERSIONS = (0, 1)
 _WITH_EPOCH, _FLEXIBLE = (3, 4), (4,)
@@ -132,6 +133,8 @@ class SavedOffsets:
     """The last commit of each group and partition."""
     first_lost: Mapping[TopicPartition, int]
     """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
+    share_starts: Mapping[tuple[str, str, int], int]
+    """The first record that each share group had not done, by group, topic id and partition."""
 
 
 def read_saved_offsets(place: str) -> SavedOffsets:
@@ -147,10 +150,11 @@ def read_saved_offsets(place: str) -> SavedOffsets:
         if problems:
             raise ManifestError("; ".join(problems))
         commits = read_commits(read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC}, contents=True))
+        share_starts = read_share_starts(read_saved_runs(directory, manifest.files, {SHARE_STATE_TOPIC}, contents=True))
     first_lost: dict[TopicPartition, int] = {}
     held = ((each.topic_partition, each.ranges) for each in manifest.held)
     saved = ((each.topic_partition, each.ranges) for each in manifest.partitions)
     for name, ranges in (*held, *saved):
         for part in ranges:
             first_lost[name] = min(part.start_offset, first_lost.get(name, part.start_offset))
-    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost)
+    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost, share_starts)

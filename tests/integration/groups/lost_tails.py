@@ -95,3 +95,13 @@ def read_committed(cluster: Cluster, topic: str = ONLINE) -> list[str]:
                 continue
             values.append((message.value() or b"").decode())
         return values
+
+
+def share(cluster: Cluster, topic: str, count: int) -> int:
+    """Consume as a member of the share group, and return the number of records."""
+    done = cluster.client.run_tool(
+        "org.apache.kafka.tools.consumer.ConsoleShareConsumer",
+        *("--bootstrap-server", cluster.bootstrap(settings.INTERNAL), "--topic", topic, "--group", "queue"),
+        *("--max-messages", str(count), "--timeout-ms", "60000"),
+    )
+    return len(done.stdout.split())

@@ -32,6 +32,7 @@ from integration.groups.lost_tails import (
     lose,
     read_committed,
     replicas_of,
+    share,
     writer,
 )
 from integration.on_call import OnCall
@@ -114,7 +115,7 @@ def test_share_groups_are_listed(tmp_path: Path) -> None:
         ).check_returncode()
         client.create_topic(FIRST, dict.fromkeys(range(1), (1, 2, 3, 4)), {"min.insync.replicas": 1})
         client.produce(FIRST, 0, 1)
-        assert _share(cluster, FIRST, 1) == 1
+        assert share(cluster, FIRST, 1) == 1
         dead, followers, witness = replicas_of(cluster, SHARE)
         client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
         client.produce(ONLINE, 0, 7)
@@ -122,7 +123,7 @@ def test_share_groups_are_listed(tmp_path: Path) -> None:
         for each in followers:
             cluster.brokers[each].freeze()
         wait_isr(cluster, [SHARE], {dead}, seen_by=dead)
-        assert _share(cluster, ONLINE, 7) == 7
+        assert share(cluster, ONLINE, 7) == 7
         outcomes = lose(on_call, SHARE, dead, followers, witness)
 
         found = _look(on_call, outcomes)
@@ -149,17 +150,7 @@ def test_share_groups_are_listed(tmp_path: Path) -> None:
         assert command
         reset = client.run_tool("org.apache.kafka.tools.consumer.group.ShareGroupCommand", *shlex.split(command[1]))
         assert "Error" not in reset.stdout + reset.stderr, reset
-        assert _share(cluster, ONLINE, 7) == 7, "it gets them again"
-
-
-def _share(cluster: Cluster, topic: str, count: int) -> int:
-    """Consume as a member of the share group, and return the number of records."""
-    done = cluster.client.run_tool(
-        "org.apache.kafka.tools.consumer.ConsoleShareConsumer",
-        *("--bootstrap-server", cluster.bootstrap(settings.INTERNAL), "--topic", topic, "--group", "queue"),
-        *("--max-messages", str(count), "--timeout-ms", "60000"),
-    )
-    return len(done.stdout.split())
+        assert share(cluster, ONLINE, 7) == 7, "it gets them again"
 
 
 def _look(on_call: OnCall, outcomes: tuple[Outcome, ...]) -> list[AftermathFinding]:

@@ -10,7 +10,11 @@ import struct
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog, decide_commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import (
+    PresentLog,
+    decide_commit,
+    decide_share_start,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitNeed
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import Commit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -57,6 +61,24 @@ def test_a_group_reads_every_record_that_it_has_not_read(
 ) -> None:
     step = decide_commit("billing", _NAME, now, saved, _log(first_lost))
     assert (step and (step.need, step.target, step.target_epoch, step.target_metadata)) == expected
+
+
+@pytest.mark.parametrize(
+    ("now", "saved", "expected"),
+    [
+        (Commit(50), None, None),
+        (Commit(20), Commit(50), None),
+        (None, Commit(50), (CommitNeed.NO_STATE, 50)),
+        (Commit(200), None, (CommitNeed.BEYOND_END, 90)),
+        (Commit(5), None, None),
+        (None, None, (CommitNeed.NO_STATE, 10)),
+    ],
+)
+def test_where_a_share_group_starts(
+    now: Commit | None, saved: Commit | None, expected: tuple[CommitNeed, int] | None
+) -> None:
+    step = decide_share_start("queue", _NAME, now, saved, _log())
+    assert (step and (step.need, step.target)) == expected
 
 
 def test_all_versions_of_a_saved_commit_are_read() -> None:
