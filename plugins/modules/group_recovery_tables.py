@@ -38,4 +38,22 @@ EXAMPLES = r"""
     result: "{{ groups }}"
 """
 
-RETURN = "# Nothing of its own."
+RETURN = r"""
+verdict:
+  description: The verdict that is printed, in one sentence.
+  returned: always
+  type: str
+report_file:
+  description: Path of the report. Empty if there is none.
+  returned: always
+  type: str
+html:
+  description: Path of the HTML report. Empty if there is none.
+  returned: always
+  type: str
+text:
+  description: The lines that are printed to stderr.
+  returned: if the stdout callback writes JSON
+  type: list
+  elements: str
+"""
