@@ -77,7 +77,7 @@ test-all: install ## All that there is: every Kafka version, long campaigns, oth
 	+$(MAKE) --no-print-directory test-ansible
 	+$(MAKE) --no-print-directory kerberos
 	+$(MAKE) --no-print-directory test-extensions
-	+$(MAKE) --no-print-directory mutants ONLY='candidate preconditions decide forecast diagnosis'
+	+$(MAKE) --no-print-directory mutants ONLY='candidate preconditions decide decide_again forecast diagnosis'
 	+$(MAKE) --no-print-directory docs
 
 .PHONY: lint

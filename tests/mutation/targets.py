@@ -76,6 +76,12 @@ _ELECTION_RUNS = (
     "tests/unit/recovery/test_election_stops.py",
     "tests/unit/recovery/test_election_pace.py",
 )
+_DECISIONS = (
+    "tests/unit/recovery/test_decide_scenarios.py",
+    "tests/unit/recovery/test_pending_election.py",
+    "tests/unit/recovery/test_judged_again.py",
+    "tests/unit/recovery/test_apply_scenarios.py",
+)
 _RECOVERY = "plugins/module_utils/_recovery"
 
 TARGETS = {
@@ -109,15 +115,15 @@ TARGETS = {
         ),
     ),
     f"{_RECOVERY}/decide.py": Target(
-        (
-            "tests/unit/recovery/test_decide_scenarios.py",
-            "tests/unit/recovery/test_pending_election.py",
-            "tests/unit/recovery/test_judged_again.py",
-            "tests/unit/recovery/test_apply_scenarios.py",
-        ),
+        _DECISIONS,
         (
             # of a member of the ELR that is acceptable: it comes before anybody who would lead uncleanly
             "leader = predict(self.state, self.state.replicas, self.acceptable, unclean=True).leader_id",
+        ),
+    ),
+    f"{_RECOVERY}/decide_again.py": Target(
+        _DECISIONS,
+        (
             # all are ranked next, and get the rank that they have among the others
             "rank= 0,",
             "rank= 2,",

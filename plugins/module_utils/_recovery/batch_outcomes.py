@@ -13,7 +13,7 @@ from .._model.controller_model import acceptable_replicas
 from .._model.log_contents import Stretches, subtract
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition
 from .._model.reason import Reason, because, say
-from .decide import decide_again
+from .decide_again import decide_again
 from .outcome import Outcome, outcome_of_election
 from .plan import ElectionType, PlannedElection, Status, find_tails
 from .preconditions import (

@@ -2,10 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Decide which replica is to lead an offline partition, and decide again right before its election.
-
-Pure; standard library only. A replica that was silent in the plan may answer later. Then the plan's strategy and limit
-of lost records are applied again, with what that replica holds.
+"""Decide which replica is to lead an offline partition. Pure; standard library only.
 
 ``warn_of_lossy_leader`` warns if the controller is about to elect a leader that loses records. A replica that the
 controller trusts, a member of the ISR or the last known leader, may have returned with a new disk. It becomes leader
@@ -15,20 +12,20 @@ at the next change of the partition, even by a reorder, and all others truncate 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from .._model.controller_model import acceptable_replicas, predict
 from .._model.outage import ReplicaPast
-from .._model.partition import NO_LEADER, Cause, PartitionState, ReplicaLog
-from .._model.reason import Kind, as_kind, because, say
-from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
+from .._model.partition import NO_LEADER, Cause, PartitionState
+from .._model.reason import because, say
+from .candidate import Candidate, Flag, SilentReplica
 from .empty_leader import explain_empty_leader
 from .expected_loss import ExpectedLosses, describe_forecast, describe_losses, explain_estimate_refusal
 from .forecast import Comparison, Forecast, explain_limit_refusal, forecast_losses
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, explain_choice, leave_alone, plan_election
-from .preconditions import PartitionObservation, find_election_order, find_obstacles
+from .preconditions import find_election_order, find_obstacles
 from .strategy import Policy, Step, Strategy, apply_strategy, name_brokers
 
 
@@ -240,163 +237,4 @@ def warn_of_lossy_leader(
         f"the controller elects broker {leader} by itself, at the next change of the partition; "
         f"{describe_forecast(lossy)}. To keep these records, stop broker {leader} first, and only then recover the "
         "partition"
-    )
-
-
-def decide_again(election: PlannedElection, observation: PartitionObservation) -> tuple[PlannedElection, str]:
-    """Return the election with what is known now, and the reason against it; empty if there is none.
-
-    This is the final decision: the forecast of the returned election says which records to save before it. For a bare
-    designation there was none before. It is refused only if it leaves the partition empty.
-    """
-    state = observation.state
-    if state is None:
-        return election, ""
-    if election.is_bare:
-        compared = _compare_bare_designation(election, state, observation)
-        return compared, _refuse_empty_leader(compared, state)
-    if election.strategy is None:
-        return election, ""
-    if unanswered := [
-        each for each in _find_came_online(election, state) if not _has_answered(observation.logs.get(each))
-    ]:
-        return election, (
-            say(
-                "{brokers} came online since the plan was made, and did not answer what it holds: make a new plan",
-                brokers=unanswered,
-            )
-        )
-    returned = [log for each in election.silent if (log := observation.logs.get(each.broker_id)) and log.answered]
-    if not returned:
-        return election, ""
-    known = {each.broker_id for each in returned}
-    is_tiered = any(Flag.LOCAL_ONLY in each.flags for each in election.candidates)
-    again = [_unranked_candidate(log, state, is_tiered=is_tiered) for log in returned]
-    candidates = _rank_again([*election.candidates, *again], state)
-    silent = tuple(each for each in election.silent if each.broker_id not in known)
-    decision = _decide_as_before(election, state, candidates, silent)
-    if isinstance(decision, LeftAlone):
-        return election, (
-            f"with what {name_brokers(sorted(known))} holds, silent in the plan and answering now: {decision.reason}; "
-            "make a new plan"
-        )
-    # The reason stays that of the plan; ``explained`` has the new forecast.
-    return replace(election, candidates=decision.candidates, silent=decision.silent, losses=decision.losses), ""
-
-
-def _decide_as_before(
-    election: PlannedElection, state: PartitionState, candidates: Sequence[Candidate], silent: Sequence[SilentReplica]
-) -> PlannedElection | LeftAlone:
-    """Decide on the leader of the plan. It counts as designated by a person only if it was so in the plan."""
-    leader, policy = election.designated_leader, election.policy
-    pasts = {each.broker_id: each.past for each in election.losses}
-    decision = decide(state, candidates, silent, policy, pasts=pasts)
-    if isinstance(decision, PlannedElection):
-        # Of logs that are alike, the one that has returned may come first in the replica list.
-        if decision.designated_leader == leader:
-            return decision
-        return decide(state, candidates, silent, policy, leader, pasts=pasts)
-    planned = decide(election.state, election.candidates, election.silent, policy, pasts=pasts)
-    was_chosen = isinstance(planned, LeftAlone) or planned.designated_leader != leader
-    return decide(state, candidates, silent, policy, leader, pasts=pasts) if was_chosen else decision
-
-
-def _compare_bare_designation(
-    election: PlannedElection, state: PartitionState, observation: PartitionObservation
-) -> PlannedElection:
-    """Return the election with a forecast by what all replicas answered right now."""
-    logs = observation.logs
-    answered = [log for each in state.replicas if (log := logs.get(each)) is not None and log.answered]
-    candidates = _rank_again([_unranked_candidate(each, state, is_tiered=False) for each in answered], state)
-    known = {each.broker_id for each in answered}
-    silent = tuple(_silent_replica(each, logs.get(each)) for each in state.replicas if each not in known)
-    losses = describe_losses(forecast_losses(state, candidates, [each.broker_id for each in silent]))
-    of_leader = [each.explanation for each in losses if each.broker_id == election.designated_leader]
-    reason = because(election.reason, *(as_kind(Kind.LOSS, each) for each in of_leader))
-    return replace(election, candidates=candidates, silent=silent, losses=losses, reason=reason)
-
-
-def _refuse_empty_leader(election: PlannedElection, state: PartitionState) -> str:
-    """Return why a bare designation of an empty log is refused; empty if it is not."""
-    leader = next((each for each in election.candidates if each.broker_id == election.designated_leader), None)
-    if leader is None or election.allow_empty_leader:
-        return ""
-    against = [other for each in election.losses if each.broker_id == leader.broker_id for other in each.against]
-    return explain_empty_leader(state, leader, election.candidates, against) or ""
-
-
-def _silent_replica(broker_id: int, log: ReplicaLog | None) -> SilentReplica:
-    if log is None:
-        return SilentReplica(broker_id, Cause.FENCED, "the controller does not list this broker")
-    return SilentReplica(broker_id, log.cause or Cause.BAD_ANSWER, log.error)
-
-
-def _find_came_online(election: PlannedElection, state: PartitionState) -> list[int]:
-    """Return replicas that can lead now, and in the plan were silent and could not lead. Lost brokers do not count."""
-    acceptable = acceptable_replicas(state)
-    silent = {each.broker_id for each in election.silent if each.cause is not Cause.GIVEN_UP}
-    return [each for each in election.offline_replicas if each in silent and each in acceptable]
-
-
-def _has_answered(log: ReplicaLog | None) -> bool:
-    return log is not None and log.answered
-
-
-def _unranked_candidate(log: ReplicaLog, state: PartitionState, *, is_tiered: bool) -> Candidate:
-    """Return a replica that answered as a candidate with a provisional rank and no explanation."""
-    is_fenced = log.broker_id not in acceptable_replicas(state)
-    conditions = (
-        (Flag.FUTURE_REPLICA, log.is_future),
-        (Flag.FENCED, is_fenced),
-        (Flag.LOCAL_ONLY, is_tiered),
-    )
-    flags = [flag for flag, holds in conditions if holds]
-    return Candidate(
-        broker_id=log.broker_id,
-        rank=1,
-        last_written_epoch=log.last_written_epoch,
-        log_start_offset=log.log_start_offset or 0,
-        log_end_offset=log.log_end_offset or 0,
-        lineage=log.lineage,
-        size_bytes=log.size_bytes,
-        flags=tuple(flags),
-        explanation="",
-        local_log_start_offset=log.local_log_start_offset,
-        last_tiered_offset=log.last_tiered_offset,
-    )
-
-
-def _rank_again(candidates: Iterable[Candidate], state: PartitionState) -> tuple[Candidate, ...]:
-    by_broker = {each.broker_id: each for each in candidates}
-    ranked = rank_logs(_answered_log(each, state) for each in by_broker.values())
-    standings = [
-        Standing(
-            log.broker_id,
-            log.last_written_epoch,
-            log.log_start_offset,
-            log.log_end_offset,
-            flags,
-            log.local_log_start_offset,
-        )
-        for log, flags in ranked
-    ]
-    return tuple(
-        replace(by_broker[one.broker_id], rank=number, flags=one.flags, explanation=explanation)
-        for number, (one, explanation) in enumerate(zip(standings, explain_ranks(standings), strict=True), start=1)
-    )
-
-
-def _answered_log(candidate: Candidate, state: PartitionState) -> AnsweredLog:
-    replicas = state.replicas
-    return AnsweredLog(
-        candidate.broker_id,
-        replicas.index(candidate.broker_id) if candidate.broker_id in replicas else len(replicas),
-        candidate.last_written_epoch,
-        candidate.log_start_offset,
-        candidate.log_end_offset,
-        candidate.lineage,
-        candidate.local_log_start_offset,
-        is_fenced=Flag.FENCED in candidate.flags,
-        is_future=Flag.FUTURE_REPLICA in candidate.flags,
-        is_tiered=Flag.LOCAL_ONLY in candidate.flags,
     )

@@ -23,7 +23,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
     Flag,
     SilentReplica,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide, decide_again
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide_again import decide_again
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
     PlannedElection,
     find_tails,
