@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
 
@@ -148,13 +149,25 @@ class Cluster:
 
     def active_controller(self) -> Controller:
         """Return the controller that leads the quorum, as a live broker says."""
+        return self.controllers[self._describe_quorum().leader_id]
+
+    def has_whole_quorum(self) -> bool:
+        """Whether a controller leads, and every voter has fetched all that was committed."""
+        try:
+            quorum = self._describe_quorum()
+        except OSError:
+            return False
+        ends = [each.log_end_offset for each in quorum.current_voters]
+        return quorum.leader_id in self.controllers and min(ends) >= quorum.high_watermark
+
+    def _describe_quorum(self) -> Any:
         broker = self.live_brokers[0]
         topic = DescribeQuorumRequest.TopicData
         request = DescribeQuorumRequest[0](
             topics=[topic(topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)])]
         )
         response = wire.ask(broker.host, broker.ports[settings.INTERNAL], request, DescribeQuorumResponse)
-        return self.controllers[response.topics[0].partitions[0].leader_id]
+        return response.topics[0].partitions[0]
 
     @property
     def has_static_voters(self) -> bool:
@@ -186,11 +199,13 @@ class Cluster:
         self._ports.release()
         self._work_dir.remove()
 
-    def java_command(self, jvm_args: Sequence[str], properties_file: Path) -> list[str]:
-        """Return the command that runs a node."""
-        every_node = [*_LOGGING, *self.sharing()]
+    def java_command(self, jvm_args: Sequence[str], properties_file: Path, version: str = "") -> list[str]:
+        """Return the command that runs a node, of another release than the cluster's if one is given."""
+        is_other = version not in {"", self.version}
+        every_node = [*_LOGGING, *([] if is_other else self.sharing())]
+        class_path = jars.kafka(version) if is_other else self.class_path
         return process.java_command(
-            self.class_path, "kafka.Kafka", str(properties_file), heap=self._heap, jvm_args=[*every_node, *jvm_args]
+            class_path, "kafka.Kafka", str(properties_file), heap=self._heap, jvm_args=[*every_node, *jvm_args]
         )
 
     def sharing(self) -> list[str]:

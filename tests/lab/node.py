@@ -60,6 +60,8 @@ class Node:
         self._properties_file = cluster.work_dir / f"{self.role}-{node_id}.properties"
         self._process: subprocess.Popen[bytes] | None = None
         self.frozen = False
+        self.version = cluster.version
+        """The release that the next start runs: a rolling upgrade changes it."""
 
     role = "node"
 
@@ -89,7 +91,9 @@ class Node:
         self.write_properties()
         self.frozen = False
         self._started_with = (dict(self.properties), list(self.jvm_args))
-        self._process = process.spawn(self.cluster.java_command(self.jvm_args, self._properties_file), self.log_path)
+        self._process = process.spawn(
+            self.cluster.java_command(self.jvm_args, self._properties_file, self.version), self.log_path
+        )
         if wait:
             self.wait_ready()
 

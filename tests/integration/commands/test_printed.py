@@ -63,7 +63,8 @@ class Desk:
     def __init__(self, cluster: Cluster, directory: Path) -> None:
         self._directory, self._programs = directory / "desk", directory / "bin"
         root = directory / "root"
-        for each in (self._directory, self._programs, root / "etc/kafka", root / "srv/incidents", root / "var/tmp"):
+        places = ("etc/kafka", "srv/incidents", "srv/kafka-reports", "var/tmp")
+        for each in (self._directory, self._programs, *(root / place for place in places)):
             each.mkdir(parents=True)
         (root / "etc/kafka/client.properties").write_text("security.protocol=PLAINTEXT\n")
         (root / "var/lib").mkdir()
@@ -71,6 +72,9 @@ class Desk:
         (root / "srv/incidents/2026-01-31").symlink_to(self._directory)
         python = f"ansible_python_interpreter={sys.executable}"
         (self._directory / "inventory").write_text(f"kafka1 ansible_connection=local {python}\n")
+        clusters = {name: {"ansible_connection": "local"} for name in ("orders-eu", "orders-us", "billing")}
+        fleet = {"hosts": clusters, "vars": {"ansible_python_interpreter": sys.executable}}
+        (self._directory / "inventory.yml").write_text(json.dumps({"kafka_clusters": fleet}))
         selection = {"partitions": [{"topic": "orders", "partition": 0}]}
         (self._directory / "partitions.json").write_text(json.dumps(selection))
         brokers = [*cluster.brokers.values()]
