@@ -22,6 +22,7 @@ class ActionModule(PrintingAction):
         "restart": {"type": "dict", "default": {}},
         "repair": {"type": "dict", "default": {}},
         "after": {"type": "dict"},
+        "report": {"type": "dict", "default": {}},
         "fail_on_unhealthy": {"type": "bool", "default": False},
     }
 
@@ -29,12 +30,13 @@ class ActionModule(PrintingAction):
         return cleaner_page.blocks(arguments["before"], arguments["restart"], arguments["repair"], _after(arguments))
 
     def failure(self, arguments: dict[str, Any]) -> str:
-        return cleaner_page.failure(
+        failure = cleaner_page.failure(
             arguments["restart"],
             arguments["repair"],
             _after(arguments),
             fail_on_unhealthy=arguments["fail_on_unhealthy"],
         )
+        return "; ".join(filter(None, [failure, arguments["report"].get("msg")]))
 
 
 def _after(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -27,4 +27,5 @@ class ActionModule(PrintingAction):
 
     def failure(self, arguments: dict[str, Any]) -> str:
         fail_on = arguments["fail_on"]
-        return "" if fail_on is None else readiness_page.failure(arguments["result"], fail_on)
+        found = "" if fail_on is None else readiness_page.failure(arguments["result"], fail_on)
+        return "; ".join(filter(None, [found, arguments["result"].get("msg")]))

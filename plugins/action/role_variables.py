@@ -42,7 +42,7 @@ class ActionModule(ActionBase):
     _supports_check_mode = True
     _supports_diff = True
     _requires_connection = False
-    _VALID_ARGS = frozenset({"role"})
+    _VALID_ARGS = frozenset({"role", "refusals"})
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars) | {"changed": False}
@@ -50,7 +50,7 @@ class ActionModule(ActionBase):
         role = self._task.args["role"]
         own = argument_specs(role)
         shared = argument_specs("kafka_connection", "variables")
-        problems = [*self._unknown(role, own, shared, variables)]
+        problems = [*self._unknown(role, own, shared, variables), *self._task.args.get("refusals", [])]
         values: dict[str, Any] = {}
         try:
             values = checked(own | shared, self._given(own | shared, variables), self._path)

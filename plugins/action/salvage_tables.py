@@ -22,3 +22,6 @@ class ActionModule(PrintingAction):
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         result = arguments["result"]
         return salvage_page.replay_blocks(result) if "target" in result else salvage_page.disk_blocks(result)
+
+    def failure(self, arguments: dict[str, Any]) -> str:
+        return str(arguments["result"].get("msg", ""))

@@ -26,4 +26,5 @@ class ActionModule(PrintingAction):
         return stop_gate_page.blocks(arguments["result"])
 
     def failure(self, arguments: dict[str, Any]) -> str:
-        return stop_gate_page.failure(arguments["result"]) if arguments["fail_on_no"] else ""
+        answer = stop_gate_page.failure(arguments["result"]) if arguments["fail_on_no"] else ""
+        return "; ".join(filter(None, [answer, arguments["result"].get("msg")]))

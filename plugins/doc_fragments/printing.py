@@ -21,8 +21,8 @@ options:
     type: path
   page:
     description:
-      - What M(kafkaops.recovery.incident_report) returned. The path of the HTML file is printed at the end, and the
-        task fails if the file could not be written. The module may have been skipped.
+      - Options of M(kafkaops.recovery.incident_report), such as C(files), C(html) and C(title). Unless C(html) is
+        empty, the file is written first. Its path is printed at the end, and the task fails if it could not be written.
     type: dict
     default: {}
 """

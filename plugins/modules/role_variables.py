@@ -25,6 +25,11 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module]
 options:
   role: {description: Name of the role., type: str, required: true}
+  refusals:
+    description: Variables that the role refuses although each one alone is right. The task fails with these texts.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""

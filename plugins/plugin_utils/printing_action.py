@@ -19,6 +19,9 @@ from .rendering import is_in_awx, is_structured, is_terminal, rendered, show
 
 display = Display()
 
+_PAGE_MODULE = "kafkaops.recovery.incident_report"
+_PAGE_ACTION = "kafkaops.recovery.quorum_info"
+"""The action that runs this module (meta/runtime.yml)."""
 _FILES = {"report_file": {"type": "path"}, "page": {"type": "dict", "default": {}}}
 
 
@@ -34,16 +37,35 @@ class PrintingAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(argument_spec=self.ARGUMENT_SPEC | _FILES)
-        blocks = [*self.blocks(arguments), *named_files(arguments)]
+        page = self._write_page(arguments["page"], task_vars)
+        blocks = [*self.blocks(arguments), *named_files(arguments["report_file"], page)]
         text = rendered(blocks, display.columns, color=is_terminal(), is_stripped=is_in_awx())
         if text:
             show(text)
-        failure = "; ".join(filter(None, [self.failure(arguments), page_failure(arguments["page"])]))
+        failure = "; ".join(filter(None, [self.failure(arguments), page_failure(page)]))
         if is_structured():
             result["text"] = text.splitlines()
         result["verdict"] = next((each.text for each in blocks if isinstance(each, Paragraph)), failure)
-        result |= {"report_file": arguments["report_file"] or "", "html": arguments["page"].get("html", "")}
+        result |= {"report_file": arguments["report_file"] or "", "html": page.get("html", "")}
         return printed_once(result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}))
+
+    def _write_page(self, page: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        """Write the HTML report where the module of this role ran, if one is requested, and return the result."""
+        if not page.get("html"):
+            return {}
+        task = self._task.copy()
+        task.action, task.args = _PAGE_MODULE, page
+        action = self._shared_loader_obj.action_loader.get(
+            _PAGE_ACTION,
+            task=task,
+            connection=self._connection,
+            play_context=self._play_context,
+            loader=self._loader,
+            templar=self._templar,
+            shared_loader_obj=self._shared_loader_obj,
+        )
+        result: dict[str, Any] = action.run(task_vars=task_vars)
+        return result
 
     @abstractmethod
     def blocks(self, arguments: dict[str, Any]) -> Iterable[Block]:
@@ -59,10 +81,10 @@ class PrintingAction(ActionBase):
         return bool(display.verbosity)
 
 
-def named_files(arguments: dict[str, Any]) -> Iterator[Block]:
+def named_files(report_file: str | None, page: dict[str, Any]) -> Iterator[Block]:
     """Return the paths of the report and its page. They come last, so that they are still visible in a terminal."""
-    lines = [f"Report: {arguments['report_file']}"] if arguments["report_file"] else []
-    lines += [f"HTML report: {arguments['page']['html']}"] if "html" in arguments["page"] else []
+    lines = [f"Report: {report_file}"] if report_file else []
+    lines += [f"HTML report: {page['html']}"] if "html" in page else []
     if lines:
         yield Line("")
         yield from map(Line, lines)
@@ -70,7 +92,7 @@ def named_files(arguments: dict[str, Any]) -> Iterator[Block]:
 
 def page_failure(page: dict[str, Any]) -> str:
     """Return why the page could not be written; empty if it was written or not requested."""
-    if not page or "html" in page or page.get("skipped"):
+    if not page or "html" in page:
         return ""
     # A module that crashed returns no message if its task must not fail.
     return f"the HTML report could not be written: {page.get('msg', 'the module failed')}"

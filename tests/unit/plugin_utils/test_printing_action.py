@@ -17,7 +17,7 @@ _PATH = "/srv/" + "incidents/" * 20 + "report.html"
 
 
 def test_paths_are_not_wrapped() -> None:
-    text = rendered(named_files({"report_file": _PATH, "page": {"html": _PATH}}), 80, color=False)
+    text = rendered(named_files(_PATH, {"html": _PATH}), 80, color=False)
     assert text.splitlines() == [f"Report: {_PATH}", f"HTML report: {_PATH}"]
 
 
@@ -25,7 +25,6 @@ def test_paths_are_not_wrapped() -> None:
     ("page", "failure"),
     [
         ({}, ""),
-        ({"skipped": True, "changed": False}, ""),
         ({"html": _PATH}, ""),
         ({"msg": "disk full"}, "the HTML report could not be written: disk full"),
         (

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +46,25 @@ def specs(role: str, entry_point: str = "main") -> dict[str, dict[str, Any]]:
     described: dict[str, dict[str, Any]]
     described = loaded(role, "meta/argument_specs.yml")["argument_specs"][entry_point]["options"]
     return described
+
+
+def tasks_of(role: str) -> list[dict[str, Any]]:
+    """Return all tasks of the role's main entry point and its blocks: in order, those of files that it may include."""
+    return [*_in_file(role, "main.yml", set())]
+
+
+def _in_file(role: str, name: str, seen: set[str]) -> Iterator[dict[str, Any]]:
+    if name not in seen:
+        seen.add(name)
+        yield from _in_list(role, loaded(role, f"tasks/{name}"), seen)
+
+
+def _in_list(role: str, tasks: Sequence[dict[str, Any]], seen: set[str]) -> Iterator[dict[str, Any]]:
+    for task in tasks:
+        yield task
+        yield from _in_list(role, [*task.get("block", []), *task.get("always", [])], seen)
+        if file := task.get("ansible.builtin.include_tasks") or task.get("ansible.builtin.import_tasks"):
+            # One of several files, or a variable that names one.
+            named = [loaded(role, "vars/main.yml")[each] for each in re.findall(r"__\w+_(?:start|finish)", file)]
+            for each in re.findall(r"\w+\.yml", " ".join([file, *named])):
+                yield from _in_file(role, each, seen)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.kafkaops.recovery.plugins.modules import preferred_election, preferred_leader_blacklist
-from unit.roles.role import SHARED, loaded, own_options
+from unit.roles.role import SHARED, own_options, tasks_of
 
 ROLE = "leadership_drain"
 OWN = {
@@ -29,10 +29,10 @@ def test_the_names_are_those_of_the_contract() -> None:
 
 
 def test_every_variable_reaches_the_modules() -> None:
-    (block,) = (task for task in loaded(ROLE, "tasks/main.yml") if "block" in task)
+    tasks = tasks_of(ROLE)
     for module in (preferred_leader_blacklist, preferred_election):
         name = f"kafkaops.recovery.{module.__name__.rpartition('.')[2]}"
-        (handed_on,) = (task[name] for task in block["block"] if name in task)
+        (handed_on,) = (task[name] for task in tasks if name in task)
         # The quorum is observed before the orders are changed, and only looked at before the elections.
         assert handed_on.pop("quorum_window_ms", None) == (0 if module is preferred_election else None)
         assert handed_on.keys() == module.ARGUMENTS.argument_spec.keys() - SHARED.keys() - NOT_HANDED_ON

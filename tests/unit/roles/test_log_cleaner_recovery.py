@@ -6,15 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment
 
 from ansible_collections.kafkaops.recovery.plugins.modules import log_cleaner, log_cleaner_info, log_cleaner_repair
-from unit.roles.role import SHARED, loaded, own_options
+from unit.roles.role import SHARED, loaded, own_options, tasks_of
 
 ROLE = "log_cleaner_recovery"
 CONTRACT = {
@@ -44,22 +41,6 @@ OF_ANOTHER_NAME = {
 }
 
 
-def _writing() -> dict[str, Any]:
-    """Return the block with everything that the acting host does."""
-    block: dict[str, Any]
-    (block,) = (each for each in loaded(ROLE, "tasks/main.yml") if "module_defaults" in each)
-    return block
-
-
-def _tasks(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return the tasks of a block and of the blocks in it, in order."""
-    for task in (*block["block"], *block.get("always", [])):
-        if "block" in task:
-            yield from _tasks(task)
-        else:
-            yield task
-
-
 def test_the_names_are_those_of_the_contract_and_of_the_modules() -> None:
     handed_on = {
         name
@@ -79,11 +60,13 @@ def test_the_defaults_are_those_of_the_modules() -> None:
 
 
 def test_every_variable_reaches_the_modules() -> None:
-    block = _writing()
-    looked_at = block["module_defaults"]["group/kafkaops.recovery.log_cleaner"]
+    tasks = tasks_of(ROLE)
+    (looked_at,) = (
+        each["module_defaults"]["group/kafkaops.recovery.log_cleaner"] for each in tasks if "module_defaults" in each
+    )
     for module, ours in NOT_HANDED_ON.items():
         name = f"kafkaops.recovery.{module.__name__.rpartition('.')[2]}"
-        handed_on = [task[name] for task in _tasks(block) if name in task]
+        handed_on = [task[name] for task in tasks if name in task]
         assert handed_on
         for each in handed_on:
             assert each.keys() | looked_at.keys() == module.ARGUMENTS.argument_spec.keys() - SHARED.keys() - ours
@@ -96,7 +79,7 @@ def test_every_variable_reaches_the_modules() -> None:
 def test_a_repair_that_no_option_names_the_replicas_for_is_refused_before_all_else(
     repairs: object, source: str, is_accepted: bool
 ) -> None:
-    first = next(_tasks(_writing()))
+    first = next(task for task in tasks_of(ROLE) if "register" not in task and "ansible.builtin.assert" in task)
     environment = Environment()
     environment.filters["bool"] = boolean
     accepts = environment.compile_expression(first["ansible.builtin.assert"]["that"])
@@ -105,10 +88,7 @@ def test_a_repair_that_no_option_names_the_replicas_for_is_refused_before_all_el
 
 
 def test_the_report_is_written_whatever_comes_of_what_is_done() -> None:
-    doing = _writing()["block"][-1]
-    assert {name for task in doing["block"] for name in task} >= {
-        "kafkaops.recovery.log_cleaner",
-        "kafkaops.recovery.log_cleaner_repair",
-    }
+    (doing,) = (task for task in loaded(ROLE, "tasks/reported.yml") if "always" in task)
+    assert doing["block"][0]["ansible.builtin.import_tasks"] == "clean.yml"
     (report,) = doing["always"]
     assert "before" in report["kafkaops.recovery.log_cleaner_report"]

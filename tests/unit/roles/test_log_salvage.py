@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.kafkaops.recovery.plugins.modules import replica_log_salvage
-from unit.roles.role import SHARED, loaded, own_options
+from unit.roles.role import SHARED, own_options, tasks_of
 
 ROLE = "log_salvage"
 OWN = {
@@ -28,6 +28,6 @@ def test_the_names_are_those_of_the_contract() -> None:
 
 
 def test_every_variable_reaches_the_module() -> None:
-    (task,) = loaded(ROLE, "tasks/main.yml")[1]["block"]
-    handed_on = task["kafkaops.recovery.replica_log_salvage"]
+    name = "kafkaops.recovery.replica_log_salvage"
+    (handed_on,) = (task[name] for task in tasks_of(ROLE) if name in task)
     assert handed_on.keys() == replica_log_salvage.ARGUMENTS.argument_spec.keys() - SHARED.keys() - NOT_HANDED_ON

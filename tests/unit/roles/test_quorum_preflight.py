@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from unit.roles.role import loaded, own_options
+from unit.roles.role import own_options, tasks_of
 
 ROLE = "quorum_preflight"
 OWN = {
@@ -24,14 +24,15 @@ def test_the_names_are_those_of_the_contract() -> None:
 
 
 def test_every_variable_reaches_the_module() -> None:
-    handed_on = loaded(ROLE, "tasks/main.yml")[1]["block"][0]["kafkaops.recovery.quorum_info"]
+    name = "kafkaops.recovery.quorum_info"
+    (handed_on,) = (each[name] for each in tasks_of(ROLE) if name in each)
     assert handed_on.keys() == {"window_ms", "report_file"}
 
 
 @pytest.mark.parametrize(("role", "found"), [(ROLE, "voters"), ("readiness", "checks")])
 def test_what_was_found_is_shown_where_only_the_report_could_not_be_written(role: str, found: str) -> None:
     """The module fails then, and returns all the same what it found."""
-    _checked, shown_and_written = loaded(role, "tasks/main.yml")
-    result = shown_and_written["block"][-1]["register"]
-    for task in shown_and_written["always"]:
-        assert f"{result}.{found} is defined" in str(task["when"])
+    (module,) = (each for each in tasks_of(role) if "failed_when" in each)
+    assert module["failed_when"] == f"{module['register']}.{found} is not defined"
+    (printed,) = (each for each in tasks_of(role) if any(name.endswith("_tables") for name in each))
+    assert "when" not in printed

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.kafkaops.recovery.plugins.modules import salvage_replay
-from unit.roles.role import SHARED, loaded, own_options
+from unit.roles.role import SHARED, own_options, tasks_of
 
 ROLE = "salvage_replay"
 NOT_HANDED_ON = {"max_rows", "progress_file", "quorum_window_ms"}
@@ -15,8 +15,8 @@ OTHER_NAMES = {"salvage_dir": "dir"}
 
 
 def test_every_variable_reaches_the_module() -> None:
-    (task,) = loaded(ROLE, "tasks/main.yml")[1]["block"]
-    handed_on = task["kafkaops.recovery.salvage_replay"]
+    name = "kafkaops.recovery.salvage_replay"
+    (handed_on,) = (task[name] for task in tasks_of(ROLE) if name in task)
     assert handed_on.keys() == salvage_replay.ARGUMENTS.argument_spec.keys() - SHARED.keys() - NOT_HANDED_ON
     # Not the module, but incident_report.
     own = {f"{ROLE}_{OTHER_NAMES.get(name, name)}" for name in handed_on}
