@@ -31,7 +31,7 @@ from confluent_kafka.admin import (
 )
 from confluent_kafka.cimpl import NewTopic
 
-from lab import jars, process, settings, wire
+from lab import jars, process, settings, versions, wire
 from lab.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -268,7 +268,8 @@ class Client:
 
     def run_tool(self, main_class: str, *args: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
         """Run one of Kafka's own command-line classes, e.g. ``org.apache.kafka.tools.LeaderElectionCommand``."""
-        command = process.java_command(jars.tools(self._cluster.version), main_class, *args)
+        version = self._cluster.version
+        command = process.java_command(jars.tools(version), versions.tool_class(main_class, version), *args)
         return subprocess.run(
             command, capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
         )

@@ -29,6 +29,16 @@ JMX_EXPORTER = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1"
 JOLOKIA = "org.jolokia:jolokia-agent-jvm:2.3.0:javaagent"
 
 
+_MOVED = {"kafka.admin.ConfigCommand": "4.4.0", "kafka.tools.DumpLogSegments": "4.1.2"}
+"""Tools that have another package from a release on."""
+
+
+def tool_class(name: str, version: str) -> str:
+    """Return the name of a tool's class in a version. ``name`` is that of 3.9."""
+    has_moved = name in _MOVED and KAFKA.index(version) >= KAFKA.index(_MOVED[name])
+    return f"org.apache.kafka.tools.{name.rpartition('.')[2]}" if has_moved else name
+
+
 def has_elr(version: str) -> bool:
     """Whether new clusters of a version have eligible leader replicas switched on (KIP-966): from 4.1 on."""
     return check(version) not in ("3.9.2", "4.0.2")

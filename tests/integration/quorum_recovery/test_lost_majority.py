@@ -95,7 +95,7 @@ def _check_recovered(cluster: Cluster, survivor: int) -> None:
     assert cluster.client.consume_all("orders", 0)
     assert {each.leader for each in cluster.client.describe("orders").values()} == {1}
     dumped = cluster.client.run_tool(
-        "org.apache.kafka.tools.DumpLogSegments" if cluster.version >= "4" else "kafka.tools.DumpLogSegments",
+        "kafka.tools.DumpLogSegments",
         *("--cluster-metadata-decoder", "--files"),
         str(max(cluster.controllers[survivor].data_dirs[0].glob("__cluster_metadata-0/*.log"))),
     )
