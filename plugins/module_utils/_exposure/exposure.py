@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 from .._model.outage import utc_text
 from .._model.run import Progress
@@ -44,7 +44,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from .._recorder.rows import BROKER_SCHEMA, RECORDED_SCHEMA
 
 _Row = Mapping[str, Any]
-_Read: TypeAlias = "Callable[[str, pa.Schema], DataFrame]"
 _MS_OF_DAY, _MS_OF_HOUR = 24 * 3_600_000, 3_600_000
 _DEATH = ("records", "partitions", "only_answer_records")
 
@@ -83,7 +82,9 @@ def find_timelines(spark: SparkSession, place: str, scope: str, wanted: Period) 
     return timelines, notes
 
 
-def _reader(spark: SparkSession, place: str, scope: str, timelines: Sequence[Timeline]) -> _Read:
+def _reader(
+    spark: SparkSession, place: str, scope: str, timelines: Sequence[Timeline]
+) -> Callable[[str, pa.Schema], DataFrame]:
     """Return a function that reads a part of all snapshots, with the columns ``cluster_id`` and ``snapshot``."""
     # A cluster's id of digits only would else become a number.
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
