@@ -36,6 +36,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+verdict:
+  description: The verdict that is printed, in one sentence.
+  returned: success
+  type: str
 text:
   description: The lines that are printed to stderr.
   returned: if the stdout callback writes JSON

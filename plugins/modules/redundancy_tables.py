@@ -36,15 +36,7 @@ EXAMPLES = r"""
 RETURN = r"""
 verdict:
   description: The verdict that is printed, in one sentence.
-  returned: always
-  type: str
-report_file:
-  description: Path of the report. Empty if there is none.
-  returned: always
-  type: str
-html:
-  description: Path of the HTML report. Empty if there is none.
-  returned: always
+  returned: success
   type: str
 text:
   description: The lines that are printed to stderr.

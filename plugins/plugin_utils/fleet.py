@@ -37,14 +37,14 @@ class Fleet:
         """Note what a task returned. Only tasks of this collection count, and the choice of the host that acts."""
         if action.startswith(_OURS):
             self._seen.add(host)
-            if "verdict" in result:
+            if action.endswith("_tables"):
                 self._summaries[host] = result
         acting = result.get("ansible_facts", {}).get(_ACTS, host)
         if acting != host:
             self._left[host] = acting
 
     def note_failure(self, host: str, action: str, result: Mapping[str, Any]) -> None:
-        """Note why a task failed. A task that prints a summary has its verdict, too."""
+        """Note why a task failed. A task that prints a summary names its files, too."""
         self.note(host, action, result)
         self._failures.setdefault(host, (ClusterState.FAILED, _first_line(result.get("msg", "a task failed"))))
 
@@ -65,8 +65,9 @@ class Fleet:
         if not summary and host not in self._failures:
             # Missing data is no verdict: a play can end before it prints one.
             state, why = ClusterState.FAILED, "the play ended without a verdict"
+        files = summary.get("invocation", {}).get("module_args", {})
         return ClusterSummary(
-            host, state, summary.get("verdict") or why, summary.get("report_file") or "", summary.get("html") or ""
+            host, state, why or summary.get("verdict", ""), files.get("report_file") or "", files.get("html") or ""
         )
 
 

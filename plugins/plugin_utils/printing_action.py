@@ -45,8 +45,11 @@ class PrintingAction(ActionBase):
         failure = "; ".join(filter(None, [self.failure(arguments), page_failure(page)]))
         if is_structured():
             result["text"] = text.splitlines()
-        result["verdict"] = next((each.text for each in blocks if isinstance(each, Paragraph)), failure)
-        result |= {"report_file": arguments["report_file"] or "", "html": page.get("html", "")}
+        # For callbacks. Of a failed task, Ansible prints all else, and the text above has both.
+        files = {"report_file": arguments["report_file"] or "", "html": page.get("html", "")}
+        result["invocation"] = {"module_args": files}
+        if not failure:
+            result["verdict"] = next((each.text for each in blocks if isinstance(each, Paragraph)), "")
         return printed_once(result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}))
 
     def _write_page(self, page: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class ClusterSummary:
     """The name in the inventory."""
     state: ClusterState
     verdict: str
-    """The verdict that the play printed. If there is none, why it failed."""
+    """The verdict that the play printed, or why it failed."""
     report_file: str = ""
     """Absolute path on the Ansible controller, or on the host if that is another one."""
     html: str = ""

@@ -24,7 +24,7 @@ from lab.playbook import run_playbook
 _PLAYBOOK = "kafkaops.recovery.restore_groups"
 
 
-@pytest.mark.parametrize("with_salvage", [True, False])
+@pytest.mark.parametrize("with_salvage", [True, pytest.param(False, marks=pytest.mark.wide)])
 @pytest.mark.parametrize("version", ["4.3.1", pytest.param("4.4.0", marks=pytest.mark.wide)])
 def test_a_share_group_gets_its_start_offset_back(version: str, with_salvage: bool, tmp_path: Path) -> None:
     number = {f"{each}.num.partitions": 1 for each in ("share.coordinator.state.topic", "offsets.topic")}

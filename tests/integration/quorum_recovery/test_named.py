@@ -15,7 +15,7 @@ from lab import wait_until
 from lab.cluster import Cluster
 from lab.playbook import RECOVER, PlaybookRun, run_playbook
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.wide]
 
 _CHECK = "kafkaops.recovery.check_quorum"
 _READINESS = "kafkaops.recovery.check_readiness"
@@ -25,7 +25,7 @@ _STEPS_DOWN_S = 10
 """A leader from which nobody fetches steps down after one and a half fetch timeouts (3 s)."""
 
 
-@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.wide)], ids=["dynamic", "static"])
+@pytest.fixture(params=[True, False], ids=["dynamic", "static"])
 def cluster(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with Cluster(kafka_version, brokers=2, controllers=3, dynamic_quorum=request.param) as cluster:
         cluster.client.create_topic("orders", {0: [1, 2]}, {"min.insync.replicas": 1})

@@ -30,7 +30,8 @@ def test_a_look_a_slip_and_a_recovery_from_another_directory(cluster: Cluster, t
     # An alert watches the exit status: a partition is offline.
     assert look.returncode != 0, look.output
     assert "typed 0" in look.words, look.output
-    assert "unclean_recovery_automated_recovery=true" in look.words, "the next command"
+    assert "add -e unclean_recovery_lost_brokers=1" in look.words, "balanced waits for the broker that led last"
+    assert f"ansible-playbook {RECOVER} \\" in look.words, "the next command"
 
     refused = run(
         cluster,

@@ -24,8 +24,9 @@ _TABLES = "kafkaops.recovery.recovery_tables"
 
 def a_fleet() -> Fleet:
     fleet = Fleet()
-    fleet.note("south", _TABLES, {"verdict": "No partition is offline.", "html": "/srv/south/report.html"})
-    fleet.note_failure("east", _TABLES, {"verdict": "3 of 9 partitions are offline.", "msg": "3 refused"})
+    files = {"report_file": "/srv/south/report.json", "html": "/srv/south/report.html"}
+    fleet.note("south", _TABLES, {"verdict": "No partition is offline.", "invocation": {"module_args": files}})
+    fleet.note_failure("east", _TABLES, {"msg": "3 of 9 partitions need attention: 3 refused (orders 0-2)"})
     fleet.note_unreachable("north", {"msg": "no route\nto host"})
     fleet.note("west", "ansible.builtin.set_fact", {"ansible_facts": {"kafka_connection_acting_host": "east"}})
     return fleet
@@ -42,7 +43,7 @@ def test_clusters_that_need_somebody_come_first() -> None:
         ["south", "done"],
         ["west", "left"],
     ]
-    assert "3 of 9 partitions are offline." in text[3]
+    assert "3 of 9 partitions need attention:" in text[3]
     assert "no route" in text[2]
     assert "south: /srv/south/report.html" in text
     assert text[-1] == "--limit north,east,unheard"
