@@ -81,7 +81,7 @@ def test_groups_get_what_the_disk_holds(outage: Outage, tmp_path: Path) -> None:
     cluster.proxy.clear()
     look = run_playbook(_PLAYBOOK, outage.variables(manual_output_file=str(plan)))
     assert look.returncode == 2, look.output
-    assert "3 committed offsets would be given back." in look.words
+    assert "3 committed offsets would be given back." in look.words, look.output
     assert f"-e group_recovery_plan_file={plan}" in look.words
     go = {
         "kafka_bootstrap_servers": cluster.bootstrap(),
