@@ -143,9 +143,8 @@ def _read(files: Sequence[Path]) -> None:
 
 def _dump(cluster: Cluster, files: Sequence[Path]) -> None:
     """Read the files with Kafka's own tool, and discard its output."""
-    package = "kafka.tools" if cluster.version.startswith("3.") else "org.apache.kafka.tools"
     dumped = cluster.client.run_tool(
-        f"{package}.DumpLogSegments", "--deep-iteration", "--files", ",".join(map(str, files)), timeout=_DUMP_TIMEOUT_S
+        "kafka.tools.DumpLogSegments", "--deep-iteration", "--files", ",".join(map(str, files)), timeout=_DUMP_TIMEOUT_S
     )
     if dumped.returncode:
         raise CannotMeasureError(f"DumpLogSegments ended with {dumped.returncode}: {dumped.stderr[-500:]}")

@@ -267,7 +267,7 @@ class Client:
             )
 
     def run_tool(self, main_class: str, *args: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
-        """Run one of Kafka's own command-line classes, e.g. ``org.apache.kafka.tools.LeaderElectionCommand``."""
+        """Run one of Kafka's own command-line classes, by the name that it has in 3.9."""
         version = self._cluster.version
         command = process.java_command(jars.tools(version), versions.tool_class(main_class, version), *args)
         return subprocess.run(

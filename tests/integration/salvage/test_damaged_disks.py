@@ -80,9 +80,8 @@ def test_offsets_and_checksums_equal_those_of_kafkas_own_reader(oracle: Oracle) 
         *(segments(disks, CLIENT_CODECS, partition)[-1] for partition in range(len(CODECS))),
         *segments(disks, LEDGER),
     ]
-    package = "kafka.tools" if oracle.cluster.version.startswith("3.") else "org.apache.kafka.tools"
     dumped = oracle.cluster.client.run_tool(
-        f"{package}.DumpLogSegments", "--deep-iteration", "--files", ",".join(map(str, files))
+        "kafka.tools.DumpLogSegments", "--deep-iteration", "--files", ",".join(map(str, files))
     )
     assert dumped.returncode == 0, dumped.stderr
     theirs = [tuple(map(int, each)) for each in _BATCH.findall(dumped.stdout)]
