@@ -26,5 +26,5 @@ class ActionModule(PrintingAction):
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         return groups_page.blocks(arguments["result"], arguments["variables"], rows=self.is_verbose)
 
-    def failure(self, arguments: dict[str, Any]) -> str:
-        return groups_page.failure(arguments["result"], is_need_bad=arguments["fail_on_need"])
+    def failures(self, arguments: dict[str, Any]) -> Iterator[str]:
+        yield groups_page.failure(arguments["result"], is_need_bad=arguments["fail_on_need"])

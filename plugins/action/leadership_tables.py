@@ -32,5 +32,5 @@ class ActionModule(PrintingAction):
             rows=self.is_verbose,
         )
 
-    def failure(self, arguments: dict[str, Any]) -> str:
-        return leadership_page.failure(arguments["orders"], arguments["leaders"])
+    def failures(self, arguments: dict[str, Any]) -> Iterator[str]:
+        yield leadership_page.failure(arguments["orders"], arguments["leaders"])

@@ -29,14 +29,14 @@ class ActionModule(PrintingAction):
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         return cleaner_page.blocks(arguments["before"], arguments["restart"], arguments["repair"], _after(arguments))
 
-    def failure(self, arguments: dict[str, Any]) -> str:
-        failure = cleaner_page.failure(
+    def failures(self, arguments: dict[str, Any]) -> Iterator[str]:
+        yield cleaner_page.failure(
             arguments["restart"],
             arguments["repair"],
             _after(arguments),
             fail_on_unhealthy=arguments["fail_on_unhealthy"],
         )
-        return "; ".join(filter(None, [failure, arguments["report"].get("msg")]))
+        yield arguments["report"].get("msg", "")
 
 
 def _after(arguments: dict[str, Any]) -> dict[str, Any]:

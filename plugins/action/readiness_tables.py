@@ -25,7 +25,7 @@ class ActionModule(PrintingAction):
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         return readiness_page.blocks(arguments["result"])
 
-    def failure(self, arguments: dict[str, Any]) -> str:
-        fail_on = arguments["fail_on"]
-        found = "" if fail_on is None else readiness_page.failure(arguments["result"], fail_on)
-        return "; ".join(filter(None, [found, arguments["result"].get("msg")]))
+    def failures(self, arguments: dict[str, Any]) -> Iterator[str]:
+        if arguments["fail_on"] is not None:
+            yield readiness_page.failure(arguments["result"], arguments["fail_on"])
+        yield arguments["result"].get("msg", "")

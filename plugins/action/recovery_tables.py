@@ -43,7 +43,7 @@ class ActionModule(PrintingAction):
         if "replicas" in arguments["tables"]:
             yield from recovery_page.replica_blocks(result)
 
-    def failure(self, arguments: dict[str, Any]) -> str:
-        accepted = arguments["accepted"]
-        undone = "" if accepted is None else recovery_page.failure(arguments["result"], accepted)
-        return "; ".join(filter(None, [undone, arguments["failure"]]))
+    def failures(self, arguments: dict[str, Any]) -> Iterator[str]:
+        if arguments["accepted"] is not None:
+            yield recovery_page.failure(arguments["result"], arguments["accepted"])
+        yield arguments["failure"]

@@ -25,5 +25,5 @@ class ActionModule(PrintingAction):
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         return redundancy_page.blocks(arguments["result"], arguments["variables"], rows=self.is_verbose)
 
-    def failure(self, arguments: dict[str, Any]) -> str:
-        return redundancy_page.failure(arguments["result"])
+    def failures(self, arguments: dict[str, Any]) -> Iterator[str]:
+        yield redundancy_page.failure(arguments["result"])

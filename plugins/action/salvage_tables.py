@@ -23,5 +23,5 @@ class ActionModule(PrintingAction):
         result = arguments["result"]
         return salvage_page.replay_blocks(result) if "target" in result else salvage_page.disk_blocks(result)
 
-    def failure(self, arguments: dict[str, Any]) -> str:
-        return str(arguments["result"].get("msg", ""))
+    def failures(self, arguments: dict[str, Any]) -> Iterator[str]:
+        yield arguments["result"].get("msg", "")

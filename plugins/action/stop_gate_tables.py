@@ -25,6 +25,7 @@ class ActionModule(PrintingAction):
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         return stop_gate_page.blocks(arguments["result"])
 
-    def failure(self, arguments: dict[str, Any]) -> str:
-        answer = stop_gate_page.failure(arguments["result"]) if arguments["fail_on_no"] else ""
-        return "; ".join(filter(None, [answer, arguments["result"].get("msg")]))
+    def failures(self, arguments: dict[str, Any]) -> Iterator[str]:
+        if arguments["fail_on_no"]:
+            yield stop_gate_page.failure(arguments["result"])
+        yield arguments["result"].get("msg", "")

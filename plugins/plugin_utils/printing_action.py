@@ -26,7 +26,7 @@ _FILES = {"report_file": {"type": "path"}, "page": {"type": "dict", "default": {
 
 
 class PrintingAction(ActionBase):
-    """Prints on the Ansible controller and changes nothing. Fails after printing if ``failure`` returns a text."""
+    """Prints on the Ansible controller and changes nothing. Fails after printing if ``failures`` yields a text."""
 
     TRANSFERS_FILES = False
     ARGUMENT_SPEC: ClassVar[dict[str, Any]]
@@ -42,7 +42,7 @@ class PrintingAction(ActionBase):
         text = rendered(blocks, display.columns, color=is_terminal(), is_stripped=is_in_awx())
         if text:
             show(text)
-        failure = "; ".join(filter(None, [self.failure(arguments), page_failure(page)]))
+        failure = "; ".join(filter(None, [*self.failures(arguments), page_failure(page)]))
         if is_structured():
             result["text"] = text.splitlines()
         # For callbacks. Of a failed task, Ansible prints all else, and the text above has both.
@@ -74,9 +74,9 @@ class PrintingAction(ActionBase):
     def blocks(self, arguments: dict[str, Any]) -> Iterable[Block]:
         """Return the blocks to print."""
 
-    def failure(self, _arguments: dict[str, Any]) -> str:
-        """Return why the task fails; empty if it does not fail."""
-        return ""
+    def failures(self, _arguments: dict[str, Any]) -> Iterable[str]:
+        """Return why the task fails. It does not fail if all texts are empty."""
+        return ()
 
     @property
     def is_verbose(self) -> bool:
