@@ -25,10 +25,9 @@ from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
 from .manifest import ManifestError, find_file_problems, read_manifest
-from .markers import TransactionOutcome
 from .options import resolve_place
 from .saved_rows import read_saved_runs
-from .saved_run import SavedRun
+from .saved_run import SavedRun, committed_records
 from .share_offsets import read_share_starts
 
 _COMMIT_VERSIONS = (0, 1)
@@ -52,17 +51,14 @@ class NewerCommit:
 def read_commits(runs: Iterable[SavedRun]) -> dict[tuple[str, TopicPartition], Commit]:
     """Return the last commit of each group and partition, without deleted ones."""
     found: dict[tuple[str, TopicPartition], Commit] = {}
-    for run in runs:
-        if run.is_control or run.outcome in (TransactionOutcome.ABORTED, TransactionOutcome.UNKNOWN):
+    for key, value in committed_records(runs):
+        group_partition = _parse_key(key)
+        if group_partition is None:
             continue
-        for key, value in zip(run.keys, run.values, strict=True):
-            group_partition = None if key is None else _parse_key(key)
-            if group_partition is None:
-                continue
-            if value is None or len(value) < _SHORT.size + _LONG.size:
-                found.pop(group_partition, None)
-            else:
-                found[group_partition] = _parse_value(value)
+        if value is None or len(value) < _SHORT.size + _LONG.size:
+            found.pop(group_partition, None)
+        else:
+            found[group_partition] = _parse_value(value)
     return found
 
 

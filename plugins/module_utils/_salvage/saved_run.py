@@ -11,7 +11,7 @@ the headers that name the origin of a record that is given back.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, reduce
 from itertools import accumulate, repeat
@@ -264,3 +264,11 @@ def read_origin(headers: Sequence[Header]) -> tuple[int, int] | None:
         return int(found[_EPOCH] or b""), int(found[_OFFSET] or b"")
     except (KeyError, ValueError):
         return None
+
+
+def committed_records(runs: Iterable[SavedRun]) -> Iterator[tuple[bytes, bytes | None]]:
+    """Yield key and value of each record with a key that a reader of committed records gets, in their order."""
+    for run in runs:
+        if run.is_control or run.outcome in (TransactionOutcome.ABORTED, TransactionOutcome.UNKNOWN):
+            continue
+        yield from ((key, value) for key, value in zip(run.keys, run.values, strict=True) if key is not None)

@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from .._kafka.bulk import UnusualAnswerError, read_varint
 from .._kafka.messages import uuid_text
-from .markers import TransactionOutcome
-from .saved_run import SavedRun
+from .saved_run import SavedRun, committed_records
 
 _SNAPSHOT, _UPDATE = 0, 1
 _SHORT = struct.Struct(">h")
@@ -62,23 +61,20 @@ class _State:
 def read_share_starts(runs: Iterable[SavedRun]) -> dict[tuple[str, str, int], int]:
     """Return the first record that each share group had not done, by group, topic id (Kafka's text) and partition."""
     found: dict[tuple[str, str, int], _State] = {}
-    for run in runs:
-        if run.is_control or run.outcome in (TransactionOutcome.ABORTED, TransactionOutcome.UNKNOWN):
+    for key, value in committed_records(runs):
+        parsed = _parse_key(key)
+        if parsed is None:
             continue
-        for key, value in zip(run.keys, run.values, strict=True):
-            parsed = None if key is None else _parse_key(key)
-            if parsed is None:
-                continue
-            kind, place = parsed
-            if value is None:
-                found.pop(place, None)
-            elif (content := _parse_value(kind, value)) is not None:
-                start, batches = content
-                if kind == _SNAPSHOT:
-                    found[place] = _State(start, [*batches])
-                elif place in found:
-                    found[place].start = max(start, found[place].start)
-                    found[place].batches += batches
+        kind, place = parsed
+        if value is None:
+            found.pop(place, None)
+        elif (content := _parse_value(kind, value)) is not None:
+            start, batches = content
+            if kind == _SNAPSHOT:
+                found[place] = _State(start, [*batches])
+            elif place in found:
+                found[place].start = max(start, found[place].start)
+                found[place].batches += batches
     return {place: each.next_record() for place, each in found.items()}
 
 
