@@ -21,7 +21,6 @@ from .page import Block, Heading, Line, Paragraph, Row, Table
 _OURS = "kafkaops.recovery."
 _ACTS = "kafka_connection_acting_host"
 """The fact by which the hosts of one cluster know which of them acts (roles/kafka_connection/tasks/one_host.yml)."""
-_STYLES = {ClusterState.UNREACHABLE: "red", ClusterState.FAILED: "red"}
 
 
 class Fleet:
@@ -75,7 +74,9 @@ def blocks(clusters: Sequence[ClusterSummary]) -> Iterator[Block]:
     """Yield the verdict on the fleet, and a table of its clusters."""
     ordered = sort_clusters(clusters)
     yield Heading(describe_fleet(clusters))
-    rows = tuple(Row((each.host, each.state.value), each.verdict, _STYLES.get(each.state, "")) for each in ordered)
+    rows = tuple(
+        Row((each.host, each.state.value), each.verdict, "red" if each.state.needs_somebody else "") for each in ordered
+    )
     yield Table(("cluster", "state"), rows, "verdict", texts=("cluster", "state"))
     for each in ordered:
         if file := each.html or each.report_file:

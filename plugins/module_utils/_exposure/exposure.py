@@ -30,7 +30,7 @@ from .report import (
     LowPartition,
     RackPartition,
 )
-from .states import moments_of, partition_states, snapshots_of
+from .states import bounds_of, moments_of, partition_states, snapshots_of
 from .timeline import Timeline, timeline_of
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -134,13 +134,11 @@ def _compute(
 
 def _seen(asked: DataFrame, snapshots: DataFrame, moments: DataFrame, timelines: Sequence[Timeline]) -> DataFrame:
     """Return the rows of brokers with the number and time of their snapshot, from the first one that counts on."""
-    first = asked.sparkSession.createDataFrame(
-        [(each.cluster_id, each.first) for each in timelines], "cluster_id string, first int"
-    )
+    bounds = bounds_of(asked.sparkSession, timelines).drop("last")
     return (
         asked.join(f.broadcast(snapshots), ["cluster_id", SNAPSHOT])
         .join(f.broadcast(moments), ["cluster_id", "idx"])
-        .join(f.broadcast(first), "cluster_id")
+        .join(f.broadcast(bounds), "cluster_id")
         .where("idx >= first")
     )
 
@@ -252,12 +250,11 @@ def _disk(row: _Row) -> DiskRow:
         None if usable is None or rate is None or rate <= 0 else round(usable / rate / _MS_OF_HOUR)
         for usable, rate in ((row["usable_bytes"], each) for each in rates)
     ]
-    space = (row["broker_id"], row["log_dir"], row["total_bytes"], row["usable_bytes"])
     return DiskRow(
-        broker_id=space[0],
-        log_dir=space[1],
-        total_bytes=space[2],
-        usable_bytes=space[3],
+        broker_id=row["broker_id"],
+        log_dir=row["log_dir"],
+        total_bytes=row["total_bytes"],
+        usable_bytes=row["usable_bytes"],
         growth_bytes_per_day=per_day[0],
         growth_bytes_per_day_lately=per_day[1],
         full_in_hours=hours[0],

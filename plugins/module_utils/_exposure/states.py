@@ -59,7 +59,8 @@ def moments_of(spark: SparkSession, timelines: Sequence[Timeline]) -> DataFrame:
     return spark.createDataFrame(rows, _MOMENTS)
 
 
-def _bounds(spark: SparkSession, timelines: Sequence[Timeline]) -> DataFrame:
+def bounds_of(spark: SparkSession, timelines: Sequence[Timeline]) -> DataFrame:
+    """Return the first snapshot of each timeline that counts, and the number of its snapshots."""
     return spark.createDataFrame([(each.cluster_id, each.first, len(each.names)) for each in timelines], _BOUNDS)
 
 
@@ -73,7 +74,7 @@ def partition_states(rows: DataFrame, timelines: Sequence[Timeline]) -> DataFram
     spark = rows.sparkSession
     moments = f.broadcast(moments_of(spark, timelines))
     states = _states(_changes(rows.join(f.broadcast(snapshots_of(spark, timelines)), ["cluster_id", SNAPSHOT])))
-    ended = states.join(f.broadcast(_bounds(spark, timelines)), "cluster_id").withColumn(
+    ended = states.join(f.broadcast(bounds_of(spark, timelines)), "cluster_id").withColumn(
         "end_idx", f.coalesce(f.lead("idx").over(Window.partitionBy(*PARTITION).orderBy("idx")), f.col("last"))
     )
     shown = ended.where("end_idx > first").withColumn("idx", f.greatest("idx", "first"))

@@ -30,8 +30,10 @@ class ClusterState(StrEnum):
         """True if nobody knows the cluster's state, or if it is bad."""
         return self in (ClusterState.UNREACHABLE, ClusterState.FAILED)
 
-
-_TONES = {ClusterState.UNREACHABLE: "bad", ClusterState.FAILED: "bad", ClusterState.DONE: "good"}
+    @property
+    def tone(self) -> str:
+        """Return the tone of a cell."""
+        return "bad" if self.needs_somebody else "good" if self is ClusterState.DONE else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def build_fleet_page(clusters: Sequence[ClusterSummary], directory: str) -> Page
     rows = tuple(
         (
             Cell(each.host),
-            Cell(each.state.value, _TONES.get(each.state, "")),
+            Cell(each.state.value, each.state.tone),
             Cell(each.verdict),
             Cell(each.html or each.report_file, link=os.path.relpath(each.html, directory) if each.html else ""),
         )

@@ -12,10 +12,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from integration.on_call import OnCall
-from integration.strategies.outages import wait_offline
+from integration.strategies.outages import wait_isr, wait_offline
 from lab import Cluster, settings, wait_until
 
 STATE, GROUPS, SHARE = "__transaction_state", "__consumer_offsets", "__share_group_state"
+ONE_PARTITION = {f"{each}.num.partitions": 1 for each in ("share.coordinator.state.topic", "offsets.topic")}
 ONLINE, FIRST = "elsewhere", "first"
 """A topic whose only replica is on the broker that has none of the internal topic, and one that no group reads."""
 
@@ -105,3 +106,38 @@ def share(cluster: Cluster, topic: str, count: int) -> int:
         *("--max-messages", str(count), "--timeout-ms", "60000"),
     )
     return len(done.stdout.split())
+
+
+def describe_share(cluster: Cluster) -> str:
+    """Return what Kafka's own tool says of the share group: group, topic, partition, start offset."""
+    where = ("--bootstrap-server", cluster.bootstrap(settings.INTERNAL))
+    tool = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
+    return cluster.client.run_tool(tool, *where, "--describe", "--group", "queue").stdout
+
+
+def share_elsewhere(cluster: Cluster) -> tuple[int, list[int], int]:
+    """Let a share group go on while only the leader of its state is in sync, in a cluster of four brokers.
+
+    Returns that leader, its frozen followers, and the broker without a replica.
+    """
+    client = cluster.client
+    # Its group coordinator never goes offline.
+    client.create_topic(GROUPS, {0: [4]}, {"min.insync.replicas": 1, "cleanup.policy": "compact"})
+    client.create_topic(SHARE, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
+    earliest = ("--alter", "--entity-type", "groups", "--entity-name", "queue")
+    where = ("--bootstrap-server", cluster.bootstrap(settings.INTERNAL))
+    client.run_tool(
+        "kafka.admin.ConfigCommand", *where, *earliest, "--add-config", "share.auto.offset.reset=earliest"
+    ).check_returncode()
+    client.create_topic(FIRST, {0: (1, 2, 3, 4)}, {"min.insync.replicas": 1})
+    client.produce(FIRST, 0, 1)
+    assert share(cluster, FIRST, 1) == 1
+    dead, followers, witness = replicas_of(cluster, SHARE)
+    client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
+    client.produce(ONLINE, 0, 7)
+    wait_isr(cluster, [SHARE], {dead, *followers}, seen_by=dead)
+    for each in followers:
+        cluster.brokers[each].freeze()
+    wait_isr(cluster, [SHARE], {dead}, seen_by=dead)
+    assert share(cluster, ONLINE, 7) == 7
+    return dead, followers, witness

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from integration.groups.lost_tails import FIRST, GROUPS, ONLINE, SHARE, lose, replicas_of, share
+from integration.groups.lost_tails import ONE_PARTITION, ONLINE, SHARE, describe_share, lose, share, share_elsewhere
 from integration.on_call import OnCall
 from integration.salvage.disks import salvage
-from integration.strategies.outages import wait_isr
-from lab import Cluster, settings
+from lab import Cluster
 from lab.playbook import run_playbook
 
 _PLAYBOOK = "kafkaops.recovery.restore_groups"
@@ -27,28 +26,8 @@ _PLAYBOOK = "kafkaops.recovery.restore_groups"
 @pytest.mark.parametrize("with_salvage", [True, pytest.param(False, marks=pytest.mark.wide)])
 @pytest.mark.parametrize("version", ["4.3.1", pytest.param("4.4.0", marks=pytest.mark.wide)])
 def test_a_share_group_gets_its_start_offset_back(version: str, with_salvage: bool, tmp_path: Path) -> None:
-    number = {f"{each}.num.partitions": 1 for each in ("share.coordinator.state.topic", "offsets.topic")}
-    with Cluster(version, brokers=4, properties=number, proxied=True) as cluster:
-        client = cluster.client
-        # Its group coordinator never goes offline.
-        client.create_topic(GROUPS, {0: [4]}, {"min.insync.replicas": 1, "cleanup.policy": "compact"})
-        client.create_topic(SHARE, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
-        earliest = ("--alter", "--entity-type", "groups", "--entity-name", "queue")
-        where = ("--bootstrap-server", cluster.bootstrap(settings.INTERNAL))
-        client.run_tool(
-            "kafka.admin.ConfigCommand", *where, *earliest, "--add-config", "share.auto.offset.reset=earliest"
-        ).check_returncode()
-        client.create_topic(FIRST, {0: (1, 2, 3, 4)}, {"min.insync.replicas": 1})
-        client.produce(FIRST, 0, 1)
-        assert share(cluster, FIRST, 1) == 1
-        dead, followers, witness = replicas_of(cluster, SHARE)
-        client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
-        client.produce(ONLINE, 0, 7)
-        wait_isr(cluster, [SHARE], {dead, *followers}, seen_by=dead)
-        for each in followers:
-            cluster.brokers[each].freeze()
-        wait_isr(cluster, [SHARE], {dead}, seen_by=dead)
-        assert share(cluster, ONLINE, 7) == 7
+    with Cluster(version, brokers=4, properties=ONE_PARTITION, proxied=True) as cluster:
+        dead, followers, witness = share_elsewhere(cluster)
         lose(OnCall(cluster, tmp_path), SHARE, dead, followers, witness)
         given: dict[str, object] = {"kafka_bootstrap_servers": cluster.bootstrap()}
         if with_salvage:
@@ -63,11 +42,9 @@ def test_a_share_group_gets_its_start_offset_back(version: str, with_salvage: bo
         go = {**given, "group_recovery_automated_recovery": "true", "group_recovery_undo_file": str(tmp_path / "undo")}
         run = run_playbook(_PLAYBOOK, go)
         assert run.returncode == 0, run.output
-        client.produce(ONLINE, 0, 3)
-        described = client.run_tool(
-            "org.apache.kafka.tools.consumer.group.ShareGroupCommand", *where, "--describe", "--group", "queue"
-        )
+        cluster.client.produce(ONLINE, 0, 3)
+        described = describe_share(cluster)
         expected = 7 if with_salvage else 0
-        assert re.search(rf"queue\s+{ONLINE}\s+0\s+{expected}\b", described.stdout), described.stdout
+        assert re.search(rf"queue\s+{ONLINE}\s+0\s+{expected}\b", described), described
         assert share(cluster, ONLINE, 10 - expected) == 10 - expected
         assert run_playbook(_PLAYBOOK, given).returncode == 0

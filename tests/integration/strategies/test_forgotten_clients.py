@@ -24,20 +24,23 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
 from integration.groups.lost_tails import (
     FIRST,
     GROUPS,
+    ONE_PARTITION,
     ONLINE,
     SHARE,
     STATE,
     commit,
     committed,
+    describe_share,
     lose,
     read_committed,
     replicas_of,
     share,
+    share_elsewhere,
     writer,
 )
 from integration.on_call import OnCall
 from integration.strategies.outages import wait_isr
-from lab import Cluster, settings, wait_until
+from lab import Cluster, wait_until
 
 
 def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_version: str, tmp_path: Path) -> None:
@@ -102,28 +105,9 @@ def test_groups_whose_commits_went_back_are_named(kafka_version: str, tmp_path: 
 
 @pytest.mark.wide
 def test_share_groups_are_listed(tmp_path: Path) -> None:
-    number = {f"{each}.num.partitions": 1 for each in ("share.coordinator.state.topic", "offsets.topic")}
-    with Cluster("4.3.1", brokers=4, properties=number) as cluster:
-        on_call, client = OnCall(cluster, tmp_path), cluster.client
-        # Its group coordinator never goes offline.
-        client.create_topic(GROUPS, {0: [4]}, {"min.insync.replicas": 1, "cleanup.policy": "compact"})
-        client.create_topic(SHARE, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
-        where = ("--bootstrap-server", cluster.bootstrap(settings.INTERNAL))
-        earliest = ("--alter", "--entity-type", "groups", "--entity-name", "queue")
-        client.run_tool(
-            "kafka.admin.ConfigCommand", *where, *earliest, "--add-config", "share.auto.offset.reset=earliest"
-        ).check_returncode()
-        client.create_topic(FIRST, dict.fromkeys(range(1), (1, 2, 3, 4)), {"min.insync.replicas": 1})
-        client.produce(FIRST, 0, 1)
-        assert share(cluster, FIRST, 1) == 1
-        dead, followers, witness = replicas_of(cluster, SHARE)
-        client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
-        client.produce(ONLINE, 0, 7)
-        wait_isr(cluster, [SHARE], {dead, *followers}, seen_by=dead)
-        for each in followers:
-            cluster.brokers[each].freeze()
-        wait_isr(cluster, [SHARE], {dead}, seen_by=dead)
-        assert share(cluster, ONLINE, 7) == 7
+    with Cluster("4.3.1", brokers=4, properties=ONE_PARTITION) as cluster:
+        on_call = OnCall(cluster, tmp_path)
+        dead, followers, witness = share_elsewhere(cluster)
         outcomes = lose(on_call, SHARE, dead, followers, witness)
 
         found = _look(on_call, outcomes)
@@ -132,23 +116,23 @@ def test_share_groups_are_listed(tmp_path: Path) -> None:
         assert (partition.topic, partition.partition) == (ONLINE, 0)
         assert "share group queue has no state here, and gets no records" in partition.explanation
         assert not [each for each in found if each.kind is AftermathKind.NOT_KNOWN], found
-        described = client.run_tool(
-            "org.apache.kafka.tools.consumer.group.ShareGroupCommand", *where, "--describe", "--group", "queue"
-        )
+        described = describe_share(cluster)
         with Wire(on_call.settings) as wire:
             kafka = Kafka(wire)
             addresses = kafka.describe_cluster().unfenced.values()
             coordinator = next(each for each in addresses if kafka.coordinated_share_groups(each))
             starts = kafka.share_start_offsets(coordinator, ["queue"])["queue"]
             assert kafka.coordinated_groups(coordinator) == []
-        told = re.search(rf"queue\s+{FIRST}\s+0\s+(\d+)", described.stdout)
-        assert told, described.stdout
+        told = re.search(rf"queue\s+{FIRST}\s+0\s+(\d+)", described)
+        assert told, described
         assert starts.error == ""
         assert starts.offsets[model.TopicPartition(FIRST, 0)] == int(told[1])
         assert starts.uninitialized == (model.TopicPartition(ONLINE, 0),)
         command = re.search(r"kafka-share-groups\.sh (.*)$", partition.explanation)
         assert command
-        reset = client.run_tool("org.apache.kafka.tools.consumer.group.ShareGroupCommand", *shlex.split(command[1]))
+        reset = cluster.client.run_tool(
+            "org.apache.kafka.tools.consumer.group.ShareGroupCommand", *shlex.split(command[1])
+        )
         assert "Error" not in reset.stdout + reset.stderr, reset
         assert share(cluster, ONLINE, 7) == 7, "it gets them again"
 
