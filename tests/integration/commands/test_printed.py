@@ -25,18 +25,22 @@ from lab import Cluster, scenarios
 from lab.playbook import PROJECT, PlaybookRun
 from lab.printed import DOCUMENTS, HEADERS, Printed, printed_by, printed_in, printed_in_header
 
+# All commands of a document are one test.
+pytestmark = pytest.mark.timeout(1800)
+
 _RUNBOOK = PROJECT / "docs" / "runbook.md"
 _SALVAGE = PROJECT / "docs" / "salvage.md"
 _README = PROJECT / "README.md"
-_AFTER_AN_OUTAGE = (_README, _RUNBOOK, _SALVAGE)
+_GROUPS = PROJECT / "docs" / "groups.md"
+_AFTER_AN_OUTAGE = (_README, _RUNBOOK, _SALVAGE, _GROUPS)
 _STILL_OFFLINE = r"partitions? (are not recovered|need attention)"
 _ENDS_OTHERWISE = {
     "recover_offline_partitions": _STILL_OFFLINE,
     # Nothing serves metrics here.
     "recover_log_cleaners": r":7071/metrics",
     # The lab has neither these brokers nor this voter.
-    "check_stop": r"brokers? 4(, 5| and 5)",
-    "replace_controller": r"\b103\b",
+    "check_stop": r"brokers? 4(, 5| and 5)|no broker is in rack b",
+    "replace_controller": r"\b103\b|start controller 102 with the same node.id",
     "check_readiness": r"A recovery would",
     "check_quorum": r"Elections",
 }
@@ -170,7 +174,8 @@ def test_the_commands_that_runs_print(cluster: Cluster, tmp_path: Path) -> None:
     scenarios.diverged(cluster, "orders", 3)
     desk = Desk(cluster, tmp_path)
     look = "ansible-playbook kafkaops.recovery.recover_offline_partitions -e kafka_bootstrap_servers=broker2:9092"
-    waiting, done = [look], list[str]()
+    # The first one is printed, too: "If broker 1 cannot return, add ...".
+    waiting, done = [f"{look} -e unclean_recovery_lost_brokers=1", look], list[str]()
     while waiting:
         command = waiting.pop(0)
         done.append(command)
@@ -187,8 +192,10 @@ def test_the_commands_that_runs_print(cluster: Cluster, tmp_path: Path) -> None:
 def test_the_other_commands_of_documents_and_headers(cluster: Cluster, tmp_path: Path) -> None:
     cluster.client.create_topic("orders", {0: (1, 2, 3), 1: (2, 3, 1)})
     desk = Desk(cluster, tmp_path)
-    cluster_free = {"incident_report", "renew_plan_digest", "salvage_logs", "replay_salvaged_records"}
-    headers = [printed_in_header(each) for each in HEADERS if each.stem not in cluster_free]
+    cluster_free = {"incident_report", "renew_plan_digest", "salvage_logs", "replay_salvaged_records", "restore_groups"}
+    # What is recorded first can be reported.
+    ordered = sorted(HEADERS, key=lambda each: each.stem != "record_cluster")
+    headers = [printed_in_header(each) for each in ordered if each.stem not in cluster_free]
     documents = [each for each in DOCUMENTS if each not in _AFTER_AN_OUTAGE]
     plays = [*_plays(desk, leave_out=cluster_free)]
     run_all(desk, [*headers, *plays, *(command for document in documents for command in printed_in(document))])
@@ -201,7 +208,9 @@ def test_the_commands_for_what_an_outage_left(cluster: Cluster, tmp_path: Path) 
     desk = Desk(cluster, tmp_path)
     after = {"incident_report", "renew_plan_digest"}
     headers = [printed_in_header(each) for each in HEADERS if each.stem in after]
-    run_all(desk, [*_with_a_plan(), *headers, *printed_in(_SALVAGE)])
+    groups = [each for each in HEADERS if each.stem == "restore_groups"]
+    of_groups = [*map(printed_in_header, groups), *printed_in(_GROUPS)]
+    run_all(desk, [*_with_a_plan(), *headers, *printed_in(_SALVAGE), *of_groups])
 
 
 def _plays(desk: Desk, *, leave_out: set[str]) -> Iterator[Printed]:
