@@ -12,12 +12,15 @@ leader. A log without them is blank: the disk was replaced, or the partition got
 the logs of one log directory are looked at together. If one of them is old, the directory is, and its blank logs prove
 nothing. If none is, the directory seems to be new. A group that committed an offset beyond the end of a blank log
 proves it without the others.
+
+An old log may end too early, too: the disk was restored from an older image, or an unclean election lost its tail. Only
+a commit beyond its end shows that. The other replicas may hold the tail, unless the operator declares them lost.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .partition import OfPartition, PartitionState, TopicPartition
@@ -59,18 +62,21 @@ def brokers_to_save(states: Iterable[PartitionState], replaced: Container[TopicP
 
 def leads_alone(state: PartitionState) -> bool:
     """Return whether the partition has a leader and other replicas, and all others are offline."""
-    others = {*state.replicas} - {state.leader_id}
+    others = _others(state)
     return not state.is_offline and bool(others) and others <= {*state.offline_replicas}
 
 
 def explain_replaced(
-    logs: Iterable[LogBeginning], led: Mapping[TopicPartition, PartitionState], commits: Mapping[TopicPartition, str]
+    logs: Iterable[LogBeginning],
+    led: Mapping[TopicPartition, PartitionState],
+    commits: Mapping[TopicPartition, str],
+    lost: Collection[int] = (),
 ) -> Iterator[tuple[TopicPartition, str]]:
-    """Yield the partitions of ``led`` whose leader's log seems to be on a new disk, with the reason.
+    """Yield the partitions of ``led`` whose leader's log seems to be on a new disk, or to end too early, and why.
 
     ``logs`` are those of the leaders, and of their other replicas that no living broker can have copied to them.
     ``led`` are partitions whose other replicas are all offline. ``commits`` say which group committed an offset beyond
-    the end of which leader's log.
+    the end of which leader's log. ``lost`` are brokers whose disks the operator declares lost.
     """
     by_directory: defaultdict[tuple[int, str | None], list[LogBeginning]] = defaultdict(list)
     for each in logs:
@@ -79,9 +85,13 @@ def explain_replaced(
         is_old = any(each.is_old for each in found)
         for log in found:
             state = led.get(log.topic_partition)
-            if state is None or state.leader_id != broker_id or not log.is_blank:
+            if state is None or state.leader_id != broker_id:
                 continue
             commit = commits.get(log.topic_partition)
+            if not log.is_blank:
+                if commit and not _others(state) <= {*lost}:
+                    yield log.topic_partition, _explain_early_end(log, state, commit)
+                continue
             if is_old and commit is None:
                 continue
             where = f"no log in {log_dir} of broker {broker_id}" if log_dir else f"no log of broker {broker_id}"
@@ -89,13 +99,29 @@ def explain_replaced(
             yield log.topic_partition, _explain(log, state, because)
 
 
+def _others(state: PartitionState) -> set[int]:
+    return {*state.replicas} - {state.leader_id}
+
+
+def _explain_early_end(log: LogBeginning, state: PartitionState, commit: str) -> str:
+    return (
+        f"broker {log.broker_id} leads it alone, and {commit}: its disk seems to be an older copy, or an unclean "
+        f"election lost the end of the log. {_advise(state)}"
+    )
+
+
 def _explain(log: LogBeginning, state: PartitionState, because: str) -> str:
-    others = [each for each in state.replicas if each != state.leader_id]
     held = "is empty" if log.log_end_offset == 0 else f"has {log.log_end_offset} records, none of leader epoch 0"
     return (
         f"broker {log.broker_id} leads it alone, and its log {held}, although the leader epoch is {log.leader_epoch}; "
-        f"{because}: its disk seems to have been replaced. {_name(others)} may hold the records, and would delete them "
-        "when started: save their disks first (salvage_logs), and start them later"
+        f"{because}: its disk seems to have been replaced. {_advise(state)}"
+    )
+
+
+def _advise(state: PartitionState) -> str:
+    return (
+        f"{_name(sorted(_others(state)))} may hold the records, and would delete them when started: save their disks "
+        "first (salvage_logs), and start them later"
     )
 
 

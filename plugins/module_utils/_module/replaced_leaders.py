@@ -23,9 +23,11 @@ from .._model.run import KafkaOpsError
 
 
 def find_replaced_leaders(
-    base: BaseKafka, states: Collection[PartitionState], brokers: Collection[Broker]
+    base: BaseKafka, states: Collection[PartitionState], brokers: Collection[Broker], lost: Collection[int] = ()
 ) -> dict[TopicPartition, str]:
     """Return the partitions with such a leader, each with the reason, and those whose leader could not be asked.
+
+    ``lost`` are brokers that the operator declares lost: what a log lacks that ends too early is not on them.
 
     Sends no request if every partition with a leader has another replica that is not offline. A group whose commits
     cannot be read proves nothing, and is no error.
@@ -53,11 +55,13 @@ def find_replaced_leaders(
             }
         else:
             logs += found
-    blank = {
-        each.topic_partition: each.log_end_offset for each in logs if each.is_blank and each.topic_partition in led
+    ends = {
+        each.topic_partition: each.log_end_offset
+        for each in logs
+        if each.topic_partition in led and led[each.topic_partition].leader_id == each.broker_id
     }
-    commits = _find_commits_beyond(kafka, addresses, blank) if blank else {}
-    return reasons | dict(explain_replaced(logs, led, commits))
+    commits = _find_commits_beyond(kafka, addresses, ends) if ends else {}
+    return reasons | dict(explain_replaced(logs, led, commits, lost))
 
 
 def _choose(

@@ -114,7 +114,7 @@ def survey(
     doubted = tuple(
         leave_alone(state, Status.UNKNOWN, why) for state, why in led_by_silent(chosen, silent_brokers(brokers))
     )
-    led_by_replaced = tuple(_find_led_by_replaced(kafka, chosen, description.partitions, brokers))
+    led_by_replaced = tuple(_find_led_by_replaced(kafka, chosen, description.partitions, brokers, lost))
     if doubtful := (*doubted, *led_by_replaced):
         unclear = {each.topic_partition for each in doubtful}
         left_alone = [*(each for each in left_alone if each.topic_partition not in unclear), *doubtful]
@@ -134,14 +134,18 @@ def survey(
 
 
 def _find_led_by_replaced(
-    kafka: BaseKafka, chosen: Iterable[PartitionState], states: Sequence[PartitionState], brokers: Sequence[Broker]
+    kafka: BaseKafka,
+    chosen: Iterable[PartitionState],
+    states: Sequence[PartitionState],
+    brokers: Sequence[Broker],
+    lost: Collection[int],
 ) -> Iterator[LeftAlone]:
     if not any(leads_alone(each) for each in chosen if each.offline_replicas):
         return
     # Most runs do not need this, and it imports most requests.
     from .._module.replaced_leaders import find_replaced_leaders  # noqa: PLC0415
 
-    reasons = find_replaced_leaders(kafka, states, brokers)
+    reasons = find_replaced_leaders(kafka, states, brokers, lost)
     for each in chosen:
         if reason := reasons.get(each.topic_partition):
             yield leave_alone(each, Status.UNKNOWN, reason)

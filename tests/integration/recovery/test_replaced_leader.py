@@ -7,22 +7,25 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as Position
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from integration.on_call import OnCall
-from lab import Cluster, wait_until
+from lab import Cluster, settings, wait_until
 from lab.module_process import run_module
 
 _TOPIC, _UNUSED = "last_copies", "unused"
 _REPLACED, _STOPPED = 1, (2, 3)
-_RECORDS = 100
+_RECORDS, _MORE = 100, 900
 
 
 @pytest.mark.parametrize("written_since", [0, pytest.param(7, marks=pytest.mark.wide)])
@@ -71,6 +74,50 @@ def test_the_good_copies_are_saved_before_they_are_started(
         assert len({*cluster.client.consume_all(_TOPIC, 0)}) == _RECORDS + written_since
         again = run_module("offline_partition_info", wanted)
         assert (again["led_by_replaced"], again["summary"]["already_online"]) == (0, 1)
+
+
+@pytest.mark.wide
+def test_a_leader_whose_disk_is_an_older_copy_is_found_by_a_commit_beyond_its_end(kafka_version: str) -> None:
+    with Cluster(kafka_version, brokers=3, properties={"offsets.topic.num.partitions": 1}) as cluster:
+        _restore_an_older_copy(cluster)
+        connection = {"bootstrap_servers": [cluster.bootstrap()]}
+        wanted = {**connection, "partitions": [{"topic": _TOPIC, "partitions": [0]}]}
+        found = run_module("offline_partition_info", wanted)
+        assert (found["summary"]["unknown"], found["led_by_replaced"]) == (1, 1)
+        (row,) = found["left_alone"]
+        assert f"group readers committed offset {_RECORDS + 50}, and the log ends at {_RECORDS}" in row["reason"]
+        assert "Brokers 2, 3 may hold the records" in row["reason"]
+        checks = run_module("readiness_info", connection)["checks"]
+        assert any("its disk seems to be an older copy" in each["found"] for each in checks)
+        assert any("Save the disks of brokers 2, 3 before you start them" in each["remedy"] for each in checks)
+        given_up = run_module("unclean_recovery", {**wanted, "lost_brokers": [*_STOPPED]}, check_mode=True)
+        assert given_up["led_by_replaced"] == 0, "the operator has declared that no other copy is left"
+
+
+def _restore_an_older_copy(cluster: Cluster) -> None:
+    """Let the first broker lead alone, with the log that it had when the partition ended at _RECORDS."""
+    client, broker, other = cluster.client, cluster.brokers[_REPLACED], _STOPPED[0]
+    client.create_topic(_TOPIC, {0: [_REPLACED, *_STOPPED]}, {"min.insync.replicas": 1})
+    client.produce(_TOPIC, 0, _RECORDS)
+    broker.stop()
+    (disk,) = broker.data_dirs
+    image = shutil.copytree(disk, cluster.work_dir / "image")
+    broker.start()
+    wait_until(lambda: _REPLACED in client.describe(_TOPIC, broker=other)[0].isr, 60, what="it is in sync again")
+    client.produce(_TOPIC, 0, _MORE)
+    for each in _STOPPED:
+        cluster.brokers[each].stop()
+    wait_until(lambda: client.describe(_TOPIC, broker=_REPLACED)[0].isr == (_REPLACED,), 60, what="it is alone")
+    with Consumer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": "readers"}) as reader:
+        reader.commit(offsets=[Position(_TOPIC, 0, _RECORDS + 50)], asynchronous=False)
+    broker.stop()
+    shutil.rmtree(disk / f"{_TOPIC}-0")
+    shutil.copytree(image / f"{_TOPIC}-0", disk / f"{_TOPIC}-0")
+    for checkpoint in image.glob("*-offset-checkpoint"):
+        shutil.copy(checkpoint, disk / checkpoint.name)
+    broker.start()
+    wait_until(lambda: client.leader(_TOPIC) == _REPLACED, 60, what="it leads")
+    assert client.log_end_offset(_TOPIC, 0, _REPLACED) == _RECORDS
 
 
 @pytest.mark.wide

@@ -110,9 +110,17 @@ def test_logs_of_one_directory_are_looked_at_together(logs: list[LogBeginning], 
 def test_a_commit_beyond_the_end_of_a_blank_log_proves_it_on_an_old_directory() -> None:
     states = [led(0), led(1)]
     found = find_replaced_leaders(FakeBrokers([EMPTY, OLD], {"slow": 3, "billing": 100}), states, BROKERS)
-    (reason,) = found.values()
-    assert "group billing committed offset 100, and the log ends at 0" in reason
+    assert "group billing committed offset 100, and the log ends at 0" in found[TopicPartition("orders", 0)]
     assert not find_replaced_leaders(FakeBrokers([LATE, OLD], {"billing": 9}), states, BROKERS), "it is at the end"
+
+
+def test_a_commit_beyond_the_end_of_an_old_log_shows_that_it_ends_too_early() -> None:
+    brokers, states = FakeBrokers([OLD], {"slow": 3, "billing": 900}), [led(0), led(1)]
+    (reason,) = find_replaced_leaders(brokers, states, BROKERS).values()
+    assert "group billing committed offset 900, and the log ends at 9: its disk seems to be an older copy" in reason
+    assert "Brokers 2, 3 may hold the records" in reason
+    assert find_replaced_leaders(brokers, states, BROKERS, lost={2}), "broker 3 may hold them"
+    assert not find_replaced_leaders(brokers, states, BROKERS, lost={2, 3}), "the operator knows that nobody does"
 
 
 def test_replicas_that_a_living_broker_may_have_copied_are_not_asked_for() -> None:
