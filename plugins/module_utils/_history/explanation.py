@@ -52,7 +52,7 @@ class NoticeLimits:
     replica_lag_ms: int | None
     """replica.lag.time.max.ms: how long a replica stays in the ISR after it was caught up last."""
     session_ms: int | None
-    """broker.session.timeout.ms: how long a dead broker keeps its leaderships."""
+    """broker.session.timeout.ms of the controllers: how long a dead broker keeps its leaderships."""
 
 
 def explain_outage(
@@ -150,20 +150,26 @@ def _lacks_ms(promise: Promise, caught_up: int | None) -> int | None:
     return max(promise.lost_at_ms - caught_up, 0)
 
 
-def _unnoticed_ms(history: MetadataHistory, found: PartitionHistory, limits: NoticeLimits) -> tuple[int, int]:
-    """Return the least and greatest time from the death of the last leader until the controller noticed it."""
+def _unnoticed_ms(history: MetadataHistory, found: PartitionHistory, limits: NoticeLimits) -> tuple[int, int] | None:
+    """Return the least and greatest time from the death of the last leader until the controller noticed it.
+
+    None if it is not known.
+    """
     lost, leader = found.leader_lost_at_ms, found.last_leader_id
-    if lost is None or leader is None or limits.session_ms is None:
-        return 0, limits.session_ms or 0
-    before = [each.change for each in history.brokers.get(leader, ()) if each.at_ms <= lost]
-    relevant = [each for each in before if each is not BrokerChange.FENCED]
-    if relevant and relevant[-1] is BrokerChange.SHUTTING_DOWN:
-        return 0, 0
+    if lost is not None and leader is not None:
+        before = [each.change for each in history.brokers.get(leader, ()) if each.at_ms <= lost]
+        relevant = [each for each in before if each is not BrokerChange.FENCED]
+        if relevant and relevant[-1] is BrokerChange.SHUTTING_DOWN:
+            return 0, 0
+    if limits.session_ms is None:
+        return None
+    if lost is None or leader is None:
+        return 0, limits.session_ms
     return max(limits.session_ms - _HEARTBEAT_MS, 0), limits.session_ms
 
 
 def _estimate(
-    promise: Promise, times: LogTimes, caught_up: int | None, unnoticed_ms: tuple[int, int]
+    promise: Promise, times: LogTimes, caught_up: int | None, unnoticed_ms: tuple[int, int] | None
 ) -> Estimate | None:
     """Return the rate before the log ends times the time in which the last leader took records alone.
 
@@ -171,6 +177,8 @@ def _estimate(
     """
     left, lost = promise.left_at_ms, promise.lost_at_ms
     if caught_up is None or left is None or lost is None or times.ends_at_ms is None or not times.rates:
+        return None
+    if unnoticed_ms is None:
         return None
     ended = min(max(times.ends_at_ms, caught_up), left)
     silent_ms = max(caught_up - times.ends_at_ms, 0)

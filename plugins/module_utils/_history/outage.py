@@ -93,12 +93,11 @@ def find_outages(
             times[partition][broker_id] = replace(times[partition][broker_id], rates=found.rates)
     if any(each.ends_at_ms is not None for of_partition in times.values() for each in of_partition.values()):
         sources.append("the timestamps of the survivors' records")
-    settings = NoticeLimits(*(_read_ms(kafka, online, name) for name in (_REPLICA_LAG, _SESSION)))
-    missing += [
-        f"no broker says what {name} is: grant DESCRIBE_CONFIGS on the cluster to this principal"
-        for name, value in ((_REPLICA_LAG, settings.replica_lag_ms), (_SESSION, settings.session_ms))
-        if value is None
-    ]
+    session_ms, doubts = _read_session(kafka, online)
+    settings = NoticeLimits(_read_ms(kafka, online, _REPLICA_LAG), session_ms)
+    missing += doubts
+    if settings.replica_lag_ms is None:
+        missing.append(_explain_unread(_REPLICA_LAG))
     outages = explain_outage(read.history, times, settings, sources, [*filter(None, [read.missing]), *missing])
     return FoundOutages(outages, read)
 
@@ -153,6 +152,28 @@ def _read_ms(kafka: Kafka, online: Mapping[int, Address], name: str) -> int | No
         if found and found.value and found.value.isdecimal():
             return int(found.value)
     return None
+
+
+def _read_session(kafka: Kafka, online: Mapping[int, Address]) -> tuple[int | None, list[str]]:
+    """Return the session timeout after which the controllers fence a dead broker, and what is not known about it.
+
+    The active controller decides by its own properties. If these differ, the longest is returned. A broker's value is
+    only a guess.
+    """
+    own = kafka.controller_configs(_SESSION)
+    values = [int(each) for each in own.values.values() if each and each.isdecimal()]
+    if values:
+        return max(values), []
+    guess = _read_ms(kafka, online, _SESSION)
+    if guess is None:
+        return None, [_explain_unread(_SESSION)]
+    why = own.unknown or "no controller has a value"
+    doubt = f"the controllers' own {_SESSION} is unknown ({why}); the estimates assume {guess} ms, which brokers have"
+    return guess, [doubt]
+
+
+def _explain_unread(name: str) -> str:
+    return f"no broker says what {name} is: grant DESCRIBE_CONFIGS on the cluster to this principal"
 
 
 _Replica: TypeAlias = "tuple[TopicPartition, int]"

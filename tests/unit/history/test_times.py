@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.explanation import (
+    LogRate,
     LogTimes,
     NoticeLimits,
     explain_outage,
@@ -72,3 +73,11 @@ def test_the_isr_does_not_shrink_without_an_active_controller(gap: tuple[int, in
 
 def test_what_was_before_the_log_begins_is_not_known() -> None:
     assert lacks(*OUTAGE, begins=LEFT - 1_000) is None
+
+
+def test_an_unknown_session_timeout_gives_no_estimate() -> None:
+    history = MetadataHistory(100_000, LOST, {ORDERS: PartitionHistory(OUTAGE)}, has_base=True)
+    times = {ORDERS: {3: LogTimes(10, LEFT - 60_000, (LogRate(600, 60_000),))}}
+    known = explain_outage(history, times, LIMITS)[ORDERS].replicas[3].estimate
+    assert known is not None
+    assert explain_outage(history, times, replace(LIMITS, session_ms=None))[ORDERS].replicas[3].estimate is None
