@@ -186,6 +186,10 @@ class Broker:
     metadata lists as offline."""
 
 
+LOST_LOG_DIR = "named in lost_brokers, and its log directory is offline"
+"""How the error of a replica begins whose broker was declared lost, but runs without this log directory."""
+
+
 class Cause(StrEnum):
     """Why a replica's log info is missing or void."""
 

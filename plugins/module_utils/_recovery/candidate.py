@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 from .._model.fields import INT32_MAX, BrokerId, LeaderEpoch, Meta, Offset, SizeBytes
 from .._model.log_contents import from_offset, has_all_epochs, offset_range, stretches_with_epochs, subtract
-from .._model.partition import Cause, EpochEnd
+from .._model.partition import LOST_LOG_DIR, Cause, EpochEnd
 from .sort_keys import python_order
 
 
@@ -86,6 +86,11 @@ class SilentReplica:
     broker_id: BrokerId
     cause: Cause
     error: str
+
+    @property
+    def is_on_lost_dir(self) -> bool:
+        """Return whether its broker runs, and only the replica's log directory is lost."""
+        return self.cause is Cause.GIVEN_UP and self.error.startswith(LOST_LOG_DIR)
 
 
 SilentReplicas: TypeAlias = Annotated[tuple[SilentReplica, ...], Meta(description="the silent replicas are a list")]

@@ -50,9 +50,10 @@ def decide(
     forecasts = forecast_losses(state, candidates, [each.broker_id for each in silent], compared)
     losses = describe_losses(forecasts, pasts)
     case = _Case(state, tuple(candidates), tuple(silent), forecasts, losses, acceptable_replicas(state), policy)
-    lost = [each.broker_id for each in silent if each.cause is Cause.GIVEN_UP]
+    given_up = [each for each in silent if each.cause is Cause.GIVEN_UP]
+    lost = [each.broker_id for each in given_up]
     if lost and {*lost} == {*state.replicas}:
-        return case.leave_alone(Status.UNRECOVERABLE, [f"no replica left: {explain_lost_everywhere(lost)}"])
+        return case.leave_alone(Status.UNRECOVERABLE, [f"no replica left: {explain_lost_everywhere(given_up)}"])
     ruling = apply_strategy(policy.strategy, state, case.acceptable, [each.broker_id for each in candidates], lost)
     if ruling.step is Step.UNCLEAN_RECOVERY or (ruling.step is Step.WAIT and case.is_proven(designated)):
         return case.plan_unclean_election(designated)
@@ -206,18 +207,26 @@ class _Case:
         return self.leave_alone(Status.UNRECOVERABLE, [f"no replica left: {causes or 'its replica list is empty'}"])
 
 
-def explain_lost_everywhere(lost: Sequence[int]) -> str:
+def explain_lost_everywhere(lost: Sequence[SilentReplica]) -> str:
     """Return what is left to do for a partition whose replicas are all on brokers that were declared lost.
 
-    Tried on 4.3.1 with ELR: the broker with the empty disk registers, and the controller elects it only on request.
+    Tried on 4.3.1 with ELR: the broker with the empty disk registers, and the controller elects it only on request. A
+    broker that runs without one log directory must not lose the others: it leads partitions on them.
     """
+    running = [each.broker_id for each in lost if each.is_on_lost_dir]
+    if running:
+        begin_again = (
+            f"restart {name_brokers(running[:1])} with an empty directory in place of the offline one, and with all "
+            "its other directories as they are"
+        )
+    else:
+        begin_again = "start the same id with an empty disk"
     return (
-        f"lost_brokers names all its replicas ({name_brokers(lost)}). If their disks are gone, its records are lost. "
-        "Once all other partitions there are recovered: start the same id with an empty disk, and recover again with "
-        "unclean_recovery_allow_empty_leader if the controller does not elect it; or delete and re-create the topic. "
-        "Its offsets then begin at 0, so that groups with committed offsets point beyond its end: reset "
-        "these (kafka-consumer-groups.sh --reset-offsets). If only a log directory of a broker is lost, replace this "
-        "directory instead of the disk"
+        f"lost_brokers names all its replicas ({name_brokers([each.broker_id for each in lost])}). If their disks are "
+        f"gone, its records are lost. Once all other partitions there are recovered: {begin_again}, and recover again "
+        "with unclean_recovery_allow_empty_leader if the controller does not elect it; or delete and re-create the "
+        "topic. Its offsets then begin at 0, so that groups with committed offsets point beyond its end: reset these "
+        "(kafka-consumer-groups.sh --reset-offsets)"
     )
 
 

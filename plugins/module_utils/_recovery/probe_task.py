@@ -30,7 +30,7 @@ from typing import TypeAlias
 
 from .._kafka.package import defer_clients
 from .._model.background import in_background
-from .._model.partition import Broker, BrokerState, Cause, PartitionState, ReplicaLog, TopicPartition
+from .._model.partition import LOST_LOG_DIR, Broker, BrokerState, Cause, PartitionState, ReplicaLog, TopicPartition
 from .._model.run import KafkaOpsError, garbage_collection_paused
 from .._spark.workers import Deadline
 
@@ -202,8 +202,7 @@ def _give_up(log: ReplicaLog) -> ReplicaLog:
     """Return a replica of a broker that was declared lost. It is lost if its log dir is offline."""
     if log.cause is not Cause.LOG_DIR_OFFLINE:
         return log
-    error = f"named in lost_brokers, and its log directory is offline: {log.error}"
-    return replace(log, cause=Cause.GIVEN_UP, error=error)
+    return replace(log, cause=Cause.GIVEN_UP, error=f"{LOST_LOG_DIR}: {log.error}")
 
 
 def _check_client() -> None:

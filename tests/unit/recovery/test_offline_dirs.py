@@ -14,6 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    LOST_LOG_DIR,
     NO_LEADER,
     Broker,
     BrokerState,
@@ -21,7 +22,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
     TopicPartition,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import SilentReplica
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.offline_dirs import describe_lost_online
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
     describe_advice,
     find_awaited,
@@ -135,3 +139,22 @@ def test_the_notes_say_what_of_an_online_broker_is_lost() -> None:
         "lost_brokers names broker 1, which is online: only its offline replicas count as lost",
         "lost_brokers names broker 3, which is online: it is treated like any other broker",
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "step"),
+    [
+        ("named in lost_brokers, so not waited for: refused", "start the same id with an empty disk"),
+        (
+            f"{LOST_LOG_DIR}: /b: KAFKA_STORAGE_ERROR",
+            "restart broker 1 with an empty directory in place of the offline one, and with all its other directories "
+            "as they are",
+        ),
+    ],
+)
+def test_a_broker_that_runs_without_one_directory_keeps_the_others(error: str, step: str) -> None:
+    alone = offline(0, 1)._replace(replicas=(1,))
+    left = decide(alone, [], [SilentReplica(1, Cause.GIVEN_UP, error)], Policy(Strategy.BALANCED))
+    assert isinstance(left, LeftAlone)
+    assert step in left.reason
+    assert ("empty disk" in left.reason) is not error.startswith(LOST_LOG_DIR)
