@@ -15,6 +15,10 @@ from pathlib import Path
 import pytest
 from kafka.protocol.api_key import ApiKey
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.reassignments import cancel
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
@@ -134,6 +138,32 @@ def test_a_reassignment_that_is_changed_after_the_plan_is_not_touched(cluster: C
     (outcome,) = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, topic))
     assert outcome.status is Status.RECOVERED, outcome
     _wait_completed(cluster, topic, (_EMPTY, _SHORT))
+    cluster.brokers[_DEAD].start()
+
+
+@pytest.mark.wide
+@pytest.mark.on_every_version
+@pytest.mark.parametrize("target", [(_EMPTY, _BEST), (_EMPTY,)], ids=["the best stays", "all are to be removed"])
+def test_a_cancellation_gives_no_leader_and_no_record_is_lost_by_it(
+    cluster: Cluster, tmp_path: Path, target: tuple[int, ...]
+) -> None:
+    """Kafka refuses it where the ISR is empty (4.x), and carries it out where the dead leader is in the ISR (3.9)."""
+    on_call, topic = OnCall(cluster, tmp_path), f"cancelled{len(target)}"
+    _begin(cluster, topic, target)
+    live = cluster.brokers[_BEST]
+    with Wire(on_call.settings) as connected:
+        refusal = cancel(connected, Address(live.host, live.ports[settings.INTERNAL]), TopicPartition(topic, 0))
+    if refusal is not None:
+        assert "error 39" in refusal
+        assert "unclean" in refusal
+    state = cluster.client.describe(topic, broker=_BEST)[0]
+    assert state.leader is None
+    (outcome,) = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, topic))
+    assert (outcome.status, outcome.leader_after) == (Status.RECOVERED, _BEST), outcome
+    if refusal is None:
+        assert len(cluster.client.consume_all(topic, 0)) == _BEST_RECORDS
+    else:
+        _wait_completed(cluster, topic, target)
     cluster.brokers[_DEAD].start()
 
 
