@@ -7,18 +7,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
 
 from rich.console import Console
 
+from campaign.kept import read_verdicts, write_verdicts
 from campaign.kinds import KINDS, Kind
 from campaign.report import markdown, table
 from campaign.trial import CAMPAIGN, Verdict, run_trial
@@ -35,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_LOG)
     kinds = [each for each in KINDS if not chosen.only or any(part in each.name for part in chosen.only)]
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
-    verdicts = read_verdicts(chosen.json) if chosen.json else []
+    verdicts = read_verdicts(chosen.json, Verdict)
     if verdicts:
         console.print(f"{len(verdicts)} trials of {chosen.json} are not run again, whatever code they judged")
     judged = {(each.kind, each.seed) for each in verdicts}
@@ -46,21 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"{verdict.kind}, seed {verdict.seed}: {state}, {verdict.seconds:.0f} s", highlight=False)
         for note in verdict.notes if chosen.verbose or not verdict.is_clean else ():
             console.print(f"    {note}", markup=False, highlight=False)
-        if chosen.json:
-            Path(chosen.json).write_text(json.dumps([asdict(each) for each in verdicts], indent=1), encoding="utf-8")
+        write_verdicts(chosen.json, verdicts)
     console.print(table(verdicts))
     if chosen.markdown:
         Path(chosen.markdown).write_text(markdown(verdicts, chosen.kafka_version), encoding="utf-8")
     return 0 if all(each.is_clean for each in verdicts) else 1
-
-
-def read_verdicts(path: str) -> list[Verdict]:
-    """Return the results of an earlier campaign, without aborted trials: these are run again."""
-    try:
-        written = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
-    return [each for each in (Verdict(**fields) for fields in written) if not each.not_judged]
 
 
 def trials(wanted: Iterable[tuple[Kind, int]], kafka_version: str, jobs: int) -> Iterator[Verdict]:

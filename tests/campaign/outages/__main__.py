@@ -7,17 +7,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 
 from confluent_kafka import KafkaException
 
+from campaign.kept import read_verdicts, write_verdicts
 from campaign.outages.judging import Judge, Verdict
 from campaign.outages.script import Outage, specification
 from lab import Cluster, versions
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     has_elr = chosen.elr and versions.has_elr(chosen.kafka_version)
     kind = specification(has_elr=has_elr, has_snapshots=chosen.snapshots)
     setting = f"{chosen.kafka_version}, {kind.name.removeprefix('outages, ')}"
-    verdicts = read_verdicts(chosen.json)
+    verdicts = read_verdicts(chosen.json, Verdict)
     judged = {(each.setting, each.seed) for each in verdicts}
     with ClusterPool() as pool, tempfile.TemporaryDirectory(prefix="kafkaops-") as directory:
         for seed in range(chosen.first_seed, chosen.first_seed + chosen.seeds):
@@ -48,8 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 pool.close()
             verdicts.append(verdict)
             _print(verdict, is_verbose=chosen.verbose)
-            if chosen.json:
-                Path(chosen.json).write_text(json.dumps([asdict(each) for each in verdicts], indent=1))
+            write_verdicts(chosen.json, verdicts)
     sys.stdout.write(markdown(verdicts))
     return 0 if all(each.is_clean for each in verdicts) else 1
 
@@ -68,15 +67,6 @@ def run_outage(cluster: Cluster, seed: int, setting: str, directory: Path) -> Ve
     verdict.events = outage.events
     verdict.seconds = time.monotonic() - begun
     return verdict
-
-
-def read_verdicts(path: str | None) -> list[Verdict]:
-    """Return the results of an earlier campaign, without aborted outages: these are run again."""
-    try:
-        written = json.loads(Path(path).read_text(encoding="utf-8")) if path else []
-    except FileNotFoundError:
-        return []
-    return [each for each in (Verdict(**of) for of in written) if not each.not_judged]
 
 
 def markdown(verdicts: Sequence[Verdict]) -> str:

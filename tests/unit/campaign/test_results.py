@@ -6,11 +6,9 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 
-from campaign.__main__ import read_verdicts
+from campaign.kept import read_verdicts, write_verdicts
 from campaign.kinds import KINDS
 from campaign.report import markdown
 from campaign.trial import Verdict
@@ -20,13 +18,13 @@ _FIRST, _SECOND = KINDS[0].name, KINDS[1].name
 
 def test_trials_that_were_broken_off_are_run_again(tmp_path: Path) -> None:
     judged, broken_off = Verdict(_FIRST, 0, elections=4, notes=["any"]), Verdict(_SECOND, 0, not_judged=1)
-    written = tmp_path / "campaign.json"
-    written.write_text(json.dumps([asdict(judged), asdict(broken_off)]), encoding="utf-8")
-    assert read_verdicts(str(written)) == [judged]
+    written = str(tmp_path / "campaign.json")
+    write_verdicts(written, [judged, broken_off])
+    assert read_verdicts(written, Verdict) == [judged]
 
 
 def test_a_campaign_without_earlier_verdicts_begins(tmp_path: Path) -> None:
-    assert read_verdicts(str(tmp_path / "campaign.json")) == []
+    assert read_verdicts(str(tmp_path / "campaign.json"), Verdict) == []
 
 
 def test_columns_of_zeros_become_a_sentence_and_others_stay() -> None:
