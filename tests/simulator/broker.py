@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -224,14 +224,13 @@ class Broker:
     def _describe_log_dirs(self, request: Any) -> Any:
         message = messages.DESCRIBE_LOG_DIRS.response
         result = message.DescribeLogDirsResult
+        asked: dict[str, Sequence[int]] = {name: topic.numbers for name, topic in self._world.topics.items()}
+        if request.topics is not None:
+            asked = {topic.topic: topic.partitions for topic in request.topics}
         topics = [
-            result.DescribeLogDirsTopic(name=topic.topic, partitions=held)
-            for topic in request.topics or ()
-            if (
-                held := [
-                    self._on_disk(topic.topic, number) for number in topic.partitions if self._held(topic.topic, number)
-                ]
-            )
+            result.DescribeLogDirsTopic(name=topic, partitions=held)
+            for topic, numbers in asked.items()
+            if (held := [self._on_disk(topic, number) for number in numbers if self._held(topic, number)])
         ]
         return message(
             throttle_time_ms=0,
@@ -259,7 +258,11 @@ class Broker:
             controller_id=self._world.broker_ids[0],
             brokers=[
                 message.DescribeClusterBroker(
-                    broker_id=broker_id, host="127.0.0.1", port=self._ports[broker_id], rack=None, is_fenced=False
+                    broker_id=broker_id,
+                    host="127.0.0.1",
+                    port=self._ports[broker_id],
+                    rack=self._world.racks.get(broker_id),
+                    is_fenced=False,
                 )
                 for broker_id in self._world.broker_ids
             ],

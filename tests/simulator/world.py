@@ -99,6 +99,7 @@ class World:
     cluster_id: str = "c2ltdWxhdGVkLWNsdXN0ZQ"
     broker_epochs: dict[int, int] = field(default_factory=dict)
     """Broker epochs by broker id; 1000 + the id unless set. A restart sets another one."""
+    racks: dict[int, str] = field(default_factory=dict)
     written: dict[uuid.UUID, bytes] = field(default_factory=dict)
     """The records of the topics that clients have created (``own_topics``), as batches."""
     generation: int = 0

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .._model.near_names import not_found
 from .._model.partition import (
@@ -56,7 +57,7 @@ class WantedReplicas:
     """How much of a volume stays free."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ClusterNow:
     """The cluster at one moment."""
 
@@ -73,7 +74,7 @@ class ClusterNow:
     registered: frozenset[int] | None = None
     """All registered brokers. None if the cluster does not list fenced ones (before Kafka 4.0)."""
 
-    @property
+    @cached_property
     def live(self) -> frozenset[int]:
         """The brokers that are unfenced and answered."""
         return frozenset(each.broker_id for each in self.brokers if each.state is BrokerState.ONLINE)
@@ -249,22 +250,22 @@ class _Places:
         free = [each for each in self._candidates if each not in taken]
         if not free:
             return None, "every living broker has a replica of it already"
-        with_space = [(each, log_dir) for each in free if (log_dir := self._dir_with_space(each, size)) is not None]
-        if not with_space:
-            why = "; ".join(f"broker {each}: {self._why_no_space(each, size)}" for each in free)
-            return None, f"no broker without a replica has the space: {why}"
 
-        def rank(place: tuple[int, DirWithSpace]) -> tuple[object, ...]:
-            broker_id = place[0]
+        def rank(broker_id: int) -> tuple[object, ...]:
             leads = (broker_id in self._wish.deprioritized, self._preferred[broker_id]) if is_first else ()
             return (used[self.racks.get(broker_id)], *leads, self._held[broker_id], broker_id)
 
-        broker_id, log_dir = min(with_space, key=rank)
-        log_dir.usable_bytes -= size
-        log_dir.replicas += 1
-        self._held[broker_id] += 1
-        self._preferred[broker_id] += is_first
-        return broker_id, ""
+        # The best one mostly has the space, so the log directories of the others are not looked at.
+        for broker_id in sorted(free, key=rank):
+            log_dir = self._dir_with_space(broker_id, size)
+            if log_dir is not None:
+                log_dir.usable_bytes -= size
+                log_dir.replicas += 1
+                self._held[broker_id] += 1
+                self._preferred[broker_id] += is_first
+                return broker_id, ""
+        why = "; ".join(f"broker {each}: {self._why_no_space(each, size)}" for each in free)
+        return None, f"no broker without a replica has the space: {why}"
 
     def _next_dir(self, broker_id: int) -> DirWithSpace | None:
         """Return the directory that the broker would choose: the one with the fewest replicas (LogManager)."""
