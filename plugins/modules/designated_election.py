@@ -323,7 +323,7 @@ leftovers:
     undoing:
       description: What became of it.
       type: str
-      choices: [restored, would_restore, already_back, conflict, gone, failed]
+      choices: [restored, would_restore, already_back, conflict, gone, failed, waits]
     reason: {type: str, description: "Why, for a person."}
 report_fault:
   description: Why O(report_file) could not be written, after the elections. The task fails then, with all results.

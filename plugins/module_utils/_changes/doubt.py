@@ -26,6 +26,7 @@ from .order_rollback import (
 )
 from .record import (
     LEFT_AS_IS,
+    PENDING,
     AnyLeftover,
     Change,
     LastingOrders,
@@ -47,7 +48,7 @@ _MAY_BE_EXECUTED = (
 _EARLIER_EXECUTED = "an earlier run requested it, and the request was executed late"
 _LOST_RESPONSE = "the response to a request of this run was lost, and the request"
 _LASTING_ENDED = "an earlier run ended before it had set all its orders. None of its requests can be executed any more"
-_NOT_EXECUTED = frozenset({Undoing.ALREADY_BACK, Undoing.FAILED})
+_NOT_EXECUTED = PENDING | {Undoing.ALREADY_BACK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ class Doubts:
             yield replace(result, reason=f"{_EARLIER_EXECUTED}: {result.reason}") if is_late else result
         elif is_late:
             self.journal.notes.append(f"{result.change}: {_LOST_RESPONSE} was executed late: {result.reason}")
-        elif result.undoing is Undoing.FAILED:
+        elif result.undoing in PENDING:
             self.journal.notes.append(f"{result.change}: {result.reason}")
 
     def _end_unfinished(self, change: Change) -> Iterator[AnyLeftover]:
@@ -169,7 +170,7 @@ class Doubts:
                 continue
             if preview_setting_undo(self.settings, change)[0] not in _NOT_EXECUTED:
                 undoing, reason = restore_setting_unless_in_use(self.settings, self.journal, change)
-                if undoing is not Undoing.FAILED:
+                if undoing not in PENDING:
                     yield Leftover(change, undoing, reason)
 
     def _undo_executed_orders(self, changes: Sequence[OrderChange]) -> Sequence[AnyLeftover]:

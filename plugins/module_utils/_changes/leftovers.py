@@ -25,8 +25,9 @@ def failure_message(failures: Sequence[str], leftovers: Iterable[AnyLeftover]) -
 
 
 def conflict_warnings(notes: Sequence[str], leftovers: Iterable[AnyLeftover]) -> list[str]:
-    """Return warnings of the journal, and of changes that are not undone because another party changed them again."""
-    return [*notes] + [f"{each.change}: {each.reason}" for each in leftovers if each.undoing is Undoing.CONFLICT]
+    """Return warnings of the journal, and of changes that stay: another party changed them, or a broker is down."""
+    staying = [each for each in leftovers if each.undoing in (Undoing.CONFLICT, Undoing.WAITS)]
+    return [*notes, *(f"{each.change}: {each.reason}" for each in staying)]
 
 
 def restored_diff(leftovers: Iterable[AnyLeftover], word: str) -> dict[str, str]:

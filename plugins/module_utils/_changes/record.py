@@ -34,10 +34,14 @@ class Undoing(StrEnum):
     """The topic was deleted or re-created."""
     FAILED = "failed"
     """It stays in the journal, and the next run tries again."""
+    WAITS = "waits"
+    """Only a broker that is down can undo it. It stays in the journal until a run finds the broker up."""
 
 
 LEFT_AS_IS = frozenset({Undoing.CONFLICT, Undoing.GONE})
 """These changes are not undone, and leave the journal."""
+PENDING = frozenset({Undoing.FAILED, Undoing.WAITS})
+"""These changes stay in the journal."""
 RESTORING = frozenset({Undoing.RESTORED, Undoing.WOULD_RESTORE})
 """The original state is restored or, in check mode, would be."""
 

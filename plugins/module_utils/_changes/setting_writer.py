@@ -22,7 +22,7 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
-from .record import Change, ReplicaChange, SettingChange, Undoing, subject_of
+from .record import PENDING, Change, ReplicaChange, SettingChange, Undoing, subject_of
 from .sender import Seen, Writer, until_seen
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
@@ -33,6 +33,10 @@ _KINDS = {"broker": BROKER, _TOPIC: TOPIC}
 
 class SettingError(KafkaOpsError):
     """A setting does not have the requested value. Its change is still in the journal."""
+
+
+class BrokerDownError(SettingError):
+    """Only the broker itself takes its settings, and it is down."""
 
 
 class SettingRefusedError(SettingError):
@@ -152,7 +156,7 @@ class SettingWriter:
     def _broker_address(self, change: SettingChange) -> Address:
         address = self.living.get(int(change.resource))
         if address is None:
-            raise SettingError(
+            raise BrokerDownError(
                 f"broker {change.resource} does not answer, so its {change.name} cannot be read or written. Its "
                 f"original value: {_text_of(change.original)}. Start the broker, and run again"
             )
@@ -179,13 +183,15 @@ def restore_setting(writer: SettingWriter, journal: Journal, change: SettingChan
     if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
         try:
             writer.write(change, change.original)
+        except BrokerDownError as error:
+            return Undoing.WAITS, str(error)
         except SettingError as error:
             return Undoing.FAILED, str(error)
     if undoing is Undoing.WOULD_RESTORE:
         undoing, reason = Undoing.RESTORED, f"back to {_text_of(change.original)}"
     if undoing is Undoing.GONE:
         reason += writer.remove_late_value(change)
-    if undoing is not Undoing.FAILED:
+    if undoing not in PENDING:
         journal.end([change], undoing.value)
     return undoing, reason
 
@@ -226,6 +232,8 @@ def preview_setting_undo(writer: SettingWriter, change: SettingChange) -> tuple[
         if change.kind == _TOPIC and error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
             return Undoing.GONE, "the topic does not exist any more"
         return Undoing.FAILED, str(error)
+    except BrokerDownError as error:
+        return Undoing.WAITS, str(error)
     except (CallError, SettingError) as error:
         return Undoing.FAILED, str(error)
     if same_value(current, change.original):
@@ -244,7 +252,7 @@ def change_and_restore(writer: SettingWriter, journal: Journal, change: SettingC
     Raises SettingError if it cannot be made, or JournalError before anything was changed.
     """
     undoing, reason = restore_setting(writer, journal, begin_change(writer, journal, change))
-    return reason if undoing in (Undoing.FAILED, Undoing.CONFLICT) else ""
+    return reason if undoing in {*PENDING, Undoing.CONFLICT} else ""
 
 
 def begin_change(writer: SettingWriter, journal: Journal, change: SettingChange) -> SettingChange:

@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, number_of
 from .journal import Journal
-from .record import JournalError, SettingChange, Undoing
+from .record import PENDING, JournalError, Leftover, SettingChange, Undoing
 from .setting_writer import (
     THROTTLE_RATE,
     THROTTLED_REPLICAS,
@@ -76,17 +76,16 @@ class Throttle:
             failures |= dict.fromkeys(those, failure) if failure else {}
         return failures
 
-    def remove(self) -> dict[SettingChange, str]:
-        """Restore the settings, and return why the others are not restored, for example because a replica is copied.
+    def remove(self) -> list[Leftover[SettingChange]]:
+        """Restore the settings, and return those that are not restored, for example because a replica is copied.
 
         Raises JournalError.
         """
-        stuck = {}
-        for each in reversed(self.begun):
-            undoing, reason = restore_setting_unless_in_use(self.writer, self.journal, each)
-            if undoing in (Undoing.FAILED, Undoing.CONFLICT):
-                stuck[each] = f"{each}: {reason}"
-        return stuck
+        found = [
+            Leftover(each, *restore_setting_unless_in_use(self.writer, self.journal, each))
+            for each in reversed(self.begun)
+        ]
+        return [each for each in found if each.undoing in {*PENDING, Undoing.CONFLICT}]
 
     def _change(self, place: Place, name: str, wanted: Callable[[Setting | None], str | None]) -> str:
         """Change one setting to what ``wanted`` returns, unless that is None. Return why that failed."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from .._changes.record import SettingChange
+from .._changes.record import Leftover, SettingChange
 from .._changes.replica_sets import StepError
 from .._changes.rollback import Rollback
 from .._changes.setting_writer import SettingWriter, throttled_places
@@ -194,9 +194,11 @@ class _Runs:
         return self.count
 
 
-def _with_stuck_throttle(outcome: RepairOutcome, stuck: Mapping[SettingChange, str]) -> RepairOutcome:
+def _with_stuck_throttle(outcome: RepairOutcome, stuck: Sequence[Leftover[SettingChange]]) -> RepairOutcome:
     own = throttled_places(outcome.topic, outcome.broker_id)
-    left = "; ".join(why for change, why in stuck.items() if (change.kind, change.resource) in own)
+    left = "; ".join(
+        f"{each.change}: {each.reason}" for each in stuck if (each.change.kind, each.change.resource) in own
+    )
     if not left:
         return outcome
     return replace(outcome, status=RepairStatus.FAILED, reason=f"{outcome.reason}; the throttle is still on: {left}")

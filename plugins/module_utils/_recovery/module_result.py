@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._changes.record import OrderLeftover, Undoing
+from .._changes.record import AnyLeftover, OrderLeftover, Undoing
 from .._model.partition import NO_LEADER, Broker, TopicPartition
 from .._model.run import garbage_collection_paused
 from .._module.run import describe_row, diff_of, list_lines, partition_results, to_json_types
@@ -40,7 +40,11 @@ class Elected:
     @property
     def warnings(self) -> list[str]:
         """Return what a person must know although nothing failed by it."""
-        return [*warnings(self.report.leftovers), *self.report.notes, *filter(None, [self.report_error])]
+        return [
+            *warnings(self.report.leftovers, self.report.others),
+            *self.report.notes,
+            *filter(None, [self.report_error]),
+        ]
 
     @property
     def refused(self) -> set[TopicPartition]:
@@ -90,12 +94,19 @@ def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:
     return list_lines(head, lines)
 
 
-def warnings(leftovers: Collection[OrderLeftover]) -> list[str]:
-    """Return warnings of orders that an earlier run left, and that are not restored any more."""
+def warnings(leftovers: Collection[OrderLeftover], others: Collection[AnyLeftover] = ()) -> list[str]:
+    """Return warnings of what an earlier run left: orders that are not restored any more, and settings that wait."""
     return [
-        f"{each.change.topic_partition}: an earlier run's replica order is not restored: {each.reason}"
-        for each in leftovers
-        if each.undoing in (Undoing.CONFLICT, Undoing.GONE)
+        *(
+            f"{each.change.topic_partition}: an earlier run's replica order is not restored: {each.reason}"
+            for each in leftovers
+            if each.undoing in (Undoing.CONFLICT, Undoing.GONE)
+        ),
+        *(
+            f"{each.change}: an earlier run's change stays until a broker is up: {each.reason}"
+            for each in others
+            if each.undoing is Undoing.WAITS
+        ),
     ]
 
 

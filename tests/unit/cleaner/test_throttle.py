@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.leftovers import (
+    conflict_warnings,
+    failure_message,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     AnyLeftover,
     ReplicaChange,
@@ -59,7 +64,7 @@ def test_a_throttle_is_applied_and_removed(settings: FakeSettings, journal: Jour
         ("t", THROTTLED_REPLICAS): "0:3",
         ("u", THROTTLED_REPLICAS): "4:2",
     }
-    assert throttle.remove() == {}
+    assert throttle.remove() == []
     assert (settings.values, journal.pending) == ({}, ())
 
 
@@ -86,7 +91,7 @@ def test_another_partys_throttle_is_kept_and_restored(
     throttle = Throttle(settings.writer(), journal)
     assert throttle.apply(5000, [ON_THREE]) == {}
     assert settings.values == ours
-    assert throttle.remove() == {}
+    assert throttle.remove() == []
     assert settings.values == theirs
 
 
@@ -100,7 +105,7 @@ def test_a_broker_that_cannot_be_throttled_does_not_stop_others(
     assert [*faults] == [ON_THREE]
     assert "it cannot be throttled" in faults[ON_THREE]
     assert settings.values == {("2", THROTTLE_RATE): "5000", ("u", THROTTLED_REPLICAS): "4:2"}
-    assert throttle.remove() == {}
+    assert throttle.remove() == []
     assert (settings.values, journal.pending) == ({}, ())
 
 
@@ -112,8 +117,8 @@ def test_a_throttle_stays_until_no_replica_is_copied(settings: FakeSettings, jou
     on = {("3", THROTTLE_RATE): "5000", ("t", THROTTLED_REPLICAS): "0:3"}
     stuck = throttle.remove()
     assert settings.values == on
-    assert {each.resource for each in stuck} == {"3", "t"}
-    assert all("until the replica of t-0 on broker 3 is restored" in reason for reason in stuck.values())
+    assert {each.change.resource for each in stuck} == {"3", "t"}
+    assert all("until the replica of t-0 on broker 3 is restored" in each.reason for each in stuck)
 
     found = undone(settings, journal, lambda _change: (Undoing.FAILED, "it does not answer"))
     assert {each.undoing for each in found} == {Undoing.FAILED}
@@ -122,3 +127,22 @@ def test_a_throttle_stays_until_no_replica_is_copied(settings: FakeSettings, jou
     found = undone(settings, journal, lambda _change: (Undoing.RESTORED, "it is restored"))
     assert {each.undoing for each in found} == {Undoing.RESTORED}
     assert (settings.values, journal.pending) == ({}, ())
+
+
+def test_the_throttle_of_a_broker_that_died_waits_in_the_journal(settings: FakeSettings, journal: Journal) -> None:
+    """It fails nobody's run meanwhile, and is removed by the first run that finds the broker up."""
+    throttle = Throttle(settings.writer(), journal)
+    throttle.apply(5000, [ON_THREE, ON_TWO])
+    alive = {each: address for each, address in ADDRESSES.items() if each != ON_THREE.broker_id}
+    throttle.writer = replace(throttle.writer, living=alive)
+    (stuck,) = throttle.remove()
+    assert (stuck.change.resource, stuck.undoing) == ("3", Undoing.WAITS)
+    assert settings.values == {("3", THROTTLE_RATE): "5000"}
+    assert journal.pending == (stuck.change,)
+    assert failure_message([], [stuck]) == ""
+    assert "broker 3 does not answer" in conflict_warnings([], [stuck])[0]
+
+    back = undone(settings, journal, lambda _change: (Undoing.FAILED, ""))
+    assert {each.undoing for each in back} == {Undoing.RESTORED}
+    assert settings.values == {}
+    assert [*journal.pending] == []
