@@ -223,11 +223,12 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
     from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy import redundancy_module
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.results import results_of, warnings
 
     done = redundancy_module.restore(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in redundancy_module.warnings(done):
+    for warning in warnings(done):
         module.warn(warning)
-    return redundancy_module.results_of(done, module.params["max_rows"])
+    return results_of(done, module.params["max_rows"])
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@
 3. Look until the new replicas are in sync. If all lost replicas of a partition are back in sync first, they stay: the
    copy is cancelled. While one of them is missing, it goes on.
 4. A partition whose copies do not grow for ``stall_s`` is cancelled, and the others go on.
+5. If a new replica is offline for a while, its broker died, or the disk is full. Nothing more is begun on that broker,
+   and its partitions are ``left`` to the caller, who plans them again or gives them up. Their other copies go on.
 
 Before the first request, the journal has a record (``LastingOrders``): the next run holds the lock until no request of
 a killed run can be executed any more. A reassignment that a killed run began goes on, and the next plan takes it over.
@@ -17,8 +19,8 @@ a killed run can be executed any more. A reassignment that a killed run began go
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .._changes.record import partition_subject
@@ -30,6 +32,8 @@ from .._model.run import Progress
 from .plan import MoveOutcome, ReplicaMove, ReplicaStatus, outcome_of
 
 _LOOK_EVERY_S = 0.5
+_OFFLINE_S = 60.0
+"""For how long a new replica may be offline: a broker that restarts is back by then."""
 _SIZES_EVERY_S = 2.0
 _MIB = 1024 * 1024
 
@@ -51,6 +55,9 @@ class _Copy:
     move: ReplicaMove
     bytes_copied: int
     grew_at: float
+    offline: tuple[int, ...] = ()
+    """The brokers that get a replica and whose replica is offline."""
+    offline_since: float = 0.0
 
 
 @dataclass(slots=True)
@@ -65,6 +72,10 @@ class ReplicaCopier:
     cancels_on_stop: bool
     """Whether a stop cancels running copies. Without a throttle, they may go on."""
     outcomes: list[MoveOutcome] = field(default_factory=list)
+    given_up: set[int] = field(default_factory=set)
+    """Brokers whose new replicas were offline for too long."""
+    left: list[ReplicaMove] = field(default_factory=list)
+    """The moves to these brokers. They have no outcome."""
     _running: dict[TopicPartition, _Copy] = field(default_factory=dict)
     _began_at: float = 0.0
     _done_bytes: int = 0
@@ -73,13 +84,14 @@ class ReplicaCopier:
 
     def carry_out(self, moves: Sequence[ReplicaMove]) -> list[MoveOutcome]:
         """Carry out the moves, and return their outcomes. Raises JournalError if the lock is lost."""
-        waiting = [*moves]
+        waiting = deque(moves)
         self._began_at = self._now()
         self._total_bytes = sum(each.size_bytes * len(each.adding) for each in moves)
         while waiting or self._running:
             if self.stop.is_set():
                 self._end_early(waiting)
                 break
+            waiting = self._leave_given_up(waiting)
             startable = self._take_startable(waiting)
             if startable:
                 self._start(startable)
@@ -91,17 +103,24 @@ class ReplicaCopier:
     def _now(self) -> float:
         return self.writer.kafka.clock.monotonic()
 
-    def _take_startable(self, waiting: list[ReplicaMove]) -> list[ReplicaMove]:
+    def _leave_given_up(self, waiting: deque[ReplicaMove]) -> deque[ReplicaMove]:
+        """Return the moves that may still begin. The others would only wait for a broker that does not copy."""
+        if not self.given_up:
+            return waiting
+        self.left += [each for each in waiting if self.given_up.intersection(each.adding)]
+        return deque(each for each in waiting if not self.given_up.intersection(each.adding))
+
+    def _take_startable(self, waiting: deque[ReplicaMove]) -> list[ReplicaMove]:
         """Remove the next moves from ``waiting`` for which each broker has room, and return them."""
         busy = Counter(each for copy in self._running.values() for each in copy.move.adding)
         taken: list[ReplicaMove] = []
-        for move in [*waiting]:
-            if len(taken) == PARTITIONS_PER_REQUEST:
-                break
-            if all(busy[each] < self.pace.at_once for each in move.adding):
+        for _ in range(len(waiting)):
+            move = waiting.popleft()
+            if len(taken) < PARTITIONS_PER_REQUEST and all(busy[each] < self.pace.at_once for each in move.adding):
                 busy.update(move.adding)
                 taken.append(move)
-                waiting.remove(move)
+            else:
+                waiting.append(move)
         return taken
 
     def _start(self, moves: Sequence[ReplicaMove]) -> None:
@@ -137,12 +156,12 @@ class ReplicaCopier:
             running = kafka.running_reassignments([*self._running])
         except CallError as error:
             self.progress.step(f"the copies cannot be watched now: {error}")
-            self._give_up_stalled()
+            self._give_up_hopeless()
             return
         for partition, copy in [*self._running.items()]:
             self._judge(copy, states.get(partition), running.get(partition))
         self._read_sizes()
-        self._give_up_stalled()
+        self._give_up_hopeless()
         self._report()
 
     def _judge(self, copy: _Copy, state: PartitionState | None, running: Reassignment | None) -> None:
@@ -156,6 +175,9 @@ class ReplicaCopier:
         if left != move.target:
             self._end(outcome_of(move, ReplicaStatus.CHANGED, f"{_OTHERS} to {[*state.replicas]} meanwhile"))
             return
+        offline = tuple(each for each in move.adding if each in state.offline_replicas)
+        if offline != copy.offline:
+            copy.offline, copy.offline_since = offline, self._now()
         # While another lost replica is missing, the copy goes on: cancelled, the partition would stay without it.
         is_back = bool(move.removing) and {*move.removing} <= {*state.isr} & {*state.replicas}
         if {*move.adding} <= {*state.isr}:
@@ -191,16 +213,31 @@ class ReplicaCopier:
             if copied[partition] > copy.bytes_copied:
                 copy.bytes_copied, copy.grew_at = copied[partition], self._now()
 
-    def _give_up_stalled(self) -> None:
-        for copy in [*self._running.values()]:
-            if self._now() - copy.grew_at > self.pace.stall_s:
-                problem = self._cancel(copy.move)
+    def _give_up_hopeless(self) -> None:
+        for partition, copy in [*self._running.items()]:
+            if copy.offline and self._now() - copy.offline_since > min(_OFFLINE_S, self.pace.stall_s):
+                self.given_up.update(copy.offline)
+                self.left.append(copy.move)
+                del self._running[partition]
+            elif self._now() - copy.grew_at > self.pace.stall_s:
                 brokers = ", ".join(map(str, copy.move.adding))
-                what = problem or "it was cancelled"
-                reason = f"the copy on broker {brokers} has not grown for {self.pace.stall_s:.0f} s: {what}"
-                self._end(outcome_of(copy.move, ReplicaStatus.FAILED, reason))
+                why = f"the copy on broker {brokers} has not grown for {self.pace.stall_s:.0f} s"
+                problem = self._cancel(copy.move)
+                self._end(outcome_of(copy.move, ReplicaStatus.FAILED, f"{why}: {problem or 'it was cancelled'}"))
 
-    def _end_early(self, waiting: Sequence[ReplicaMove]) -> None:
+    def give_up(self, move: ReplicaMove) -> MoveOutcome:
+        """Cancel one of the moves that are left, unless it is complete by now, and return its outcome."""
+        state = self.writer.kafka.read_partition_states([move.topic_partition]).states.get(move.topic_partition)
+        if state is not None and {*move.target} <= {*state.isr}:
+            return outcome_of(move, ReplicaStatus.RESTORED)
+        gone = sorted(self.given_up.intersection(move.adding))
+        names = ", ".join(map(str, gone))
+        why = f"what broker{'s' if len(gone) > 1 else ''} {names} copied is offline (the broker is down, or its disk)"
+        partition = move.topic_partition
+        problem = self._cancel(move) if partition in self.writer.kafka.running_reassignments([partition]) else ""
+        return outcome_of(move, ReplicaStatus.FAILED, "; ".join(filter(None, [why, problem])))
+
+    def _end_early(self, waiting: Iterable[ReplicaMove]) -> None:
         for copy in [*self._running.values()]:
             how = "it goes on, and the next run takes it over"
             if self.cancels_on_stop:

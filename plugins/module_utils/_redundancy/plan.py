@@ -9,6 +9,7 @@ Pure; standard library only. Schemas: docs/schemas/redundancy-plan.schema.json a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
@@ -157,6 +158,12 @@ def outcome_of(move: ReplicaMove, status: ReplicaStatus, reason: str = "") -> Mo
 def outcome_left_alone(left: Unplaced) -> MoveOutcome:
     """Return the outcome of a partition that nothing is planned for, or not all."""
     return MoveOutcome(left.topic, left.partition, left.status, left.reason, (), (), (), 0)
+
+
+def in_order(outcomes: Sequence[MoveOutcome], plan: RedundancyPlan) -> tuple[MoveOutcome, ...]:
+    """Return all outcomes in order of topic and partition, with those of the partitions that are left alone."""
+    everything = [*outcomes, *map(outcome_left_alone, plan.left_alone)]
+    return tuple(sorted(everything, key=lambda each: (each.topic, each.partition)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,77 +8,49 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
-from .._changes.leftovers import conflict_warnings, failure_message, leftover_results
-from .._changes.record import AnyLeftover, LastingOrders, partition_subject
-from .._changes.rollback import Rollback, has_restored, preview_undo
+from .._changes.rollback import preview_undo
 from .._changes.sender import Writer
 from .._changes.setting_writer import SettingWriter
-from .._changes.throttle import Throttle
 from .._documents.partitions_file import read_partitions
 from .._documents.report_file import ReportFile
 from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
-from .._kafka.settings import Address
 from .._kafka.wire import Wire
-from .._model.partition import Broker, TopicPartition
-from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
+from .._model.partition import Broker
+from .._model.run import KafkaOpsError, RunMode, utc_now
 from .._module.connection import connection_settings
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import require_quorum
-from .._module.run import call_all, diff_of, list_rows, partition_results
-from .copying import CopyPace, ReplicaCopier, look_at
+from .._module.run import call_all
+from .copy_run import CopyRun
+from .copying import look_at
 from .looking import look
 from .placement import WantedReplicas, plan_moves
 from .plan import (
-    DONE,
     REDUNDANCY_REPORT,
     MoveOutcome,
     RedundancyPlan,
     RedundancyReport,
     ReplicaMove,
     ReplicaStatus,
-    outcome_left_alone,
+    in_order,
     outcome_of,
     report_document,
 )
 from .plan_file import REDUNDANCY_PLAN_FILE
-
-_WAIT_S = 0.5
+from .results import RestoredReplicas
 
 
 class RedundancyOptionsError(KafkaOpsError):
     """The options do not say what to replace, or contradict each other."""
-
-
-class _Replica(NamedTuple):
-    """A replica to throttle."""
-
-    topic: str
-    partition: int
-    broker_id: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestoredReplicas:
-    """The results of a run."""
-
-    plan: RedundancyPlan
-    outcomes: tuple[MoveOutcome, ...]
-    leftovers: tuple[AnyLeftover, ...] = ()
-    journal_notes: Sequence[str] = ()
-    stuck: tuple[str, ...] = ()
-    """Why a throttle is still on."""
-    report_error: str = ""
-    is_digest_final: bool = False
-    """Whether the plan was read or written, so that its digest can be approved."""
 
 
 def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event) -> RestoredReplicas:
@@ -183,9 +155,9 @@ class _Run:
         require_quorum(self.kafka.wire, self.params)
         opened: AbstractContextManager[Journal] = home.open(progress)
         with opened as journal:
-            locked = _Locked(self, writer, living, journal, progress)
+            locked = CopyRun(self.params, writer, living, journal, progress, self.stop)
             # Another run may have changed the partitions before this one had the lock.
-            done = locked.carry_out(lambda: self._plan(cluster, brokers))
+            done = locked.carry_out(lambda: self._plan(cluster, brokers), self._plan_again)
         return replace(done, journal_notes=tuple(journal.notes))
 
     def _plan(self, cluster: Cluster, brokers: tuple[Broker, ...]) -> RedundancyPlan:
@@ -213,6 +185,14 @@ class _Run:
             notes=tuple(notes),
         )
 
+    def _plan_again(self, gone: frozenset[int]) -> Sequence[ReplicaMove]:
+        """Return moves with other brokers than these, which died during the copies; none if the plan was reviewed."""
+        if self.given is not None:
+            return ()
+        cluster = self.kafka.describe_cluster()
+        found = look(self.kafka, cluster, self.kafka.probe_brokers(cluster))
+        return plan_moves(found, replace(self.wish, lost_brokers=self.wish.lost_brokers | gone))[0]
+
     def _foreseen(self, plan: RedundancyPlan) -> tuple[MoveOutcome, ...]:
         """Return the outcomes that a run would have. The moves of a given plan are compared with the cluster."""
         outcomes = [outcome_of(each, ReplicaStatus.WOULD_RESTORE) for each in plan.moves]
@@ -227,113 +207,3 @@ class _Run:
                 for status in [ReplicaStatus.WOULD_RESTORE]
             ]
         return in_order(outcomes, plan)
-
-
-def in_order(outcomes: Sequence[MoveOutcome], plan: RedundancyPlan) -> tuple[MoveOutcome, ...]:
-    """Return all outcomes in order of topic and partition, with those of the partitions that are left alone."""
-    everything = [*outcomes, *map(outcome_left_alone, plan.left_alone)]
-    return tuple(sorted(everything, key=lambda each: (each.topic, each.partition)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Locked:
-    """A run that holds the lock."""
-
-    run: _Run
-    writer: Writer
-    living: Mapping[int, Address]
-    journal: Journal
-    progress: Progress
-
-    def carry_out(self, make_plan: Callable[[], RedundancyPlan]) -> RestoredReplicas:
-        """Undo what earlier runs left, plan, throttle, copy, and remove the throttle. Raises JournalError."""
-        run, journal = self.run, self.journal
-        writer = self.writer.with_journal(journal)
-        rollback = Rollback.of(writer, self.living, journal, progress=self.progress, stop=run.stop)
-        was_pending = LastingOrders() in journal.pending
-        leftovers = rollback.undo_now()
-        plan = make_plan()
-        journal.begin([LastingOrders()])
-        throttle = Throttle(SettingWriter(writer, self.living), journal)
-        outcomes: list[MoveOutcome] = []
-        stuck: Mapping[Any, str] = {}
-        try:
-            unthrottled = self._throttle(throttle, plan.moves)
-            outcomes += [outcome_of(move, ReplicaStatus.FAILED, why) for move, why in unthrottled.items()]
-            outcomes += self._copy(writer, [each for each in plan.moves if each not in unthrottled])
-        finally:
-            stuck = throttle.remove()
-            if not was_pending and self._wait_for_late_requests(plan.moves):
-                journal.end([LastingOrders()], "set")
-            leftovers = (*leftovers, *rollback.settle_doubt())
-        return RestoredReplicas(
-            plan=plan, outcomes=in_order(outcomes, plan), leftovers=leftovers, stuck=tuple(stuck.values())
-        )
-
-    def _throttle(self, throttle: Throttle, moves: Sequence[ReplicaMove]) -> dict[ReplicaMove, str]:
-        """Throttle all new replicas, and return the moves that cannot be throttled, and why."""
-        rate = self.run.params["throttle_bytes_per_second"]
-        if rate is None:
-            return {}
-        self.progress.step("setting the throttle")
-        replicas = {_Replica(move.topic, move.partition, each): move for move in moves for each in move.adding}
-        failures = throttle.apply(rate, [*replicas])
-        return {replicas[each]: f"it was not begun: {why}" for each, why in failures.items()}
-
-    def _copy(self, writer: Writer, moves: Sequence[ReplicaMove]) -> list[MoveOutcome]:
-        params = self.run.params
-        pace = CopyPace(at_once=params["max_concurrent"], stall_s=params["stall_timeout_ms"] / 1000)
-        copier = ReplicaCopier(
-            writer,
-            self.living,
-            pace,
-            self.progress,
-            self.run.stop,
-            cancels_on_stop=params["throttle_bytes_per_second"] is not None,
-        )
-        return copier.carry_out(moves)
-
-    def _wait_for_late_requests(self, moves: Sequence[ReplicaMove]) -> bool:
-        """Wait until no request with a lost response can be executed any more. Return False if asked to stop first."""
-        until = self.journal.in_doubt_until(partition_subject(each.topic_partition) for each in moves)
-        clock = self.writer.kafka.clock
-        while clock.monotonic() < until:
-            if self.run.stop.is_set():
-                return False
-            self.progress.step("waiting for requests whose responses were lost")
-            clock.sleep(_WAIT_S)
-        return True
-
-
-def warnings(done: RestoredReplicas) -> list[str]:
-    """Return warnings, which are no failures."""
-    return [*done.plan.notes, *conflict_warnings(done.journal_notes, done.leftovers)]
-
-
-def results_of(done: RestoredReplicas, max_rows: int) -> dict[str, Any]:
-    """Return the module's results."""
-    bad = [each for each in done.outcomes if each.status not in DONE]
-    head = f"{len(bad)} partitions do not have all replicas"
-    problems = [list_rows(head, bad)] if bad else []
-    problems += [f"the throttle is still on: {each}" for each in done.stuck]
-    failure = "\n".join(filter(None, [failure_message(problems, done.leftovers), done.report_error]))
-    changed = [each for each in done.outcomes if each.status in (ReplicaStatus.RESTORED, ReplicaStatus.WOULD_RESTORE)]
-    bytes_to_copy = sum(each.size_bytes * len(each.adding) for each in done.plan.moves)
-    return {
-        "changed": has_restored(done.leftovers) or bool(changed),
-        "cluster_id": done.plan.cluster_id,
-        "lost_brokers": list(done.plan.lost_brokers),
-        "plan_digest": REDUNDANCY_PLAN_FILE.document(done.plan)["digest"] if done.is_digest_final else None,
-        "bytes_to_copy": bytes_to_copy,
-        **partition_results(
-            done.outcomes, max_rows, ReplicaStatus, {ReplicaStatus.RESTORED}, {ReplicaStatus.WOULD_RESTORE}
-        ),
-        "notes": list(done.plan.notes),
-        "leftovers": leftover_results(done.leftovers),
-        "diff": diff_of(
-            "replica sets",
-            [(TopicPartition(each.topic, each.partition), [*each.replicas], [*each.target]) for each in changed],
-            max_rows,
-        ),
-        **({"msg": failure} if failure else {}),
-    }

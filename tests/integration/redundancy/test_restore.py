@@ -10,6 +10,7 @@ What the cluster looks like is read by confluent-kafka and by the lab's own clie
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import time
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ _LOST = (3, 5)
 _TOPIC = "orders"
 _PARTITIONS = 12
 _PLAYBOOK = "kafkaops.recovery.restore_redundancy"
+_FULL_AT = 2_500_000
+"""The size of files in bytes at which a disk counts as full. A replica has twice that."""
 _UNLIMITED = ("", "9223372036854775807", None)
 
 
@@ -150,3 +153,36 @@ def test_lost_brokers_that_return_keep_what_is_whole_by_that(
     kept = [number for number, each in cluster.client.describe(_TOPIC).items() if {*_LOST} & {*each.replicas}]
     assert json.loads(report.read_text("utf-8"))["summary"]["returned"] == len(kept), output
     assert bool(kept) is (returning == _LOST), output
+
+
+@pytest.mark.wide
+@pytest.mark.timeout(900)
+def test_the_partitions_of_a_disk_that_fills_get_other_brokers(cluster: Cluster, tmp_path: Path) -> None:
+    """A limit on the size of files is to the broker what a full disk is: its only log directory goes offline."""
+    full, report = 4, tmp_path / "report.json"
+    given = {"kafka_bootstrap_servers": cluster.bootstrap(), "redundancy_automated_recovery": "true"}
+    limits = {"redundancy_throttle_bytes_per_second": "1500000", "redundancy_report_file": str(report)}
+    run = start_playbook(_PLAYBOOK, {**given, **limits, "redundancy_lost_brokers": "3,5"})
+    wait_until(
+        lambda: any(full in each.replicas and 3 in each.replicas for each in cluster.client.describe(_TOPIC).values()),
+        90,
+        what=f"broker {full} copies",
+    )
+    pid = cluster.brokers[full].pid
+    assert pid is not None
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (_FULL_AT, _FULL_AT))
+    output, _nothing = run.communicate(timeout=600)
+    assert not cluster.brokers[full].running, "the disk was not full"
+    assert run.returncode == 0, output
+    words = " ".join(output.split())
+    assert f"broker {full} is down, so our throttle is still on" in words, output
+    after = cluster.client.describe(_TOPIC)
+    copied = [number for number in after if number % 2 == 0]
+    assert all({*after[number].isr} == {*after[number].replicas} == {1, 2, 6} for number in copied), output
+    assert throttles(cluster) == []
+
+    cluster.brokers[full].start()
+    assert {name for name, _setting in throttles(cluster)} == {str(full)}
+    back = run_playbook(_PLAYBOOK, {**given, "redundancy_lost_brokers": "3,5"})
+    assert back.returncode == 0, back.output
+    assert throttles(cluster) == []

@@ -1,0 +1,78 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Build the results of a run of the module redundancy: what failed, and what only waits for a broker. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._changes.leftovers import conflict_warnings, failure_message, leftover_results
+from .._changes.record import AnyLeftover, Leftover, SettingChange, Undoing
+from .._changes.rollback import has_restored
+from .._model.partition import TopicPartition
+from .._module.run import diff_of, list_rows, partition_results
+from .plan import DONE, MoveOutcome, RedundancyPlan, ReplicaStatus
+from .plan_file import REDUNDANCY_PLAN_FILE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredReplicas:
+    """The results of a run."""
+
+    plan: RedundancyPlan
+    outcomes: tuple[MoveOutcome, ...]
+    leftovers: tuple[AnyLeftover, ...] = ()
+    journal_notes: Sequence[str] = ()
+    stuck: tuple[Leftover[SettingChange], ...] = ()
+    """The settings of our throttle that are still on, and why."""
+    report_error: str = ""
+    is_digest_final: bool = False
+    """Whether the plan was read or written, so that its digest can be approved."""
+
+
+def warnings(done: RestoredReplicas) -> list[str]:
+    """Return warnings, which are no failures."""
+    waiting = [each for each in done.stuck if each.undoing is Undoing.WAITS]
+    return [
+        *done.plan.notes,
+        *conflict_warnings(done.journal_notes, done.leftovers),
+        *(
+            f"broker {each.change.resource} is down, so our throttle is still on ({each.change}). It stays in the "
+            "journal, and the first run that finds the broker up removes it"
+            for each in waiting
+        ),
+    ]
+
+
+def results_of(done: RestoredReplicas, max_rows: int) -> dict[str, Any]:
+    """Return the module's results."""
+    bad = [each for each in done.outcomes if each.status not in DONE]
+    head = f"{len(bad)} partitions do not have all replicas"
+    problems = [list_rows(head, bad)] if bad else []
+    stuck = [each for each in done.stuck if each.undoing is not Undoing.WAITS]
+    problems += [f"the throttle is still on: {each.change}: {each.reason}" for each in stuck]
+    failure = "\n".join(filter(None, [failure_message(problems, done.leftovers), done.report_error]))
+    changed = [each for each in done.outcomes if each.status in (ReplicaStatus.RESTORED, ReplicaStatus.WOULD_RESTORE)]
+    bytes_to_copy = sum(each.size_bytes * len(each.adding) for each in done.plan.moves)
+    return {
+        "changed": has_restored(done.leftovers) or bool(changed),
+        "cluster_id": done.plan.cluster_id,
+        "lost_brokers": list(done.plan.lost_brokers),
+        "plan_digest": REDUNDANCY_PLAN_FILE.document(done.plan)["digest"] if done.is_digest_final else None,
+        "bytes_to_copy": bytes_to_copy,
+        **partition_results(
+            done.outcomes, max_rows, ReplicaStatus, {ReplicaStatus.RESTORED}, {ReplicaStatus.WOULD_RESTORE}
+        ),
+        "notes": list(done.plan.notes),
+        "leftovers": leftover_results(done.leftovers),
+        "diff": diff_of(
+            "replica sets",
+            [(TopicPartition(each.topic, each.partition), [*each.replicas], [*each.target]) for each in changed],
+            max_rows,
+        ),
+        **({"msg": failure} if failure else {}),
+    }
