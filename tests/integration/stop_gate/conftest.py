@@ -10,21 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from integration.stop_gate.five_brokers import RACKS
+from campaign.stops.states import FIVE
 from lab import Cluster
-from lab.health import heal
-from lab.pool import ClusterPool, Specification
-
-FIVE: Specification[Cluster] = Specification(
-    "five brokers in three racks",
-    lambda version: Cluster(
-        version,
-        brokers=5,
-        proxied=True,
-        broker_properties={broker: {"broker.rack": rack} for broker, rack in RACKS.items()},
-    ),
-    heal,
-)
+from lab.pool import ClusterPool
 
 
 @pytest.fixture
