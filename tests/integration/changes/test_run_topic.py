@@ -219,7 +219,6 @@ def _lose_the_journals_broker(cluster: Cluster) -> None:
         cluster.brokers[broker_id].start()
 
 
-@pytest.mark.on_every_version
 def test_a_journal_whose_brokers_died_is_recovered_first(cluster: Cluster) -> None:
     """Only broker 1 had the topic. After its unclean stop, the controller does not elect it if ELR is enabled."""
     _lose_the_journals_broker(cluster)

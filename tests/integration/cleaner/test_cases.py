@@ -256,6 +256,7 @@ def test_a_damaged_leader_is_no_source_and_replicas_are_repaired_one_by_one(
     operator.assert_healthy(1, 2)
 
 
+@pytest.mark.wide
 def test_a_repair_that_times_out_is_undone_and_a_killed_repair_is_resumed(
     lab: CleanerCluster, operator: CleanerOperator
 ) -> None:

@@ -75,7 +75,6 @@ def outage(kafka_version: str, tmp_path: Path) -> Iterator[Outage]:
         yield found
 
 
-@pytest.mark.on_every_version
 def test_groups_get_what_the_disk_holds(outage: Outage, tmp_path: Path) -> None:
     cluster, plan, before = outage.cluster, tmp_path / "plan.json", tmp_path / "before.csv"
     cluster.proxy.clear()

@@ -23,8 +23,9 @@ from lab.playbook import run_playbook
 _PLAYBOOK = "kafkaops.recovery.restore_groups"
 
 
-@pytest.mark.parametrize("with_salvage", [True, pytest.param(False, marks=pytest.mark.wide)])
-@pytest.mark.parametrize("version", ["4.3.1", pytest.param("4.4.0", marks=pytest.mark.wide)])
+@pytest.mark.wide
+@pytest.mark.parametrize("with_salvage", [True, False])
+@pytest.mark.parametrize("version", ["4.3.1", "4.4.0"])
 def test_a_share_group_gets_its_start_offset_back(version: str, with_salvage: bool, tmp_path: Path) -> None:
     with Cluster(version, brokers=4, properties=ONE_PARTITION, proxied=True) as cluster:
         dead, followers, witness = share_elsewhere(cluster)

@@ -39,7 +39,6 @@ def _is_set(operator: Operator, *addresses: Address) -> bool:
         return cluster_default(wire, CONFIG_NAME) is not None
 
 
-@pytest.mark.on_every_version
 def test_check_mode_a_change_a_second_run_and_the_restore(cluster: Cluster, operator: Operator) -> None:
     cluster.client.create_topic("plain", _ORIGINAL)
     led = leaders(cluster, "plain")

@@ -235,7 +235,6 @@ def test_timeouts_that_are_too_low(quorum: Quorum) -> None:
     controller.restart()
 
 
-@pytest.mark.on_every_version
 def test_without_two_of_three_controllers_there_is_no_quorum(quorum: Quorum) -> None:
     with quorum.killed(*quorum.followers()):
         quorum.look_until(lambda seen: not seen.verdicts.elections.allowed, "no quorum")

@@ -36,8 +36,9 @@ def end(pid: int) -> None:
     os.kill(pid, signal.SIGTERM)
 
 
+@pytest.mark.wide
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("send", "name"), [(ctrl_c, "Ctrl-C"), pytest.param(end, "SIGTERM", marks=pytest.mark.wide)])
+@pytest.mark.parametrize(("send", "name"), [(ctrl_c, "Ctrl-C"), (end, "SIGTERM")])
 def test_the_run_ends_with_its_counts_and_the_same_command_goes_on(
     kafka_version: str, tmp_path: Path, send: Callable[[int], None], name: str
 ) -> None:

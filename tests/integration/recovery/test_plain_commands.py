@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from lab import Cluster, scenarios
 from lab.leadership import leaders, orders
 from lab.playbook import RECOVER, PlaybookRun, typed
@@ -23,6 +25,7 @@ def run(cluster: Cluster, directory: Path, playbook: str, *arguments: str, **var
     return typed(directory, "ansible-playbook", playbook, *words, *arguments)
 
 
+@pytest.mark.wide
 def test_a_look_a_slip_and_a_recovery_from_another_directory(cluster: Cluster, tmp_path: Path) -> None:
     offline = scenarios.diverged(cluster, "typed")
 

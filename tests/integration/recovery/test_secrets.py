@@ -133,17 +133,13 @@ def _killed(  # noqa: PLR0917
     left_none(directory, [_PASSWORD.encode(), _METRICS_PASSWORD.encode()])
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("who", _WHO)
 @pytest.mark.parametrize(
     ("api_key", "more"),
     [
         # Spark's tasks get the settings another way, and Spark writes files of its own.
-        pytest.param(
-            ApiKey.ListOffsets,
-            {"unclean_recovery_spark": {"master": "local[2]"}},
-            id="gathers on Spark",
-            marks=pytest.mark.wide,
-        ),
+        pytest.param(ApiKey.ListOffsets, {"unclean_recovery_spark": {"master": "local[2]"}}, id="gathers on Spark"),
         pytest.param(ApiKey.ElectLeaders, {}, id="elects"),
     ],
 )

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.on_any_version
 _PLAY = Path(__file__).with_name("step_by_step.yml")
 
 
+@pytest.mark.wide
 def test_evidence_is_kept_ranked_later_and_elected_by_hand(cluster: Cluster, tmp_path: Path) -> None:
     offline = scenarios.diverged(cluster, "steps")
     variables = {

@@ -89,6 +89,7 @@ def test_of_two_pipelines_at_once_never_both_get_a_ticket(cluster: Cluster, roun
     assert winners, gates
 
 
+@pytest.mark.wide
 def test_a_ticket_stands_until_its_brokers_are_back(cluster: Cluster) -> None:
     cluster.client.create_topic("orders", {0: [1, 3, 5], 1: [2, 4, 5]}, {"min.insync.replicas": 2})
     connection = {"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 2000}

@@ -74,6 +74,7 @@ class _Score:
         self.distinct.add((event, len(place), leader, sets, tuple(place[each] for each in order)))
 
 
+@pytest.mark.wide
 @pytest.mark.timeout(900)
 def test_the_controller_elects_whom_the_model_predicts(
     kafka_version: str, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest

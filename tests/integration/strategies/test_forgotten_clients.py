@@ -43,6 +43,7 @@ from integration.strategies.outages import wait_isr
 from lab import Cluster, wait_until
 
 
+@pytest.mark.wide
 def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=4, properties={"transaction.state.log.num.partitions": 1}) as cluster:
         on_call = OnCall(cluster, tmp_path)

@@ -18,7 +18,8 @@ from integration.on_call import OnCall
 from lab import Cluster, scenarios, wait_until
 
 
-@pytest.mark.parametrize("last_leader_first", [pytest.param(True, marks=pytest.mark.wide), False])
+@pytest.mark.wide
+@pytest.mark.parametrize("last_leader_first", [True, False])
 def test_the_last_leader_leads_in_either_order(cluster: Cluster, on_call: OnCall, last_leader_first: bool) -> None:
     """If the last leader starts first, it leads at once. If a follower starts first, the partition waits for it."""
     topic = f"trap-{last_leader_first}".lower()
