@@ -95,7 +95,7 @@ notes:
   - Needs DESCRIBE, DESCRIBE_CONFIGS and WRITE on the topics, READ on compacted ones, CREATE on those that are created,
     READ and WRITE on O(progress_topic), and DESCRIBE and WRITE on the transactional id
     C(kafkaops.recovery.<progress_topic>).
-  - GSSAPI and AWS_MSK_IAM cannot be used, because the confluent-kafka of PyPI is built without them.
+  - GSSAPI cannot be used, because the confluent-kafka of PyPI is built without it.
 """
 
 EXAMPLES = r"""

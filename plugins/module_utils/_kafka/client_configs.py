@@ -23,7 +23,7 @@ from .settings import ConnectionSettings
 # ruff: noqa: PLC0415
 
 CLIENT_ID = "kafkaops.recovery"
-NOT_IN_LIBRDKAFKA = ("GSSAPI", "AWS_MSK_IAM")
+NOT_IN_LIBRDKAFKA = ("GSSAPI",)
 MAX_FRAME_BYTES = 100_000_000
 """A longer answer is an error. Kafka's own limit for requests is the same."""
 
@@ -92,6 +92,10 @@ def librdkafka_config(settings: ConnectionSettings) -> dict[str, Any]:
 
             config["oauth_cb"] = OAuthCredentials(settings).librdkafka_token
             config["sasl.oauthbearer.extensions"] = settings.sasl_oauthbearer_extensions
+        elif settings.sasl_mechanism == "AWS_MSK_IAM":
+            from .msk_iam import AwsCredentials
+
+            config |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": AwsCredentials(settings).librdkafka_token}
     return {name: value for name, value in config.items() if value is not None}
 
 

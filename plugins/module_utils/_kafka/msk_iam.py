@@ -2,17 +2,21 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Authenticate by Amazon MSK's AWS_MSK_IAM: kafka-python signs with the credentials that botocore finds.
+"""Authenticate by Amazon MSK's AWS_MSK_IAM, with the credentials that botocore finds.
 
-botocore looks for keys where AWS's own tools do: environment, profile, container, instance. kafka-python's own
-mechanism does that on the I/O thread, and takes the region from AWS's settings only. Here it is also taken from the
-broker's name.
+botocore looks for keys where AWS's own tools do: environment, profile, container, instance. kafka-python signs for each
+broker. Its own mechanism does that on the I/O thread, and takes the region from AWS's settings only. Here it is also
+taken from the broker's name.
+
+librdkafka has no AWS_MSK_IAM. MSK's listener for IAM also offers OAUTHBEARER, and takes a signed URL as a token.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 import threading
+import time
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,6 +30,10 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from kafka.net.sasl.msk import AwsMskIamClient, SaslMechanismAwsMskIam
 
 _BROKER = re.compile(r"\.(?:kafka|kafka-serverless)\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
+_SIGNER = "kafkaops.recovery"
+_CONNECT = {"Action": "kafka-cluster:Connect"}
+_TOKEN_LIFETIME_S = 900
+"""The longest that MSK accepts."""
 
 
 class AwsCredentials:
@@ -37,6 +45,7 @@ class AwsCredentials:
                 ["AWS_MSK_IAM needs the Python library botocore, which is not installed: pip install botocore"]
             )
         self._profile = settings.sasl_aws_profile
+        self._bootstrap_host = settings.bootstrap_servers[0].host
         self._lock = threading.Lock()
         self._session: Any = None
 
@@ -57,7 +66,31 @@ class AwsCredentials:
         """Return kafka-python's signer for the broker on this host."""
         return self._client(host)
 
+    def librdkafka_token(self, _config: str) -> tuple[str, float]:
+        """Return a token and its expiry in seconds since 1970, as confluent-kafka's ``oauth_cb``.
+
+        The token is that of AWS's own signer: a signed URL of the region's endpoint, in base64url without padding.
+
+        Raises CredentialsError.
+        """
+        with self._lock:
+            keys, region = self._keys_and_region(self._bootstrap_host)
+        request = import_module("botocore.awsrequest").AWSRequest(
+            "GET", f"https://kafka.{region}.amazonaws.com/", params=_CONNECT
+        )
+        auth = import_module("botocore.auth")
+        signed_at = time.time()
+        auth.SigV4QueryAuth(keys, "kafka-cluster", region, expires=_TOKEN_LIFETIME_S).add_auth(request)
+        url = f"{request.prepare().url}&User-Agent={_SIGNER}"
+        return base64.urlsafe_b64encode(url.encode()).decode().rstrip("="), signed_at + _TOKEN_LIFETIME_S
+
     def _client(self, host: str) -> Any:
+        keys, region = self._keys_and_region(host)
+        return AwsMskIamClient(
+            host=host, access_key=keys.access_key, secret_key=keys.secret_key, region=region, token=keys.token
+        )
+
+    def _keys_and_region(self, host: str) -> tuple[Any, str]:
         errors = import_module("botocore.exceptions")
         try:
             if self._session is None:
@@ -75,9 +108,7 @@ class AwsCredentials:
             )
         if not region:
             raise CredentialsError(f"the AWS region of {host} is not known: set AWS_DEFAULT_REGION")
-        return AwsMskIamClient(
-            host=host, access_key=keys.access_key, secret_key=keys.secret_key, region=region, token=keys.token
-        )
+        return keys, region
 
 
 with suppress(NameError):

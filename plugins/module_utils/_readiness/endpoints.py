@@ -124,7 +124,7 @@ def check_mechanism(settings: ConnectionSettings) -> Check:
             CheckName.MECHANISM,
             f"{how}: {', '.join(PLAYBOOKS_WITH_BOTH_KAFKA_CLIENTS)} uses confluent-kafka, which does not have this "
             "mechanism",
-            "Use another mechanism for this playbook",
+            "Use a listener with another mechanism for this playbook",
         )
     if settings.uses_sasl and not settings.uses_tls and settings.sasl_mechanism in ("PLAIN", "OAUTHBEARER"):
         return warning(

@@ -2,12 +2,15 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""AWS_MSK_IAM: kafka-python's signature, compared with botocore's own (there is no MSK broker to ask)."""
+"""AWS_MSK_IAM: the signatures of kafka-python and botocore are compared (there is no MSK broker to ask)."""
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
+import time
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,10 @@ import pytest
 from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from confluent_kafka import Producer
 from kafka.net.sasl import get_sasl_mechanism
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_configs import librdkafka_config
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_properties import with_command_config
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import CredentialsError, SettingsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.msk_iam import AwsCredentials
@@ -72,6 +77,38 @@ def test_the_signature_is_botocores(monkeypatch: pytest.MonkeyPatch, token: str 
     assert ours["x-amz-signature"] == theirs["X-Amz-Signature"]
     assert ours.get("x-amz-security-token") == token
     assert ours["x-amz-credential"].split("/")[2] == "eu-central-1"
+
+
+@pytest.mark.parametrize("session", [None, "IQoJb3JpZ2luX2VjE//+=="])
+def test_librdkafka_gets_a_url_that_is_signed_for_the_region(
+    monkeypatch: pytest.MonkeyPatch, session: str | None
+) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    if session:
+        monkeypatch.setenv("AWS_SESSION_TOKEN", session)
+    for _attempt in range(3):  # a signature has its second, which may end between the two
+        token, ends_at = librdkafka_config(settings())["oauth_cb"]("")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        kafka_python = message(settings(), "kafka.eu-central-1.amazonaws.com")
+        url = urllib.parse.urlsplit(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode())
+        signed = dict(urllib.parse.parse_qsl(url.query))
+        if signed["X-Amz-Date"] == kafka_python["x-amz-date"]:
+            break
+    assert (url.scheme, url.netloc, url.path) == ("https", "kafka.eu-central-1.amazonaws.com", "/")
+    assert (signed["Action"], signed["X-Amz-Expires"]) == ("kafka-cluster:Connect", "900")
+    assert signed["X-Amz-Signature"] == kafka_python["x-amz-signature"]
+    assert signed.get("X-Amz-Security-Token") == session
+    assert time.time() + 890 < ends_at <= time.time() + 900
+    assert "=" not in token
+
+
+def test_librdkafka_takes_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    config = librdkafka_config(settings())
+    assert config["sasl.mechanism"] == "OAUTHBEARER"
+    Producer({**config, "log_level": 0})
 
 
 def test_a_profile_of_the_jaas_line(tmp_path: Path) -> None:
