@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.next_steps import next_commands
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction, display
 
 
 class ActionModule(PrintingAction):
@@ -25,11 +25,14 @@ class ActionModule(PrintingAction):
         "start_order": {"type": "list", "elements": "dict", "default": []},
         "awaited": {"type": "list", "elements": "dict", "default": []},
         "failure": {"type": "str", "default": ""},
+        "warning": {"type": "str", "default": ""},
         "variables": {"type": "dict", "default": {}},
     }
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         result = arguments["result"]
+        if arguments.get("warning"):
+            display.warning(f"The plan is not handed to later jobs: {arguments['warning']}")
         if "outcomes" in arguments["tables"]:
             saved_in = (result.get("salvage") or {}).get("salvage_dir") or ""
             variables = arguments["variables"]

@@ -57,6 +57,10 @@ options:
     description: Why the task fails after printing, whatever else it prints. Empty for no reason.
     type: str
     default: ""
+  warning:
+    description: Why later jobs do not get the plan, where the task must not fail for it. Empty for no reason.
+    type: str
+    default: ""
   variables:
     description:
       - Variables of the role P(kafkaops.recovery.unclean_recovery#role) for the commands of the next steps. They must

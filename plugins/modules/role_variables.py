@@ -60,4 +60,9 @@ journal:
   returned: success
   type: dict
   sample: {journal_topic: _kafkaops_run}
+began:
+  description: When the role began, in UTC, for names of files that no other run has.
+  returned: success
+  type: str
+  sample: 20260131T024100123456
 """

@@ -15,6 +15,7 @@ import shlex
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -122,11 +123,16 @@ def refuse_existing(path: str) -> None:
         raise DocumentError(path, [_EXISTS])
 
 
+_OWN_REPORTS = ("kafkaops-recovery", "reports")
+"""The directory below $XDG_STATE_HOME where roles put reports that nobody gave a path. It is created if necessary."""
 _EXISTS = Problem("", "exists already, and is never overwritten", "Move it away, or give another name")
 
 
 def _refuse_directory(path: str) -> None:
     directory = os.path.dirname(path) or "."
+    if Path(directory).parts[-2:] == _OWN_REPORTS:
+        with suppress(OSError):
+            os.makedirs(directory, mode=0o700, exist_ok=True)
     if not os.path.isdir(directory):
         raise DocumentError(
             path, [Problem("", f"has no directory {directory}", "Create the directory, or correct the path")]

@@ -390,6 +390,11 @@ class TestOutputPath:
         assert_refused(refuse_existing, path, {WHOLE: f"has no directory {path.parent}"})
         assert_refused(lambda name: write_plan(a_plan(), name), path, {WHOLE: "cannot be written: No such file"})
 
+    def test_the_directory_for_reports_of_roles_is_created(self, tmp_path: Path) -> None:
+        path = tmp_path / "state" / "kafkaops-recovery" / "reports" / "recovery.json"
+        refuse_existing(str(path))
+        assert path.parent.stat().st_mode & 0o777 == 0o700
+
     def test_directory_of_someone_else(self, as_nobody: None) -> None:
         assert_refused(refuse_existing, Path("/usr/plan.json"), {WHOLE: "may not write to /usr"})
 

@@ -65,6 +65,6 @@ def _in_list(role: str, tasks: Sequence[dict[str, Any]], seen: set[str]) -> Iter
         yield from _in_list(role, [*task.get("block", []), *task.get("always", [])], seen)
         if file := task.get("ansible.builtin.include_tasks") or task.get("ansible.builtin.import_tasks"):
             # One of several files, or a variable that names one.
-            named = [loaded(role, "vars/main.yml")[each] for each in re.findall(r"__\w+_(?:start|finish)", file)]
+            named = [loaded(role, "vars/main.yml")[each] for each in re.findall(r"__\w+_(?:start|next)", file)]
             for each in re.findall(r"\w+\.yml", " ".join([file, *named])):
                 yield from _in_file(role, each, seen)
