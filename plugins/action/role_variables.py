@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,7 @@ class ActionModule(ActionBase):
             | groups
             | {
                 "options": {name.removeprefix(f"{role}_"): open_[name] for name in own if name in open_},
-                "began": datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f"),
+                "began": datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f"),
             }
         )
 

@@ -383,7 +383,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     connection_arguments,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_ARROW
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import PROGRESS, SELECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
+    PROGRESS,
+    SELECTION,
+    notes_on_file,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import partition_results, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.gather import GATHERING
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes, total_loss
@@ -435,7 +439,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.make_plan import make_plan
 
     planned = make_plan(module.params)
-    for note in planned.notes:
+    for note in (*notes_on_file(module.params), *planned.notes):
         module.warn(note)
     outcomes = outcomes_of_plan(planned.plan)
     return {

@@ -166,7 +166,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import options as shared
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PARTITIONS, PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
+    JOURNAL,
+    PARTITIONS,
+    PROGRESS,
+    notes_on_file,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
 
@@ -207,7 +212,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner import repair_module
 
     done = repair_module.repair(module.params, check_mode=module.check_mode, stop=stop)
-    for warning in repair_module.warnings(done):
+    for warning in (*notes_on_file(module.params), *repair_module.warnings(done)):
         module.warn(warning)
     return repair_module.results_of(done)
 

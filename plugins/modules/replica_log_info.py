@@ -171,6 +171,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.librarie
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
     PROGRESS,
     SELECTION,
+    notes_on_file,
     progress_to,
     wanted_partitions,
 )
@@ -240,7 +241,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             for note in collected.notes:
                 module.warn(note)
             used = engines.use
-    for note in describe_fallback(used):
+    for note in (*notes_on_file(params), *describe_fallback(used)):
         module.warn(note)
     outcomes = [outcome_of_left_alone(each) for each in found.left_alone]
     shown = select_most_important(outcomes, params["max_rows"], DONE_OR_FORESEEN)

@@ -139,7 +139,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA_AND_ARROW
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, SELECTION
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
+    JOURNAL,
+    PROGRESS,
+    SELECTION,
+    notes_on_file,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import (
     QUORUM_PREFLIGHT,
     QUORUM_SEEN,
@@ -188,7 +193,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     tails = RunTails(params, check_mode)
     done = recover(params, check_mode=check_mode, tails=tails)
     # The broker that planning found with old metadata is named by both.
-    for warning in dict.fromkeys([*done.planned.notes, *done.elected.warnings, *tails.warnings()]):
+    for warning in dict.fromkeys(
+        [*notes_on_file(module.params), *done.planned.notes, *done.elected.warnings, *tails.warnings()]
+    ):
         module.warn(warning)
     return {
         "awaited": to_json_types(done.planned.awaited),

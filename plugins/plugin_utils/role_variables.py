@@ -27,6 +27,7 @@ _A_SLIP = 0.85
 _MOST_OF_A_VALUE = 80
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _NUMBERS = re.compile(r"(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,6}))?")
+_BETWEEN = re.compile(r"[\s,;]+")
 _BOOLEANS = {True: {"on", "yes", "true"}, False: {"off", "no", "false"}}
 
 
@@ -142,7 +143,10 @@ def _list(value: Any, spec: Spec, path: Paths) -> list[Any]:
 
 
 def _items(value: Any, element: Spec) -> Sequence[Any]:
-    """Return the items of a list: ``1,2``, ``[1, 2]`` as a string or as a list, or one item alone."""
+    """Return the items of a list: ``1,2``, ``[1, 2]`` as a string or as a list, or one item alone.
+
+    Spaces separate numbers and partitions, too. A name may contain one.
+    """
     if isinstance(value, str):
         text = value.strip()
         if text[:1] in ("[", "{"):
@@ -153,12 +157,21 @@ def _items(value: Any, element: Spec) -> Sequence[Any]:
                     raise TypeError("is no JSON: quote it as a whole for the shell, '[...]'") from None
                 value = text.strip("[]")
         if isinstance(value, str):
-            return _partitions(value) if _names_partitions(element) else [each.strip() for each in value.split(",")]
+            if element["type"] == "int":
+                return [*_whole_numbers(value)]
+            names = (each.strip() for each in value.split(","))
+            return _partitions(value) if _names_partitions(element) else [each for each in names if each]
     if isinstance(value, Mapping) or not isinstance(value, Sequence):
         return [value]
     if _names_partitions(element):
         return [each for item in value for each in (_partitions(item) if isinstance(item, str) else [item])]
     return value
+
+
+def _whole_numbers(text: str) -> Iterator[str | int]:
+    """Yield the numbers of ``1,2`` or ``1-3``. A word that is no number is yielded as it is."""
+    for word in filter(None, _BETWEEN.split(text)):
+        yield from _numbers(word) if _NUMBERS.fullmatch(word) else [word]
 
 
 def _names_partitions(element: Spec) -> bool:
@@ -168,7 +181,7 @@ def _names_partitions(element: Spec) -> bool:
 def _partitions(text: str) -> list[dict[str, Any]]:
     """Return the entries of ``orders:0,3,payments``, which are two partitions and a whole topic. Raises ValueError."""
     entries: list[dict[str, Any]] = []
-    for word in filter(None, re.split(r"[\s,;]+", text)):
+    for word in filter(None, _BETWEEN.split(text)):
         topic, colon, numbers = word.rpartition(":")
         if colon:
             entries.append({"topic": topic, "partitions": [*_numbers(numbers)]})

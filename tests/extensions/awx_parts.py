@@ -73,10 +73,10 @@ def rendered(message: str, context: Mapping[str, object]) -> str:
 
 
 def downloaded_collections() -> Path:
-    """Return a collections directory with awx.awx, and only that, out of the package `ansible`."""
+    """Return a collections directory with awx.awx and ansible.posix, and only these, out of the package `ansible`."""
     target = _CACHE / "collections"
-    wanted = "ansible_collections/awx/awx/"
-    if not (target / wanted).is_dir():
+    wanted = ("ansible_collections/awx/awx/", "ansible_collections/ansible/posix/")
+    if not all((target / each).is_dir() for each in wanted):
         with tempfile.TemporaryDirectory() as scratch:
             _pip("download", "--no-deps", "--dest", scratch, "ansible")
             (wheel,) = Path(scratch).glob("ansible-*.whl")

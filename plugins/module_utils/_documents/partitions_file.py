@@ -101,7 +101,10 @@ def ignored_in_file(path: str) -> str:
     Raises DocumentError like read_partitions.
     """
     counts = _without_ignored(read_json(path, _find_problems, must_be_protected=True))[1]
-    named = [name if name in _OF_OTHER_TOOLS else f"{name} of {count:,} entries" for name, count in counts.items()]
+    named = [
+        name if name in _OF_OTHER_TOOLS else f"{name} of {count:,} entr{'y' if count == 1 else 'ies'}"
+        for name, count in counts.items()
+    ]
     return f"{path}: ignored {', '.join(named)}: only topics and partitions are read" if named else ""
 
 

@@ -136,6 +136,9 @@ def _find_facts(outcome: Outcome) -> _Facts:
     best = outcome.candidates[0].broker_id if outcome.candidates else None
     loss = outcome.loss_of(best if leader is None else leader)
     against = () if loss is None else loss.against
+    dangers = _find_dangers(outcome, loss)
+    # That an empty log lacks nothing of another empty log is no merit, and no difference.
+    compared = () if Danger.EMPTY in dangers else against
     return _Facts(
         outcome,
         leader,
@@ -143,9 +146,9 @@ def _find_facts(outcome: Outcome) -> _Facts:
         reason=outcome.cause or "",
         loss=loss,
         losing=tuple(each.broker_id for each in against if each.answered and each.lost),
-        nothing=tuple(each.broker_id for each in against if each.is_exact and not each.lost),
+        nothing=tuple(each.broker_id for each in compared if each.is_exact and not each.lost),
         unknown=tuple(each.broker_id for each in against if not each.is_bounded or each.lost is None),
-        dangers=_find_dangers(outcome, loss),
+        dangers=dangers,
     )
 
 
@@ -255,7 +258,7 @@ def _loss_in_words(facts: Sequence[_Facts], total: LossTotal) -> str:
     if any(each.losing for each in facts):
         holders = _holders_in_words([each.losing for each in facts if each.losing])
         clauses.append(f"loses at least {count_records(total.at_least)} that {holders}")
-    elif any(each.nothing for each in facts) and Danger.EMPTY not in dangers:
+    elif any(each.nothing for each in facts):
         clauses.append(f"loses nothing that {_holders_in_words([each.nothing for each in facts])}")
     if any(each.unknown for each in facts):
         others = _brokers_in_words({b for e in facts for b in e.unknown})

@@ -27,7 +27,7 @@ from .._kafka.wire import Wire
 from .._model.partition import Broker
 from .._model.run import KafkaOpsError, RunMode, utc_now
 from .._module.connection import connection_settings
-from .._module.options import journal_options, progress_to
+from .._module.options import journal_options, notes_on_file, progress_to
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
 from .copy_run import CopyRun
@@ -175,7 +175,7 @@ class _Run:
             f"broker {each} was declared lost, and no partition has a replica on it"
             for each in sorted(self.wish.lost_brokers - held)
         ]
-        notes += self.kafka.notes_on_views()
+        notes += [*notes_on_file(self.params), *self.kafka.notes_on_views()]
         return RedundancyPlan(
             cluster_id=cluster.cluster_id,
             created_at=utc_now(),

@@ -61,7 +61,7 @@ def test_files_of_kafka_s_own_tools_are_read(tmp_path: Path) -> None:
         TopicPartition("foo", 1),
     )
     assert ignored_in_file(str(path)) == (
-        f"{path}: ignored version, replicas of 1 entries, log_dirs of 1 entries, offset of 1 entries: only topics and "
+        f"{path}: ignored version, replicas of 1 entry, log_dirs of 1 entry, offset of 1 entry: only topics and "
         "partitions are read"
     )
 

@@ -64,6 +64,11 @@ def _lists(spec: Mapping[str, Any]) -> Iterator[tuple[object, object]]:
     for each in (values, words, ",".join(words), ", ".join(words), json.dumps(values), json.dumps(words)):
         yield each, values
     yield f"[{','.join(words)}]", values
+    yield f"[ {' , '.join(words)} ]", values
+    yield f"{','.join(words)},", values
+    if kind == "int":
+        # As a shell passes several words in quotes, and as summaries print brokers.
+        yield from ((each, values) for each in ("1 2", " 1; 2", "1-2", "[1 2]"))
     yield words[0], values[:1]
     yield values[0], values[:1]
     yield [], []

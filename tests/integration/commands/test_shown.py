@@ -1,0 +1,74 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What README and the runbook show is what a real run prints, word for word.
+
+Addresses, cluster ids and the names of reports differ from run to run. With another address a line may break at another
+word, so words are compared; where a document's lines break is a matter of its own test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lab import Cluster, scenarios
+from lab.playbook import PROJECT, RECOVER, typed
+
+_README = PROJECT / "README.md"
+_RUNBOOK = PROJECT / "docs" / "runbook.md"
+_COLUMNS = 80
+_ELECT = {
+    "unclean_recovery_all_offline_partitions": "true",
+    "unclean_recovery_lost_brokers": "1",
+    "unclean_recovery_automated_recovery": "true",
+}
+_LOOK = {"unclean_recovery_show_replica_info": "true"}
+
+
+def shown(document: Path, first: str) -> str:
+    """Return the block of a document that begins with these words."""
+    blocks = re.findall(r"^```\n(.*?)^```$", document.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    (block,) = (each for each in blocks if each.startswith(first))
+    return str(block)
+
+
+def printed(cluster: Cluster, directory: Path, variables: Mapping[str, str]) -> str:
+    """Run the recovery as a person does, and return what its summary prints, with the documents' names."""
+    given = {
+        "kafka_bootstrap_servers": cluster.bootstrap(),
+        # The same text comes from Spark, 8 CPU seconds later.
+        "unclean_recovery_engine": "process",
+        **variables,
+    }
+    words = [word for name, value in given.items() for word in ("-e", f"{name}={value}")]
+    output = typed(directory, "ansible-playbook", RECOVER, *words).output
+    summary = re.split(r"TASK \[.*: Print the summary\] \*+\n", output)[1]
+    text = re.split(r"^(?:ok|fatal|changed): \[localhost\]", summary, flags=re.MULTILINE)[0]
+    for number, broker in cluster.brokers.items():
+        text = text.replace(f"{broker.host}:{broker.port}", f"broker{number}:9092")
+    return re.sub(r"Report: \S+/recovery-\w+\.json", "Report: recovery-TIME.json", text)
+
+
+def words(text: str) -> list[str]:
+    """Return the words, without what continues a line."""
+    return re.sub(r" \\$", "", text, flags=re.MULTILINE).split()
+
+
+def test_what_the_documents_show_is_what_a_run_prints(cluster: Cluster, tmp_path: Path) -> None:
+    scenarios.diverged(cluster, "orders", 3)
+    look = printed(cluster, tmp_path, _LOOK)
+    elected = printed(cluster, tmp_path, _ELECT)
+    Path("/work/tmp/g40/l.txt").write_text(look)
+    Path("/work/tmp/g40/e.txt").write_text(elected)
+    assert words(look) == words(shown(_RUNBOOK, "0 of 3 partitions")), look
+    assert words(elected) == words(shown(_README, "3 of 3 partitions")), elected
+
+
+@pytest.mark.parametrize(("document", "first"), [(_RUNBOOK, "0 of 3 partitions"), (_README, "3 of 3 partitions")])
+def test_what_is_shown_fits_a_terminal(document: Path, first: str) -> None:
+    assert max(map(len, shown(document, first).splitlines())) <= _COLUMNS

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every module that takes a file of partitions reads those of Kafka's own tools, and says what it ignores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab import Cluster
+from lab.module_process import run_module
+
+MODULES: dict[str, dict[str, Any]] = {
+    "offline_partition_info": {},
+    "replica_log_info": {},
+    "leader_candidate_info": {},
+    "unclean_recovery": {},
+    "redundancy": {},
+    "log_cleaner_repair": {"brokers": [1], "metrics_source": "none"},
+}
+FILES = {
+    "version, replicas of 2 entries, log_dirs of 1 entry": {
+        "version": 1,
+        "partitions": [
+            {"topic": "orders", "partition": 0, "replicas": [1, 2, 3], "log_dirs": ["any", "any", "any"]},
+            {"topic": "orders", "partition": 1, "replicas": [2, 3, 1]},
+        ],
+    },
+    "version, offset of 1 entry": {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": -1}]},
+    "": {"partitions": [{"topic": "orders"}]},
+}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_a_file_says_for_other_tools_is_ignored_and_noted(cluster: Cluster, tmp_path: Path, module: str) -> None:
+    cluster.client.create_topic("orders", {0: (1, 2, 3), 1: (2, 3, 1)})
+    for number, (ignored, content) in enumerate(FILES.items()):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(content))
+        options = {"bootstrap_servers": [cluster.bootstrap()], "partitions_file": str(path), **MODULES[module]}
+        result = run_module(module, options, check_mode=True)
+        assert not result.get("failed"), result
+        notes = [each for each in result.get("warnings", []) if "ignored" in each]
+        expected = f"{path}: ignored {ignored}: only topics and partitions are read"
+        assert notes == ([expected] if ignored else []), result
