@@ -35,14 +35,13 @@ def blocks(orders: Result, leaders: Result, may_stop: Iterable[Block] = (), *, r
     ``may_stop`` says whether the listed brokers may stop.
     """
     yield Paragraph(verdict(orders, leaders), "bold")
-    yield from may_stop
     yield Paragraph(_list_change(orders))
+    yield from may_stop
     yield from _section("Replica orders", orders, _order_table, rows=rows)
     # A skipped task has returned no summary.
     if "summary" in leaders:
-        if leaders.get("targets"):
-            yield Paragraph(_targets(leaders))
-        yield from _section("Leaders", leaders, _leader_table, rows=rows)
+        targets = _targets(leaders) if leaders.get("targets") else ""
+        yield from _section("Leaders", leaders, _leader_table, rows=rows, first=targets)
 
 
 def _targets(leaders: Result) -> str:
@@ -80,10 +79,14 @@ def _list(blacklist: Result) -> str:
     return ", ".join(parts) or "(empty)"
 
 
-def _section(title: str, result: Result, table: Callable[[Sequence[Result]], Table], *, rows: bool) -> Iterator[Block]:
+def _section(
+    title: str, result: Result, table: Callable[[Sequence[Result]], Table], *, rows: bool, first: str = ""
+) -> Iterator[Block]:
     groups = [each for each in result["groups"] if each["status"] != _UNREMARKABLE]
     if groups:
         yield Heading(title)
+        if first:
+            yield Paragraph(first, indent=2)
         yield Entries(tuple(map(_group, groups)))
     partitions = [each for each in result["partitions"] if each["status"] != _UNREMARKABLE]
     if rows and partitions:

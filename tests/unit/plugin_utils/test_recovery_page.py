@@ -2,19 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The text of a recovery, as approved by a person: tests/unit/plugin_utils/approved/.
-
-After an intended change, run this file with UPDATE_APPROVED=1 in the environment, and read the diff.
-"""
+"""The text of a recovery, as approved by a person (see approving.py)."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,16 +20,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.next_steps import next_commands
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
+from unit.plugin_utils.approving import approve
 from unit.plugin_utils.results import COMMANDS, a_recovery, an_advice
 from unit.recovery import outages
 
-APPROVED = Path(__file__).with_name("approved")
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _WIDTHS = (80, 120, 200)
 _SCREEN_LINES = 60
 
 CASES: dict[str, tuple[Sequence[Outcome], int]] = {
     "1": ((outages.refused(),), 3),
+    "12": (outages.twelve(), 3),
     "14": (outages.fourteen(), 3),
     "3000": (outages.three_thousand(), 20),
 }
@@ -58,14 +54,6 @@ def shown(case: str, width: int, *, color: bool = False, rows: bool = False) -> 
     advice = [an_advice(1, sum(each.status == "refused" for each in outcomes))]
     blocks = recovery_page.blocks(result, commands=COMMANDS, start_order=advice, rows=rows)
     return rendered(blocks, width, color=color)
-
-
-def approve(name: str, text: str) -> None:
-    path = APPROVED / f"{name}.txt"
-    if "UPDATE_APPROVED" in os.environ:
-        APPROVED.mkdir(exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
-    assert text + "\n" == path.read_text(encoding="utf-8"), f"{path} shows what was approved"
 
 
 @pytest.mark.parametrize("width", _WIDTHS)

@@ -57,6 +57,14 @@ def test_an_election_of_an_empty_log_never_loses_nothing() -> None:
     assert verdict(outcome, Status.RECOVERED).endswith("1 partition was left empty.")
 
 
+def test_partitions_with_empty_logs_are_one_group_whoever_is_first_among_them() -> None:
+    one, other = foreseen(*EMPTY), foreseen(*reversed(EMPTY))
+    refused = [replace(each, status=Status.REFUSED) for each in (one, replace(other, partition=1))]
+    (members,) = group_outcomes(refused)
+    assert members.group.partitions == 2
+    assert members.group.loss == "leaves the partition empty; what broker 1 may hold beyond that is unknown"
+
+
 def test_an_empty_log_of_the_elr_leaves_nothing_empty() -> None:
     outcome = foreseen(*EMPTY, elr=(2,), isr=())
     assert outcome.status is Status.WOULD_RECOVER
