@@ -147,6 +147,7 @@ def _returns(returns: Sequence[Return]) -> Iterator[str]:
     for each in returns[:_MOST_BROKERS]:
         broker, name, effect = each.advice["broker"], f"broker {each.broker_id}", _effect(each.advice)
         name += f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
+        name += f" (rack {broker['rack']})" if broker and broker.get("rack") else ""
         yield {
             How.START: f"Start {name}: {effect}. {_OLD_DISK}",
             How.REPAIR: f"Repair the offline log directory of {name}, which runs: {effect}. {_OLD_DIR}",

@@ -67,7 +67,8 @@ def blocks(
     groups = result.get("groups", [])
     if groups:
         yield Heading("Partitions")
-        yield Entries(tuple(map(_group, groups)))
+        racks = {each["broker_id"]: each["rack"] for each in result.get("brokers", []) if each.get("rack")}
+        yield Entries(tuple(_group(each, racks) for each in groups))
     partitions = result.get("left_alone", result.get("partitions"))
     if rows and partitions:
         yield Heading("Each partition")
@@ -198,9 +199,7 @@ def _epoch_after(outcome: Result) -> int | None:
 
 
 def _why_away(broker: Result) -> str:
-    state = words(broker["state"])
-    # The cause also contains the state, after the request that failed.
-    return f"{state}{_rack(broker)}: {broker['cause'].replace(f': {state}: ', ': ', 1)}"
+    return f"{words(broker['state'])}{_rack(broker)}: {broker['cause']}"
 
 
 def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
@@ -242,13 +241,12 @@ def _rack(broker: Result) -> str:
     return f" (rack {broker['rack']})" if broker.get("rack") else ""
 
 
-def _group(group: Result) -> Entry:
+def _group(group: Result, racks: Mapping[int, str]) -> Entry:
     lines = [topics(group["topics"])]
     status = group["status"]
     if group["leaders"]:
-        lines.append(
-            f"{_VERBS.get(status, 'leader')} {_shares(group['leaders'])}: {group['reason']}".removesuffix(": ")
-        )
+        elected = f"{_VERBS.get(status, 'leader')} {_shares(group['leaders'], racks)}"
+        lines.append(f"{elected}: {group['reason']}" if group["reason"] else elected)
     elif group["reason"]:
         lines.append(group["reason"])
     if group["loss"]:
@@ -256,10 +254,13 @@ def _group(group: Result) -> Entry:
     return Entry(f"{group['partitions']:>5,} {words(status)}", tuple(lines), _STYLES.get(status, ""))
 
 
-def _shares(leaders: Sequence[Result]) -> str:
+def _shares(leaders: Sequence[Result], racks: Mapping[int, str]) -> str:
+    where = {each["broker_id"]: f"rack {racks[each['broker_id']]}" for each in leaders if each["broker_id"] in racks}
     if len(leaders) == 1:
-        return f"broker {leaders[0]['broker_id']}"
-    named = [f"{each['broker_id']} ({each['partitions']:,})" for each in leaders]
+        (broker_id,) = (each["broker_id"] for each in leaders)
+        return f"broker {broker_id} ({where[broker_id]})" if where else f"broker {broker_id}"
+    told = [(each["broker_id"], [f"{each['partitions']:,}", where.get(each["broker_id"])]) for each in leaders]
+    named = [f"{broker_id} ({', '.join(filter(None, facts))})" for broker_id, facts in told]
     return f"brokers {listed(named, _MOST_LEADERS)}"
 
 

@@ -89,9 +89,10 @@ def _typed_lines(console: str) -> str:
 
 
 def _commands_of(block: str) -> Iterator[str]:
-    """Yield each line of a block, with the lines that continue it."""
+    """Yield each line of a block, with the lines that continue it. What a run printed is indented, and left out."""
     for line in block.replace("\\\n", "\0").splitlines():
-        yield line.replace("\0", "\\\n").strip()
+        if not line.startswith(" "):
+            yield line.replace("\0", "\\\n").strip()
 
 
 def _is_command(inline: str) -> bool:

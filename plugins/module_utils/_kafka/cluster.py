@@ -22,6 +22,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 
 _STATES = {
+    Cause.UNREACHABLE: BrokerState.UNREACHABLE,
     Cause.HUNG: BrokerState.HUNG,
     Cause.NOT_AUTHORISED: BrokerState.NOT_AUTHORISED,
 }
@@ -145,7 +146,10 @@ def probe_broker(wire: Wire, registration: Registration) -> Broker:
     try:
         wire.call(registration.address, _describe_cluster_request())
     except BrokerCallError as error:
-        return registration.as_broker(_STATES.get(error.cause, BrokerState.UNREACHABLE), str(error))
+        state = _STATES.get(error.cause)
+        if state is None:
+            return registration.as_broker(BrokerState.UNREACHABLE, str(error))
+        return registration.as_broker(state, error.without_cause)
     if registration.is_fenced:
         cause = "it answers, but the controller fences it: look at its log and its metadata lag"
         return registration.as_broker(BrokerState.FENCED, cause)

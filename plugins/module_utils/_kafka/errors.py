@@ -57,9 +57,15 @@ class BrokerCallError(CallError):
         self.request = request
         super().__init__(self._describe([address]))
 
-    def _describe(self, addresses: Sequence[str]) -> str:
+    @property
+    def without_cause(self) -> str:
+        """Return the message without its cause, for a reader who has that already, as the state of a broker."""
+        return self._describe([self.address], with_cause=False)
+
+    def _describe(self, addresses: Sequence[str], *, with_cause: bool = True) -> str:
         what = f"{self.request} at {', '.join(addresses)}" if self.request else ", ".join(addresses)
-        return f"{what}: {self.cause.value}: {self.detail}" + (f" ({self.hint})" if self.hint else "")
+        cause = [self.cause.value] if with_cause else []
+        return ": ".join([what, *cause, self.detail]) + (f" ({self.hint})" if self.hint else "")
 
     @staticmethod
     def describe_all(failures: Sequence[BrokerCallError]) -> list[str]:

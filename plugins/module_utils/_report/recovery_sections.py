@@ -109,7 +109,8 @@ def build_recovery_sections(
     if brokers:
         yield build_brokers_section(brokers)
     groups = group_outcomes(incident.outcomes)
-    yield Section("Partitions by group", tuple(_build_group_blocks(groups, salvages)))
+    racks = {each["brokerId"]: each["rack"] for each in brokers if each["rack"]}
+    yield Section("Partitions by group", tuple(_build_group_blocks(groups, salvages, racks)))
     elected = [each for each in (*incident.outcomes, *incident.earlier) if each.status in ELECTED]
     if elected:
         yield Section("Records that the elections lose, by forecast", tuple(_build_loss_blocks(elected)))
@@ -137,14 +138,14 @@ def build_brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
 
 
 def _build_group_blocks(
-    groups: Sequence[Members], salvages: Mapping[TopicPartition, Sequence[Saved]]
+    groups: Sequence[Members], salvages: Mapping[TopicPartition, Sequence[Saved]], racks: Mapping[int, str]
 ) -> Iterator[Block]:
     rows = tuple(
         (
             number_cell(each.group.partitions),
             Cell(in_words(each.group.status), _TONES[each.group.status]),
             Cell(_topics(each.outcomes)),
-            Cell(_leaders_of(each.outcomes)),
+            Cell(_leaders_of(each.outcomes, racks)),
             Cell("; ".join(filter(None, [each.group.reason, *_other_leaders(each.outcomes)]))),
             Cell(_loss_of(each)),
         )
@@ -161,9 +162,12 @@ def _build_group_blocks(
     yield from draw_logs([each.outcomes for each in groups], salvages)
 
 
-def _leaders_of(outcomes: Sequence[Outcome]) -> str:
-    counts = Counter(_leader(each.final_leader) for each in outcomes)
-    named = [f"{leader} ({count:,})" for leader, count in counts.most_common(_MAX_TOPICS)]
+def _leaders_of(outcomes: Sequence[Outcome], racks: Mapping[int, str]) -> str:
+    counts = Counter(each.final_leader for each in outcomes)
+    named = [
+        f"{_leader(leader)} ({count:,}{f', rack {racks[leader]}' if leader is not None and leader in racks else ''})"
+        for leader, count in counts.most_common(_MAX_TOPICS)
+    ]
     more = len(counts) - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 

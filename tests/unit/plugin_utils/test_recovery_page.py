@@ -260,7 +260,7 @@ def test_an_offline_log_directory_is_repaired_and_its_broker_is_not_started(
     assert "a log directory of broker 1 should be repaired first" in shown
     assert "Brokers: 4 of 4 online, 1 of them with offline replicas" in shown
     assert re.search(r"broker 1 +online \(rack rack-1\): log directory is offline: /b", shown)
-    assert "Repair the offline log directory of broker 1 at kafka1.example.com:9092, which runs" in shown
+    assert "Repair the offline log directory of broker 1 at kafka1.example.com:9092 (rack rack-1), which runs" in shown
     assert "start broker 1" not in shown.lower()
     added = f"add -e unclean_recovery_lost_brokers={declared}, before the directory is replaced:"
     assert added in " ".join(shown.split())

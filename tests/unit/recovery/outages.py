@@ -35,7 +35,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import an_offline_partition
 
-ERROR = "DescribeCluster at kafka1.example.com:9092: unreachable: connection refused"
+ERROR = "DescribeCluster at kafka1.example.com:9092: connection refused"
 
 
 def brokers(count: int = 3, *, dead: Sequence[int] = (1,)) -> tuple[Broker, ...]:
