@@ -15,8 +15,10 @@ itself to the broker as a password.
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -110,12 +112,17 @@ _OF_LIBRDKAFKA = {
     "ssl.key.pem": "ssl.keystore.key, with ssl.keystore.type=PEM",
 }
 """Names that only librdkafka (kcat, confluent-kafka) uses, and what Kafka's Java client reads instead."""
+_NAMES = _SUPPORTED | {"bootstrap.servers"}
+_NO_NAME = ("{", "[", '"', "'", "-")
+"""How no property's name begins: Kafka's tools ignore such a line, and may then connect without TLS or SASL."""
+_OF_SHELLS = frozenset({"export", "set"})
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONNECTION_PREFIXES = ("client.dns.lookup", "sasl.", "security.", "ssl.")
 """All properties that affect connecting or authenticating begin like this."""
 _REFERENCE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
 _MAX_SECRET_FILE_BYTES = 1_000_000
+_MAX_FILE_BYTES = 10_000_000
 
 _Lookup = Callable[[str, str], str]
 """(path, key) -> value."""
@@ -145,7 +152,7 @@ def with_command_config(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _load(path: str) -> dict[str, str]:
     try:
-        content = Path(path).read_bytes()
+        content = _read_regular(path)
         if content.startswith(_BYTE_ORDER_MARKS):
             # Kafka's tools ignore that property, and may then connect without TLS or SASL.
             raise SettingsError(
@@ -159,7 +166,16 @@ def _load(path: str) -> dict[str, str]:
         raise SettingsError([f"command_config {path} cannot be read: {error.strerror or 'unreadable'}"]) from None
     except ValueError:
         # The error may quote a line with a password.
-        raise SettingsError([f"command_config {path} cannot be read: it is not a Java properties file"]) from None
+        why = "it is not a Java properties file: in one, \\u begins a character of four hexadecimal digits"
+        raise SettingsError([f"command_config {path} cannot be read: {why}"]) from None
+
+
+def _read_regular(path: str | Path) -> bytes:
+    """Return the content of a file. A pipe would block, and a device may never end: both raise OSError."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file; save its content in one, and name that")
+        return file.read(_MAX_FILE_BYTES)
 
 
 def _translate(loaded: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -183,7 +199,14 @@ def _translate(loaded: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[
 
 
 def _find_unsupported(properties: Mapping[str, str]) -> Iterator[str]:
+    if properties.get("security.protocol") == "":
+        yield "security.protocol is empty, which Kafka's tools refuse: name a protocol, or remove the line"
+    if any(name.startswith(_NO_NAME) or name in _OF_SHELLS for name in properties):
+        yield "it is JSON, YAML or a shell script: a Java properties file has name=value on each line, without quotes"
     for name, value in properties.items():
+        if name not in _NAMES and name.lower() in _NAMES:
+            yield f"{name} is not read by Kafka's tools, because names are in lower case: write {name.lower()}"
+            continue
         if (
             not value
             or not name.startswith(_CONNECTION_PREFIXES)
@@ -279,8 +302,7 @@ def _check_path(path: str, allowed: list[Path]) -> Path:
 
 def _read_from_file(path: Path, key: str) -> str:
     try:
-        with path.open("rb") as file:
-            values: dict[str, str] = javaproperties.load(file)
+        values: dict[str, str] = javaproperties.loads(_read_regular(path).decode("iso-8859-1"))
     except OSError as error:
         raise _ProviderError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:

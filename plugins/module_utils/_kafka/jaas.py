@@ -109,7 +109,9 @@ def _parse_module(tokens: Sequence[tuple[str, bool]]) -> LoginModule:
     if not tokens:
         raise JaasError("it names no login module")
     if tokens[-1] != (";", False):
-        raise JaasError("it does not end with a semicolon")
+        raise JaasError(
+            "it does not end with a semicolon: end it with ; and each of its lines but the last one with \\"
+        )
     module, flag = [*tokens[:-1], _NOTHING, _NOTHING][:2]
     options = [*tokens[2:-1]]
     if flag[0].lower() not in _FLAGS:

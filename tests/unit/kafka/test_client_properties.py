@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from pathlib import Path
 from typing import Any
@@ -79,10 +80,43 @@ def test_every_connection_property_is_taken_over(tmp_path: Path) -> None:
         ("bootstrap.servers=caf\\u00e9:1", "café:1"),
         ("bootstrap.servers=café:1", "café:1"),
         ("bootstrap.servers=first:1\nbootstrap.servers=last:1", "last:1"),
+        ("bootstrap.servers : one:1\r\n#\r\n", "one:1"),
+        ("bootstrap.servers=one:1\racks=all\r", "one:1"),
+        ("security.protocol=PLAIN\\\r\n  TEXT\r\nbootstrap.servers=one:1", "one:1"),
+        ("admin.security.protocol=SSL\nbootstrap.servers=one:1", "one:1"),
+        ("bootstrap.servers=\\u006fne:1 ", "one:1"),
     ],
 )
 def test_the_file_has_javas_escapes(tmp_path: Path, content: str, expected: str) -> None:
     assert read(tmp_path, content) == {"security_protocol": "PLAINTEXT", "bootstrap_servers": expected}
+
+
+@pytest.mark.parametrize("content", ["", "# nothing\n! more\n", "\r\n\r\n"])
+def test_an_empty_file_says_nothing(tmp_path: Path, content: str) -> None:
+    assert read(tmp_path, content) == {"security_protocol": "PLAINTEXT"}
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ('{"security.protocol": "SSL"}', "it is JSON, YAML or a shell script"),
+        ('{\n  "security.protocol": "SSL"\n}', "it is JSON, YAML or a shell script"),
+        ("- security.protocol: SSL", "it is JSON, YAML or a shell script"),
+        ("export security.protocol=SSL", "it is JSON, YAML or a shell script"),
+        ("Security.Protocol=SSL", "Security.Protocol is not read by Kafka's tools, because names are in lower case"),
+        ("security.protocol=", "security.protocol is empty"),
+        (
+            f"security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={PLAIN_LOGIN}\n  username=a",
+            "; and each of",
+        ),
+    ],
+)
+def test_a_file_with_which_kafka_s_tools_would_connect_without_tls_or_sasl_is_refused(
+    tmp_path: Path, content: str, named: str
+) -> None:
+    (fault,) = faults(tmp_path, content)
+    assert named in fault
+    assert "\n" not in fault
 
 
 def test_the_protocol_is_read_in_either_case(tmp_path: Path) -> None:
@@ -350,11 +384,20 @@ def test_a_byte_order_mark_is_named(tmp_path: Path, encoding: str) -> None:
 )
 def test_a_file_that_is_no_properties_file_is_not_quoted(tmp_path: Path, content: str) -> None:
     (fault,) = faults(tmp_path, content)
-    assert fault == f"command_config {tmp_path}/client.properties cannot be read: it is not a Java properties file"
+    named = f"command_config {tmp_path}/client.properties cannot be read: it is not a Java properties file"
+    assert fault.startswith(f"{named}: in one, \\u begins a character")
 
 
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
-    for path, why in (tmp_path / "absent", "No such file or directory"), (tmp_path, "Is a directory"):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    no_file = "it is no regular file; save its content in one, and name that"
+    for path, why in (
+        (tmp_path / "absent", "No such file or directory"),
+        (tmp_path, "Is a directory"),
+        (pipe, no_file),
+        ("/dev/zero", no_file),
+    ):
         with pytest.raises(SettingsError) as caught:
             with_command_config({"command_config": str(path)})
         assert caught.value.problems == (f"command_config {path} cannot be read: {why}",)
