@@ -54,10 +54,11 @@ def verdict(restart: Result, repair: Result, after: Result) -> str:
     kinds = Counter(_diagnosis(each) for each in sick)
     clauses = [sentence, *(f"{count} {kind}" for kind, count in kinds.items())]
     for name, result in (("restart", restart), ("repair", repair)):
-        counts = Counter(words(each["status"]) for each in result.get("outcomes", []) if each["status"] not in _QUIET)
+        counts = Counter(each["status"] for each in result.get("outcomes", []) if each["status"] not in _QUIET)
         for status, count in counts.items():
-            untried = _NOT_TRIED.get(status.replace(" ", "_")) if name == "restart" else None
-            clauses.append(f"{counted(count, 'broker')} {untried}" if untried else f"{counted(count, name)} {status}")
+            untried = _NOT_TRIED.get(status) if name == "restart" else None
+            said = f"{counted(count, 'broker')} {untried}" if untried else f"{counted(count, name)} {words(status)}"
+            clauses.append(said)
     return "; ".join(clauses) + "."
 
 
