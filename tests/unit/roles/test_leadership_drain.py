@@ -12,6 +12,7 @@ from unit.roles.role import SHARED, own_options, tasks_of
 ROLE = "leadership_drain"
 OWN = {
     "leadership_drain_brokers",
+    "leadership_drain_active_controller",
     "leadership_drain_state",
     "leadership_drain_elect_preferred",
     "leadership_drain_max_moves",
