@@ -7,10 +7,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
-import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +14,14 @@ import pytest
 from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
+from lab.boundary import Boundary
 from lab.changes import pending_changes
 from lab.cleaner import CleanerCluster, CleanerOperator, own_settings
-from lab.faults import After, Before, Fault
+from lab.faults import After, Before
 from lab.module_process import Account
 from lab.waiting import wait_until
 
 pytestmark = [pytest.mark.wide, pytest.mark.timeout(400)]
-
-
-@dataclass(frozen=True)
-class Boundary:
-    """The moment at which a run dies: before or after the ``number``-th request of a kind."""
-
-    name: str
-    moment: Callable[[Callable[[], object]], Fault]
-    api_key: ApiKey
-    number: int = 1
 
 
 # The run creates the topic, claims it, throttles the broker and the topic (a record before each), records the replica,
@@ -71,21 +58,7 @@ def test_the_next_run_restores_every_replica_and_setting(
         "request_timeout_ms": 5000,
         "throttle_bytes_per_second": 50_000_000,
     }
-    hits = 0
-    process: subprocess.Popen[str] | None = None
-
-    def kill_at_the_last() -> None:
-        nonlocal hits
-        hits += 1
-        if hits == boundary.number and process is not None:
-            process.kill()
-            process.wait()
-
-    lab.proxy.clear()
-    with lab.proxy.inject(boundary.moment(kill_at_the_last), api_key=boundary.api_key):
-        process = first.start("log_cleaner_repair", check_mode=False, **options)
-        process.communicate(timeout=120)
-    assert process.returncode == -signal.SIGKILL, f"the run ended after {hits} such requests"
+    boundary.kill(lab.proxy, lambda: first.start("log_cleaner_repair", check_mode=False, **options))
     shutil.rmtree(homes[0])
 
     reported = second.run("log_cleaner_repair", check_mode=False, **options)
