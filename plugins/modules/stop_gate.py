@@ -317,7 +317,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         journal=journal_options(params),
         check_mode=module.check_mode,
     )
-    with Wire(settings, their_settings) as wire:
+    with Wire(settings, their_settings, controllers) as wire:
         if params["take"]:
             gate = take_ticket(Kafka(wire), question, terms, controllers)
         elif params["release"]:

@@ -158,14 +158,26 @@ def _read_tickets(
 
 def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tuple[Broker, ...]) -> View:
     names = sorted({each.topic for each in states})
-    unclean = kafka.topic_configs(names, _UNCLEAN)
     return View(
         states=states,
         brokers=brokers,
         min_isr=kafka.min_insync_replicas(names),
-        unclean={topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
+        unclean=_read_unclean(kafka, names),
         replaced=find_replaced_leaders(kafka, states, brokers),
     )
+
+
+def _read_unclean(kafka: Kafka, topics: Sequence[str]) -> dict[str, bool]:
+    """Return unclean.leader.election.enable by topic.
+
+    For a topic without its own value, the active controller decides by its own properties, which no broker returns. If
+    the controllers can be asked and differ, any of them may be the active one.
+    """
+    found = kafka.topic_configs(topics, _UNCLEAN)
+    values = {topic: each.value == "true" for topic, each in found.items() if each.value is not None}
+    inherited = [topic for topic, each in found.items() if not each.is_own]
+    own = {*kafka.controller_configs(_UNCLEAN).values.values()} - {None} if inherited else {}
+    return values | dict.fromkeys(inherited, "true" in own) if own else values
 
 
 def resolve(question: Question, brokers: Sequence[Broker]) -> tuple[list[tuple[int, ...]], list[Reason]]:

@@ -16,7 +16,7 @@ from dataclasses import fields
 from confluent_kafka import KafkaException
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Gate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import check_stop
@@ -91,12 +91,16 @@ def predict_and_stop(state: RandomState, verdict: Verdict) -> None:
         # A replica that got in sync in between was perhaps not in sync for the gate.
         if is_recent or before == asked_of:
             break
+    ends_before = state.ends(before)
     state.stop(stopped)
+    after = state.settled()
     Stopped(
         gate=gate,
         topics=state.topics,
         before=before,
-        after=state.settled(),
+        after=after,
+        ends_before=ends_before,
+        ends_after=state.ends(after),
         stopped=frozenset(stopped),
         down=down,
         reassigned=state.reassigned,
@@ -105,10 +109,11 @@ def predict_and_stop(state: RandomState, verdict: Verdict) -> None:
 
 
 def ask(cluster: Cluster, brokers: Sequence[int]) -> Gate:
-    """Return the answer of the gate."""
+    """Return the answer of the gate, which may ask the controllers, too."""
     options = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 2000})
-    with Wire(options) as wire:
-        return check_stop(Kafka(wire), Question((tuple(sorted(brokers)),)))
+    controllers = [Address(each.host, each.port) for each in cluster.controllers.values()]
+    with Wire(options, controllers=controllers) as wire:
+        return check_stop(Kafka(wire), Question((tuple(sorted(brokers)),)), controllers)
 
 
 def markdown(verdicts: Sequence[Verdict]) -> str:

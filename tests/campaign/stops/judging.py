@@ -18,6 +18,7 @@ _ABOUT_PARTITIONS = {
     Kind.NO_LEADER,
     Kind.UNCLEAN_ELECTION,
     Kind.BELOW_MIN_ISR,
+    Kind.LOST_RECORDS,
     Kind.ALREADY_LEADERLESS,
     Kind.REASSIGNMENT,
 }
@@ -44,6 +45,7 @@ class Verdict:
     below_min_isr: int = 0
     unclean: int = 0
     last_copies: int = 0
+    lost_records: int = 0
     leaders_moved: int = 0
     lagging: int = 0
     """Sets with a replica on a broker that was up and not in sync."""
@@ -70,6 +72,9 @@ class Stopped:
     topics: Mapping[str, Topic]
     before: States
     after: States
+    ends_before: Mapping[Partition, int]
+    """The log end offsets of the leaders. Nobody writes in between."""
+    ends_after: Mapping[Partition, int]
     stopped: frozenset[int]
     down: frozenset[int]
     """Brokers that were down already."""
@@ -106,6 +111,11 @@ class Stopped:
         """The partitions whose leader was stopped, and that have another one."""
         return {key for key in self.touched - self.leaderless if self.before[key].leader in self.stopped}
 
+    @property
+    def lost_records(self) -> set[Partition]:
+        """The partitions whose new leader lacks records of the one that was stopped."""
+        return {key for key in self.moved if self.ends_after[key] < self.ends_before[key]}
+
     def margin_of(self, key: Partition) -> int:
         state = self.after[key]
         return len(state.isr) - min(self.topics[key[0]].min_isr, len(state.replicas))
@@ -120,6 +130,7 @@ class Stopped:
             "got a leader that was not in sync": (named(Kind.UNCLEAN_ELECTION), self.unclean),
             "are below min ISR": (named(Kind.BELOW_MIN_ISR), self.below_min_isr),
             "have no copy left": (named(Kind.LAST_COPY), self.last_copies),
+            "lost records": (named(Kind.LOST_RECORDS), self.lost_records),
         }
         if not self.is_recent:
             happened["lost their leader"] = (named(Kind.NO_LEADER), self.leaderless & was_led)
@@ -161,6 +172,7 @@ class Stopped:
         verdict.below_min_isr += len(self.below_min_isr)
         verdict.unclean += len(self.unclean)
         verdict.last_copies += len(self.last_copies)
+        verdict.lost_records += len(self.lost_records)
         verdict.leaders_moved += len(self.moved)
         states = [self.before[key] for key in self.touched]
         up = {*self.before_live}

@@ -27,6 +27,7 @@ RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
 """The rack of each broker."""
 TOPICS = 6
 _PARTITIONS = 4
+_UNCLEAN = "unclean.leader.election.enable"
 _MIN_LIVE = 3
 """So many brokers are up before a set is chosen, if they can be started."""
 _STABLE_S = 1.5
@@ -50,6 +51,8 @@ FIVE: Specification[Cluster] = Specification(
             # A broker notices a dead disk when it writes a checkpoint.
             "replica.high.watermark.checkpoint.interval.ms": 500,
         },
+        # No broker returns this. It is for topics without their own value.
+        controller_properties={_UNCLEAN: "true"},
         broker_properties={broker: {"broker.rack": rack} for broker, rack in RACKS.items()},
     ),
     heal,
@@ -61,7 +64,8 @@ class Topic:
     """A topic of a random state."""
 
     min_isr: int
-    unclean: bool
+    unclean: bool | None
+    """Its own unclean.leader.election.enable. None if the controllers' own value holds, which is true."""
 
 
 @dataclass
@@ -89,18 +93,15 @@ class RandomState:
     def create_topics(self) -> None:
         """Create topics of one to four replicas, with and without unclean elections, and write records."""
         for number in range(TOPICS):
-            topic = Topic(self.rng.choice([1, 1, 2] if self.is_calm else [1, 2, 2, 3]), unclean=self.rng.random() < 0.4)
+            min_isr = self.rng.choice([1, 1, 2] if self.is_calm else [1, 2, 2, 3])
+            topic = Topic(min_isr, self.rng.choice([False, False, True, None]))
             copies = self.rng.choice([3, 3, 4] if self.is_calm else [1, 2, 3, 3, 3, 4])
             name = f"t{number}"
-            self.cluster.client.create_topic(
-                name,
-                {partition: self.rng.sample(sorted(RACKS), copies) for partition in range(_PARTITIONS)},
-                {
-                    "min.insync.replicas": topic.min_isr,
-                    "unclean.leader.election.enable": str(topic.unclean).lower(),
-                    "follower.replication.throttled.replicas": "*",
-                },
-            )
+            config = {"min.insync.replicas": min_isr, "follower.replication.throttled.replicas": "*"}
+            if topic.unclean is not None:
+                config[_UNCLEAN] = str(topic.unclean).lower()
+            assignment = {partition: self.rng.sample(sorted(RACKS), copies) for partition in range(_PARTITIONS)}
+            self.cluster.client.create_topic(name, assignment, config)
             self.topics[name] = topic
         self._write()
 
@@ -148,6 +149,19 @@ class RandomState:
             (topic, number): state
             for topic in self.topics
             for number, state in self.cluster.client.describe(topic, broker=observer).items()
+        }
+
+    def ends(self, states: States) -> dict[Partition, int]:
+        """Return the log end offset of each partition's leader, asked of the leader if it is up."""
+        led: dict[tuple[str, int], list[int]] = {}
+        for (topic, number), state in states.items():
+            if state.leader in self.live:
+                led.setdefault((topic, state.leader), []).append(number)
+        return {
+            (topic, number): end
+            for (topic, leader), numbers in led.items()
+            for number, end in self.cluster.client.log_end_offsets(topic, numbers, leader).items()
+            if end is not None
         }
 
     def settled(self) -> States:

@@ -58,12 +58,14 @@ def a_gate(*kinds: Kind, moves: int = 1, margin: int | None = 0) -> Gate:
     )
 
 
-def stopped(gate: Gate, after: PartitionState, before: PartitionState | None = None) -> Stopped:
+def stopped(gate: Gate, after: PartitionState, before: PartitionState | None = None, lacks: int = 0) -> Stopped:
     return Stopped(
         gate=gate,
         topics={"t": _TOPIC},
         before={("t", 0): before or a_state(1, (1, 2, 3))},
         after={("t", 0): after},
+        ends_before={("t", 0): 9},
+        ends_after={("t", 0): 9 - lacks},
         stopped=frozenset({1}),
         down=frozenset(),
         reassigned=(),
@@ -109,6 +111,14 @@ def test_another_outcome_is_counted(gate: Gate, after: PartitionState, before: P
     stopped(gate, after, before).count(verdict)
     assert verdict.unequal == 1
     assert verdict.notes
+
+
+def test_lost_records_are_counted_unless_they_were_predicted() -> None:
+    verdict = Verdict(0, "any")
+    stopped(a_gate(), a_state(2, (2, 3), (1,)), lacks=1).count(verdict)
+    assert (verdict.unequal, verdict.lost_records) == (1, 1)
+    stopped(a_gate(Kind.LOST_RECORDS), a_state(2, (2, 3), (1,)), lacks=1).count(verdict)
+    assert (verdict.unequal, verdict.lost_records) == (1, 2)
 
 
 def test_a_wrong_answer_is_counted_although_its_reasons_are_right() -> None:
