@@ -206,11 +206,11 @@ class VoterChange:
 
 @dataclass(frozen=True, slots=True)
 class LastingOrders:
-    """Permanent replica orders that a drain or its restore sets.
+    """Permanent replica orders that a drain or its restore sets, and new replicas for lost ones.
 
-    A rollback never undoes them: the memory topic has the original orders. The change ends in the journal when no
-    request of the run can be executed any more. An order that is set after that, and that the memory no longer has,
-    would stay for good.
+    A rollback never undoes them: the memory topic has the original orders, and lost replicas do not return. The change
+    ends in the journal when no request of the run can be executed any more. An order that is set after that, and that
+    the memory no longer has, would stay for good.
     """
 
     @property
@@ -218,7 +218,7 @@ class LastingOrders:
         return "lasting/orders"
 
     def __str__(self) -> str:
-        return "replica orders of a drain or of its restore"
+        return "replica orders of a drain or of its restore, or new replicas"
 
 
 Change: TypeAlias = "OrderChange | ReplicaChange | SettingChange | VoterChange | LastingOrders"

@@ -117,8 +117,10 @@ class Stopped:
         return {key for key in self.moved if self.ends_after[key] < self.ends_before[key]}
 
     def margin_of(self, key: Partition) -> int:
+        """Return the margin at the stop: without replicas that got in sync later, as after an unclean election."""
         state = self.after[key]
-        return len(state.isr) - min(self.topics[key[0]].min_isr, len(state.replicas))
+        in_sync = {*self.before[key].isr} & {*state.isr} | {state.leader}
+        return len(in_sync) - min(self.topics[key[0]].min_isr, len(state.replicas))
 
     def differences(self) -> Iterator[str]:
         """Yield how the outcome differs from the prediction."""
