@@ -94,7 +94,7 @@ class RandomState:
         """Create topics of one to four replicas, with and without unclean elections, and write records."""
         for number in range(TOPICS):
             min_isr = self.rng.choice([1, 1, 2] if self.is_calm else [1, 2, 2, 3])
-            topic = Topic(min_isr, self.rng.choice([False, False, True, None]))
+            topic = Topic(min_isr, self.rng.choice([False, True, None]))
             copies = self.rng.choice([3, 3, 4] if self.is_calm else [1, 2, 3, 3, 3, 4])
             name = f"t{number}"
             config = {"min.insync.replicas": min_isr, "follower.replication.throttled.replicas": "*"}
@@ -108,7 +108,7 @@ class RandomState:
     def disturb(self) -> bool:
         """Change the state by nothing, one or two events. Return whether the last one may be too recent to be seen."""
         leaving: list[Callable[[], bool]] = [self._kill, self._kill, self._freeze, self._stop]
-        kinds = [*leaving, self._lag, self._lag, self._lose_disk, self._reassign, self._reassign, self._replace_disk]
+        kinds = [*leaving, *[self._lag] * 3, *[self._lose_disk] * 2, *[self._reassign] * 2, self._replace_disk]
         is_recent = False
         self._start_enough()
         for chosen in self.rng.sample(kinds, self.rng.choice([0, 0, 1] if self.is_calm else [0, 1, 1, 2])):
@@ -123,7 +123,7 @@ class RandomState:
 
         At least one broker stays up.
         """
-        if self.rng.random() < 0.3:
+        if self.rng.random() < 0.5:
             states = self.read().values()
             isrs = {frozenset(each.isr) for each in states if self.live & {*each.replicas} - {*each.isr}}
             whole = sorted(sorted(each) for each in isrs if each and each < self.live)
