@@ -1,0 +1,190 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copies that go on, stall, or cannot be made, because the broker died or its disk is full."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import cast
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import PartitionStates
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    PartitionState,
+    Reassignment,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.copying import CopyPace, ReplicaCopier
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import ReplicaMove, ReplicaStatus
+from unit.fakes.clock import FakeClock
+
+_TOPIC_ID = "A" * 22
+_SIZE = 100
+_BYTES_PER_S = 10
+_LIVING = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 4, 6)}
+
+
+def a_move(number: int, target: tuple[int, ...]) -> ReplicaMove:
+    """Return a move from replicas on brokers 1, 3 and 5, of which 1 alone is up."""
+    return ReplicaMove(
+        topic="t",
+        partition=number,
+        topic_id=_TOPIC_ID,
+        replicas=(1, 3, 5),
+        target=target,
+        adding=tuple(each for each in target if each not in (1, 3, 5)),
+        removing=tuple(each for each in (3, 5) if each not in target),
+        size_bytes=_SIZE,
+        is_below_min_isr=True,
+        reason="",
+    )
+
+
+@dataclass
+class FakeCopies(Kafka):
+    """Copies each new replica at a fixed rate, unless its broker is dead or makes no progress."""
+
+    dies: set[int] = field(default_factory=set)
+    back_at: float = float("inf")
+    """When the dead brokers are back, by the clock."""
+    stuck: set[int] = field(default_factory=set)
+    begun: dict[TopicPartition, tuple[Sequence[int], float]] = field(default_factory=dict)
+    """The target of each reassignment, and when it was requested."""
+    cancelled: list[int] = field(default_factory=list)
+    clock: FakeClock = field(default_factory=FakeClock)
+
+    def __post_init__(self) -> None:
+        # Unused: every request of the tests is answered here.
+        self.wire = cast(Wire, None)
+
+    def reassign(
+        self, address: Address, targets: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        self.begun |= {each: (target, self.clock.now) for each, target in targets.items()}
+        return dict.fromkeys(targets)
+
+    def cancel(self, address: Address, partition: TopicPartition) -> str | None:
+        self.cancelled.append(partition.partition)
+        del self.begun[partition]
+        return None
+
+    def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
+        return {
+            each: Reassignment(adding=tuple(self._adding(each)), removing=self._removing(each))
+            for each in partitions
+            if each in self.begun and not self._is_complete(each)
+        }
+
+    def read_partition_states(self, partitions: Collection[TopicPartition]) -> PartitionStates:
+        return PartitionStates({each: self._state(each) for each in partitions}, {})
+
+    def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
+        (broker_id,) = (each for each, where in _LIVING.items() if where == address)
+        copies: dict[TopicPartition, tuple[ReplicaOnDisk, ...]] = {
+            each: (ReplicaOnDisk("/d", self._copied(each, broker_id), is_future=False),) for each in partitions
+        }
+        return LogDirs(copies, {}, "")
+
+    def in_parallel(self, work, brokers):  # type: ignore[no-untyped-def]  # as many answers as brokers, one by one
+        return {each: work(each) for each in brokers}
+
+    @property
+    def dead(self) -> set[int]:
+        return self.dies if self.clock.now < self.back_at else set()
+
+    def _adding(self, partition: TopicPartition) -> list[int]:
+        return [each for each in self.begun[partition][0] if each not in (1, 3, 5)]
+
+    def _removing(self, partition: TopicPartition) -> tuple[int, ...]:
+        return tuple(each for each in (3, 5) if each not in self.begun[partition][0])
+
+    def _copied(self, partition: TopicPartition, broker_id: int) -> int:
+        if broker_id in self.dead | self.stuck:
+            return 0
+        return min(_SIZE, int((self.clock.now - self.begun[partition][1]) * _BYTES_PER_S))
+
+    def _is_complete(self, partition: TopicPartition) -> bool:
+        return all(self._copied(partition, each) == _SIZE for each in self._adding(partition))
+
+    def _state(self, partition: TopicPartition) -> PartitionState:
+        replicas: tuple[int, ...] = (1, 3, 5)
+        isr = [1]
+        if partition in self.begun:
+            target = tuple(self.begun[partition][0])
+            replicas = target if self._is_complete(partition) else (*target, *self._removing(partition))
+            isr += [each for each in self._adding(partition) if self._copied(partition, each) == _SIZE]
+        offline = tuple(each for each in replicas if each in self.dead | {3, 5})
+        return PartitionState("t", partition.partition, _TOPIC_ID, 1, 0, replicas, tuple(isr), (), (), offline)
+
+
+@pytest.fixture
+def kafka() -> FakeCopies:
+    return FakeCopies()
+
+
+def copier(kafka: FakeCopies, at_once: int = 20, stall_s: float = 600) -> ReplicaCopier:
+    writer = Writer(kafka, [*_LIVING.values()], 2, 1.0)
+    pace = CopyPace(at_once=at_once, stall_s=stall_s)
+    return ReplicaCopier(writer, _LIVING, pace, NullProgress(), threading.Event(), cancels_on_stop=True)
+
+
+def test_each_broker_copies_so_many_at_once_and_a_free_place_is_taken(kafka: FakeCopies) -> None:
+    outcomes = copier(kafka, at_once=1).carry_out([a_move(0, (1, 4, 6)), a_move(1, (1, 4, 6)), a_move(2, (1, 4, 6))])
+    assert [each.status for each in outcomes] == [ReplicaStatus.RESTORED] * 3
+    began = [at for _target, at in kafka.begun.values()]
+    assert all(later - earlier >= _SIZE / _BYTES_PER_S for earlier, later in pairwise(began))
+
+
+def test_a_broker_that_dies_is_given_up_after_a_minute_and_the_rest_goes_on(kafka: FakeCopies) -> None:
+    """Its partitions are left to the caller. Their other copies are not cancelled."""
+    kafka.dies.add(4)
+    both, other, later = a_move(0, (1, 4, 6)), a_move(1, (1, 3, 6)), a_move(2, (1, 4, 5))
+    run = copier(kafka, at_once=1)
+    outcomes = run.carry_out([both, later, other])
+    assert [(each.partition, each.status) for each in outcomes] == [(1, ReplicaStatus.RESTORED)]
+    assert (run.given_up, [each.partition for each in run.left]) == ({4}, [0, 2])
+    assert kafka.cancelled == []
+    assert TopicPartition("t", 2) not in kafka.begun, "a copy that cannot be made is not begun"
+
+
+def test_a_broker_that_is_back_within_a_minute_goes_on(kafka: FakeCopies) -> None:
+    kafka.dies.add(4)
+    kafka.back_at = 30
+    run = copier(kafka)
+    (outcome,) = run.carry_out([a_move(0, (1, 4, 6))])
+    assert (outcome.status, run.given_up) == (ReplicaStatus.RESTORED, set())
+
+
+def test_a_partition_that_is_given_up_is_cancelled_unless_it_is_complete(kafka: FakeCopies) -> None:
+    kafka.dies.add(4)
+    run = copier(kafka)
+    run.carry_out([a_move(0, (1, 4, 6)), a_move(1, (1, 4, 6))])
+    outcome = run.give_up(run.left[0])
+    assert outcome.status is ReplicaStatus.FAILED
+    assert "what broker 4 copied is offline" in outcome.reason
+    assert kafka.cancelled == [0]
+
+    kafka.back_at = kafka.clock.now
+    kafka.clock.sleep(_SIZE)
+    assert run.give_up(run.left[1]).status is ReplicaStatus.RESTORED
+    assert kafka.cancelled == [0]
+
+
+def test_a_copy_that_does_not_grow_is_cancelled(kafka: FakeCopies) -> None:
+    kafka.stuck.add(4)
+    (outcome,) = copier(kafka, stall_s=120).carry_out([a_move(0, (1, 4, 6))])
+    assert outcome.status is ReplicaStatus.FAILED
+    assert "has not grown for 120 s: it was cancelled" in outcome.reason
+    assert kafka.cancelled == [0]
