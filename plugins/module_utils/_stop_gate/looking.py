@@ -162,12 +162,12 @@ def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tu
         states=states,
         brokers=brokers,
         min_isr=kafka.min_insync_replicas(names),
-        unclean=_read_unclean(kafka, names),
+        unclean=read_unclean(kafka, names),
         replaced=find_replaced_leaders(kafka, states, brokers),
     )
 
 
-def _read_unclean(kafka: Kafka, topics: Sequence[str]) -> dict[str, bool]:
+def read_unclean(kafka: Kafka, topics: Sequence[str]) -> dict[str, bool]:
     """Return unclean.leader.election.enable by topic.
 
     For a topic without its own value, the active controller decides by its own properties, which no broker returns. If
