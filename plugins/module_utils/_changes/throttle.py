@@ -68,9 +68,11 @@ class Throttle:
                 ("broker", str(broker_id)), THROTTLE_RATE, partial(_lower_rate, rate=str(bytes_per_second))
             )
             failures |= {each: failure for each in replicas if failure and each.broker_id == broker_id}
-        left = [each for each in replicas if each not in failures]
-        for topic in sorted({each.topic for each in left}):
-            those = [each for each in left if each.topic == topic]
+        by_topic: dict[str, list[Replica]] = {}
+        for each in replicas:
+            if each not in failures:
+                by_topic.setdefault(each.topic, []).append(each)
+        for topic, those in sorted(by_topic.items()):
             named = [f"{each.partition}:{each.broker_id}" for each in those]
             failure = self._change(("topic", topic), THROTTLED_REPLICAS, partial(_add_replicas, replicas=named))
             failures |= dict.fromkeys(those, failure) if failure else {}
