@@ -25,7 +25,7 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,
   kafkaops.recovery.quorum_preflight, kafkaops.recovery.progress, kafkaops.recovery.report,
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
+  kafkaops.recovery.selection.names, kafkaops.recovery.attributes, kafkaops.recovery.attributes.action_group]
 attributes:
   action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
   check_mode: {support: full}
@@ -45,6 +45,10 @@ options:
         partitions of its topic have.
     type: bool
     default: false
+  partitions:
+    description:
+      - The partitions to look at. All their offline replicas are replaced.
+      - Give at most one of this and O(partitions_file).
   partitions_file:
     description:
       - JSON file with the partitions to look at, as O(kafkaops.recovery.offline_partition_info#module:partitions_file).
@@ -183,7 +187,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import CONNECTION, Arguments
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PARTITIONS, PROGRESS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import QUORUM_PREFLIGHT
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import run, stop_on_signals
 
@@ -192,11 +196,11 @@ ARGUMENTS = (
     + JOURNAL
     + QUORUM_PREFLIGHT
     + PROGRESS
+    + PARTITIONS
     + Arguments(
         argument_spec={
             "lost_brokers": {"type": "list", "elements": "int", "default": []},
             "all_under_replicated": {"type": "bool", "default": False},
-            "partitions_file": {"type": "path"},
             "deprioritized_brokers": {"type": "list", "elements": "int", "default": []},
             "plan_output_file": {"type": "path"},
             "plan_file": {"type": "path"},

@@ -21,13 +21,19 @@ _KEPT = (
     "kafka_command_config",
     "redundancy_lost_brokers",
     "redundancy_all_under_replicated",
+    "redundancy_partitions",
     "redundancy_partitions_file",
     "redundancy_deprioritized_brokers",
     "redundancy_space_margin_percent",
     "redundancy_throttle_bytes_per_second",
     "redundancy_max_concurrent",
 )
-_OF_A_PLAN = ("redundancy_lost_brokers", "redundancy_all_under_replicated", "redundancy_partitions_file")
+_OF_A_PLAN = (
+    "redundancy_lost_brokers",
+    "redundancy_all_under_replicated",
+    "redundancy_partitions",
+    "redundancy_partitions_file",
+)
 
 
 def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator[Block]:

@@ -18,7 +18,6 @@ from .._changes.journal import Journal
 from .._changes.rollback import preview_undo
 from .._changes.sender import Writer
 from .._changes.setting_writer import SettingWriter
-from .._documents.partitions_file import read_partitions
 from .._documents.report_file import ReportFile
 from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
@@ -27,7 +26,7 @@ from .._kafka.wire import Wire
 from .._model.partition import Broker
 from .._model.run import KafkaOpsError, RunMode, utc_now
 from .._module.connection import connection_settings
-from .._module.options import journal_options, notes_on_file, progress_to
+from .._module.options import journal_options, notes_on_file, progress_to, wanted_partitions
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
 from .copy_run import CopyRun
@@ -91,25 +90,26 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
 
 
 def _wish(params: Mapping[str, Any]) -> WantedReplicas:
-    partitions = params["partitions_file"]
+    partitions = wanted_partitions(params)
     return WantedReplicas(
         lost_brokers=frozenset(params["lost_brokers"]),
         all_under_replicated=params["all_under_replicated"],
-        partitions=frozenset(read_partitions(partitions)) if partitions else None,
+        partitions=None if partitions is None else frozenset(partitions),
         deprioritized=frozenset(params["deprioritized_brokers"]),
         space_margin_percent=params["space_margin_percent"],
     )
 
 
 def _check_options(params: Mapping[str, Any]) -> None:
-    wishes = params["lost_brokers"] or params["all_under_replicated"] or params["partitions_file"]
+    named = params["partitions"] or params["partitions_file"]
+    wishes = params["lost_brokers"] or params["all_under_replicated"] or named
     errors = []
     if params["plan_file"] and wishes:
         errors.append("a plan says itself what is replaced: give no lost brokers and no partitions with it")
     if not params["plan_file"] and not wishes:
         errors.append(
-            "say what was lost: redundancy_lost_brokers=4,5, redundancy_all_under_replicated=true, or "
-            "redundancy_partitions_file"
+            "say what was lost: redundancy_lost_brokers=4,5, redundancy_all_under_replicated=true, "
+            "redundancy_partitions=orders:0,3, or redundancy_partitions_file"
         )
     if params["plan_output_file"] and (params["plan_file"] or params["apply"]):
         errors.append("a plan is either written (to be reviewed) or carried out: run this twice")

@@ -48,3 +48,20 @@ def test_what_a_file_says_for_other_tools_is_ignored_and_noted(cluster: Cluster,
         notes = [str(each) for each in result.get("warnings", []) if ": ignored " in str(each)]
         assert len(notes) == bool(ignored), result
         assert all(f"{path}: ignored {ignored}: only topics and partitions are read" in each for each in notes)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_list_means_what_a_file_means(cluster: Cluster, tmp_path: Path, module: str) -> None:
+    cluster.client.create_topic("orders", {0: (1, 2, 3), 1: (2, 3, 1)})
+    named = [{"topic": "orders"}, {"topic": "order", "partitions": [3]}]
+    path = tmp_path / "partitions.json"
+    path.write_text(json.dumps({"partitions": named}))
+    common = {"bootstrap_servers": [cluster.bootstrap()], **MODULES[module]}
+    listed, read = (
+        run_module(module, {**common, **how}, check_mode=True)
+        for how in ({"partitions": named}, {"partitions_file": str(path)})
+    )
+    assert listed["summary"] == read["summary"]
+    rows = {name: value for name, value in listed.items() if name in ("partitions", "left_alone", "outcomes", "msg")}
+    assert rows == {name: read[name] for name in rows}
+    assert "order" in json.dumps(rows)
