@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +79,10 @@ def test_a_change_of_nothing_is_one_value() -> None:
 def test_short_text_is_the_same_without_a_layout(texts: tuple[str, ...], width: int) -> None:
     for blocks in ([*map(Paragraph, texts)], [*map(Heading, texts)]):
         assert rendered(blocks, width, color=False) == laid_out(blocks, width, color=False)
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).with_name("approved").glob("*.txt")), ids=lambda each: each.stem)
+def test_no_approved_text_is_wider_than_its_terminal(path: Path) -> None:
+    (columns,) = re.findall(r"-(\d{2,3})(?:-color)?$", path.stem)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", path.read_text(encoding="utf-8"))
+    assert max(map(len, plain.splitlines())) <= int(columns)
