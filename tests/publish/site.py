@@ -19,6 +19,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
+PICTURES = DOCS / "pictures"
 BUILD = PROJECT / ".cache" / "site"
 REPOSITORY = "https://github.com/kafkaops/recovery/blob/main"
 _LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)(#[^)\s]*)?\)")
@@ -75,6 +76,7 @@ def copy_guides(source: Path) -> None:
         shutil.copy(DOCS / "site" / name, source / name)
     guides = source / "guides"
     guides.mkdir()
+    shutil.copytree(PICTURES, guides / PICTURES.name)
     wrong = []
     index = (DOCS / "site" / "index.md").read_text(encoding="utf-8")
     for guide in sorted(DOCS.glob("*.md")):
@@ -100,7 +102,7 @@ def for_site(guide: Path, text: str) -> str:
     def point(match: re.Match[str]) -> str:
         target, anchor = match[1], match[2] or ""
         path = (guide.parent / target).resolve()
-        if path.parent == DOCS and path.suffix == ".md" and path.name != "README.md":
+        if path.parent == PICTURES or (path.parent == DOCS and path.suffix == ".md" and path.name != "README.md"):
             return match[0]
         return f"]({REPOSITORY}/{path.relative_to(PROJECT).as_posix()}{anchor})"
 

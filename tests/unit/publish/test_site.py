@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from publish import site
+from publish import pictures, site
 
 
 def test_the_guides_are_complete(tmp_path: Path) -> None:
     site.copy_guides(tmp_path)
     assert (tmp_path / "guides" / "runbook.md").is_file()
+    assert (tmp_path / "guides" / "pictures" / "look.svg").is_file()
 
 
 def test_a_broken_link_is_found() -> None:
@@ -28,6 +29,12 @@ def test_a_broken_link_is_found() -> None:
 def test_a_link_out_of_the_guides_leads_to_the_repository() -> None:
     text = site.for_site(site.DOCS / "quorum.md", "[a](runbook.md#x) [b](../extensions/awx/README.md#y)")
     assert text == f"[a](runbook.md#x) [b]({site.REPOSITORY}/extensions/awx/README.md#y)"
+
+
+@pytest.mark.parametrize("name", pictures.SHOWN)
+def test_a_picture_shows_what_the_document_shows(name: str) -> None:
+    """Of which another test knows that a real run prints it. ``python -m publish.pictures`` draws it again."""
+    assert (pictures.PICTURES / f"{name}.svg").read_text(encoding="utf-8") == pictures.drawn(name)
 
 
 @pytest.mark.parametrize("guide", ["other_tools.md", "readiness.md"])
