@@ -2,13 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The verdicts of a campaign in a file, so that one of hours goes on where it was interrupted."""
+"""The verdicts of a campaign: printed, summed, and in a file, so that one of hours goes on where it was interrupted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,3 +29,23 @@ def write_verdicts(path: str | None, verdicts: Iterable[Any]) -> None:
     """Write all verdicts, if a file is named."""
     if path:
         Path(path).write_text(json.dumps([asdict(each) for each in verdicts], indent=1), encoding="utf-8")
+
+
+def print_verdict(verdict: Any, *, is_verbose: bool) -> None:
+    """Print one line, and what happened if that is not clean or wanted."""
+    sys.stdout.write(f"{verdict}: {'clean' if verdict.is_clean else 'NOT CLEAN'}, {verdict.seconds:.0f} s\n")
+    for line in (*verdict.events, *verdict.notes) if is_verbose or not verdict.is_clean else ():
+        sys.stdout.write(f"    {line}\n")
+    sys.stdout.flush()
+
+
+def markdown(verdicts: Sequence[Any], kind: type, group: str, heading: str) -> str:
+    """Return the sums of all counts for docs/reliability.md: one row for each value of the field ``group``."""
+    columns = [each.name for each in fields(kind) if each.type == "int" and each.name != "seed"]
+    lines = [f"| {heading} | " + " | ".join(each.replace("_", " ") for each in columns) + " |"]
+    lines.append("|---|---|" + "---|" * len(columns))
+    for value in [*sorted({getattr(each, group) for each in verdicts}), "all"]:
+        of = [each for each in verdicts if value in (getattr(each, group), "all")]
+        counts = [sum(getattr(each, name) for each in of) for name in columns]
+        lines.append(f"| {value} | {len(of)} | " + " | ".join(map(str, counts)) + " |")
+    return "\n".join(lines) + "\n"

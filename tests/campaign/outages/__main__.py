@@ -12,12 +12,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 
 from confluent_kafka import KafkaException
 
-from campaign.kept import read_verdicts, write_verdicts
+from campaign.kept import markdown, print_verdict, read_verdicts, write_verdicts
 from campaign.outages.judging import Judge, Verdict
 from campaign.outages.script import Outage, specification
 from lab import Cluster, versions
@@ -47,9 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if verdict.not_judged:
                 pool.close()
             verdicts.append(verdict)
-            _print(verdict, is_verbose=chosen.verbose)
+            print_verdict(verdict, is_verbose=chosen.verbose)
             write_verdicts(chosen.json, verdicts)
-    sys.stdout.write(markdown(verdicts))
+    sys.stdout.write(markdown(verdicts, Verdict, "setting", " | outages"))
     return 0 if all(each.is_clean for each in verdicts) else 1
 
 
@@ -67,29 +66,6 @@ def run_outage(cluster: Cluster, seed: int, setting: str, directory: Path) -> Ve
     verdict.events = outage.events
     verdict.seconds = time.monotonic() - begun
     return verdict
-
-
-def markdown(verdicts: Sequence[Verdict]) -> str:
-    """Return one row for each setting, for docs/reliability.md."""
-    columns = [each.name for each in fields(Verdict) if each.type == "int" and each.name != "seed"]
-    lines = ["| | outages | " + " | ".join(each.replace("_", " ") for each in columns) + " |"]
-    lines.append("|---|---|" + "---|" * len(columns))
-    for setting in [*sorted({each.setting for each in verdicts}), "all"]:
-        of = [each for each in verdicts if setting in (each.setting, "all")]
-        counts = [sum(getattr(each, name) for each in of) for name in columns]
-        lines.append(f"| {setting} | {len(of)} | " + " | ".join(map(str, counts)) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _print(verdict: Verdict, *, is_verbose: bool) -> None:
-    state = "clean" if verdict.is_clean else "NOT CLEAN"
-    sys.stdout.write(
-        f"{verdict.setting}, seed {verdict.seed}: {state}, {verdict.elections} elections, none said "
-        f"{verdict.none_said} of {verdict.claims}, {verdict.seconds:.0f} s\n"
-    )
-    for line in (*verdict.events, *verdict.notes) if is_verbose or not verdict.is_clean else ():
-        sys.stdout.write(f"    {line}\n")
-    sys.stdout.flush()
 
 
 def _parser() -> argparse.ArgumentParser:

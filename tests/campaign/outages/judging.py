@@ -61,6 +61,10 @@ class Verdict:
     events: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
+    def __str__(self) -> str:
+        said = f"none said {self.none_said} of {self.claims}"
+        return f"{self.setting}, seed {self.seed}, {self.elections} elections, {said}"
+
     @property
     def is_clean(self) -> bool:
         return not (self.broken_promises or self.times_wrong or self.not_judged or self.not_elected)

@@ -11,7 +11,6 @@ import random
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import fields
 
 from confluent_kafka import KafkaException
 
@@ -21,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Gate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import check_stop
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import Question
-from campaign.kept import read_verdicts, write_verdicts
+from campaign.kept import markdown, print_verdict, read_verdicts, write_verdicts
 from campaign.stops.judging import Stopped, Verdict
 from campaign.stops.states import FIVE, RandomState
 from lab import Cluster, versions
@@ -50,9 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if verdict.not_judged:
                 pool.close()
             verdicts.append(verdict)
-            _print(verdict, is_verbose=chosen.verbose)
+            print_verdict(verdict, is_verbose=chosen.verbose)
             write_verdicts(chosen.json, verdicts)
-    sys.stdout.write(markdown(verdicts))
+    sys.stdout.write(markdown(verdicts, Verdict, "kafka_version", "Kafka | seeds"))
     return 0 if all(each.is_clean for each in verdicts) else 1
 
 
@@ -114,29 +113,6 @@ def ask(cluster: Cluster, brokers: Sequence[int]) -> Gate:
     controllers = [Address(each.host, each.port) for each in cluster.controllers.values()]
     with Wire(options, controllers=controllers) as wire:
         return check_stop(Kafka(wire), Question((tuple(sorted(brokers)),)), controllers)
-
-
-def markdown(verdicts: Sequence[Verdict]) -> str:
-    """Return one row for each version, for docs/reliability.md."""
-    columns = [each.name for each in fields(Verdict) if each.type == "int" and each.name != "seed"]
-    lines = ["| Kafka | seeds | " + " | ".join(each.replace("_", " ") for each in columns) + " |"]
-    lines.append("|---|---|" + "---|" * len(columns))
-    for version in [*sorted({each.kafka_version for each in verdicts}), "all"]:
-        of = [each for each in verdicts if version in (each.kafka_version, "all")]
-        counts = [sum(getattr(each, name) for each in of) for name in columns]
-        lines.append(f"| {version} | {len(of)} | " + " | ".join(map(str, counts)) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _print(verdict: Verdict, *, is_verbose: bool) -> None:
-    state = "clean" if verdict.is_clean else "NOT CLEAN"
-    sys.stdout.write(
-        f"{verdict.kafka_version}, seed {verdict.seed}: {state}, {verdict.sets - verdict.unequal} of {verdict.sets} "
-        f"sets equal, {verdict.yes} yes, {verdict.seconds:.0f} s\n"
-    )
-    for line in (*verdict.events, *verdict.notes) if is_verbose or not verdict.is_clean else ():
-        sys.stdout.write(f"    {line}\n")
-    sys.stdout.flush()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -59,6 +59,10 @@ class Verdict:
     events: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
+    def __str__(self) -> str:
+        equal = f"{self.sets - self.unequal} of {self.sets} sets equal"
+        return f"{self.kafka_version}, seed {self.seed}, {equal}, {self.yes} yes"
+
     @property
     def is_clean(self) -> bool:
         return not (self.unequal or self.not_judged)

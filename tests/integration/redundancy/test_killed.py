@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import LastingOrders
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
+from integration.redundancy.throttles import throttles
 from lab import Cluster, wait_until
 from lab.boundary import Boundary
 from lab.changes import pending_changes
@@ -41,7 +41,6 @@ _BOUNDARIES = [
     Boundary("before-the-topic-is-deleted", Before, ApiKey.DeleteTopics),
 ]
 _LOST = 4
-_UNLIMITED = ("", "9223372036854775807", None)
 
 
 @pytest.fixture(scope="module")
@@ -81,18 +80,3 @@ def test_the_next_run_completes_it(cluster: Cluster, tmp_path: Path, boundary: B
     assert throttles(cluster, topic) == []
     assert pending_changes(cluster) == ()
     wait_until(lambda: not cluster.client.describe(RUN_TOPIC), 10, what="the topic of the lock is gone")
-
-
-def throttles(cluster: Cluster, topic: str) -> list[tuple[str, str]]:
-    """Return each throttle that is set, and where."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap("INTERNAL"), "log_level": 0})
-    resources = [
-        ConfigResource(ResourceType.TOPIC, topic),
-        *(ConfigResource(ResourceType.BROKER, str(each.node_id)) for each in cluster.live_brokers),
-    ]
-    return [
-        (resource.name, name)
-        for resource in resources
-        for name, entry in admin.describe_configs([resource])[resource].result(30).items()
-        if "throttled" in name and entry.value not in _UNLIMITED
-    ]

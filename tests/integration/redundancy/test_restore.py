@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
+from integration.redundancy.throttles import throttles
 from lab import Cluster, wait_until
 from lab.playbook import run_playbook, signal_tree, start_playbook
 
@@ -29,7 +29,6 @@ _PARTITIONS = 12
 _PLAYBOOK = "kafkaops.recovery.restore_redundancy"
 _FULL_AT = 2_500_000
 """The size of files in bytes at which a disk counts as full. A replica has twice that."""
-_UNLIMITED = ("", "9223372036854775807", None)
 
 
 @pytest.fixture
@@ -51,27 +50,12 @@ def cluster(kafka_version: str) -> Iterator[Cluster]:
         yield started
 
 
-def throttles(cluster: Cluster) -> list[tuple[str, str]]:
-    """Return each throttle that is set, and where."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap("INTERNAL"), "log_level": 0})
-    resources = [
-        ConfigResource(ResourceType.TOPIC, _TOPIC),
-        *(ConfigResource(ResourceType.BROKER, str(each.node_id)) for each in cluster.live_brokers),
-    ]
-    return [
-        (resource.name, name)
-        for resource in resources
-        for name, entry in admin.describe_configs([resource])[resource].result(30).items()
-        if "throttled" in name and entry.value not in _UNLIMITED
-    ]
-
-
 def check_restored(cluster: Cluster) -> None:
     after = cluster.client.describe(_TOPIC)
     assert {len(each.replicas) for each in after.values()} == {3}
     assert all({*each.isr} == {*each.replicas} for each in after.values())
     assert {len({_RACKS[broker] for broker in each.replicas}) for each in after.values()} == {3}
-    assert throttles(cluster) == []
+    assert throttles(cluster, _TOPIC) == []
     cluster.client.produce(_TOPIC, range(_PARTITIONS), 5)
 
 
@@ -118,7 +102,7 @@ def test_the_copies_of_a_killed_run_are_throttled_again_and_awaited(cluster: Clu
     time.sleep(1)
     signal_tree(run.pid, signal.SIGKILL)
     run.wait()
-    assert throttles(cluster)
+    assert throttles(cluster, _TOPIC)
 
     again = run_playbook(_PLAYBOOK, {**given, "redundancy_throttle_bytes_per_second": "20000000"}, timeout=400)
     assert again.returncode == 0, again.output
@@ -179,10 +163,10 @@ def test_the_partitions_of_a_disk_that_fills_get_other_brokers(cluster: Cluster,
     after = cluster.client.describe(_TOPIC)
     copied = [number for number in after if number % 2 == 0]
     assert all({*after[number].isr} == {*after[number].replicas} == {1, 2, 6} for number in copied), output
-    assert throttles(cluster) == []
+    assert throttles(cluster, _TOPIC) == []
 
     cluster.brokers[full].start()
-    assert {name for name, _setting in throttles(cluster)} == {str(full)}
+    assert {name for name, _setting in throttles(cluster, _TOPIC)} == {str(full)}
     back = run_playbook(_PLAYBOOK, {**given, "redundancy_lost_brokers": "3,5"})
     assert back.returncode == 0, back.output
-    assert throttles(cluster) == []
+    assert throttles(cluster, _TOPIC) == []
