@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +21,11 @@ from rich.console import Console
 from campaign.kept import read_verdicts, write_verdicts
 from campaign.kinds import KINDS, Kind
 from campaign.report import markdown, table
-from campaign.trial import CAMPAIGN, Verdict, run_trial
+from campaign.trial import CAMPAIGN, run_trial
+from campaign.verdict import Verdict
 from lab import versions
 from lab.node import NodeError
+from lab.playbook import PROJECT
 from lab.pool import ClusterPool
 
 _WIDTH_OF_A_LOG = 140
@@ -39,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"{len(verdicts)} trials of {chosen.json} are not run again, whatever code they judged")
     judged = {(each.kind, each.seed) for each in verdicts}
     missing = [(kind, seed) for seed in seeds for kind in kinds if (kind.name, seed) not in judged]
+    commit = commit_on_trial()
     for verdict in trials(missing, chosen.kafka_version, chosen.jobs):
+        verdict.commit = commit
         verdicts.append(verdict)
         state = "clean" if verdict.is_clean else "[red]NOT CLEAN[/red]"
         console.print(f"{verdict.kind}, seed {verdict.seed}: {state}, {verdict.seconds:.0f} s", highlight=False)
@@ -50,6 +55,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.markdown:
         Path(chosen.markdown).write_text(markdown(verdicts, chosen.kafka_version), encoding="utf-8")
     return 0 if all(each.is_clean for each in verdicts) else 1
+
+
+def commit_on_trial() -> str:
+    """Return the commit of the code, with a plus sign if it has changes that are not committed."""
+
+    def git(*arguments: str) -> str:
+        ran = subprocess.run(["git", *arguments], cwd=PROJECT, capture_output=True, text=True, check=True)
+        return ran.stdout.strip()
+
+    try:
+        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def trials(wanted: Iterable[tuple[Kind, int]], kafka_version: str, jobs: int) -> Iterator[Verdict]:

@@ -10,15 +10,18 @@ import random
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from confluent_kafka import Producer
 
-from integration.strategies.logs_on_disk import Log, end_of, log_of
+from integration.strategies.logs_on_disk import Log, end_of, log_of, undecided_on_disk
 from lab import Cluster, scenarios, settings
 
 TOPIC = "hit"
 PARTITIONS = 4
+WATCHED = "watched"
+"""A topic with the same replicas, on which clients are before, during and after the incident."""
+WATCHED_PARTITIONS = 2
 _LOAD = "load"
 _BETWEEN_RECORDS_S = 0.02
 _BATCH_MS = 250
@@ -40,6 +43,10 @@ class Incident:
     """The replicas of every partition, in the order that must be restored at the end."""
     logs: Mapping[int, Mapping[int, Log]]
     """Logs by partition and broker, the dead one included."""
+    watched_logs: Mapping[int, Mapping[int, Log]] = field(default_factory=dict)
+    """The same of WATCHED."""
+    watched_undecided: Mapping[int, Mapping[int, frozenset[str]]] = field(default_factory=dict)
+    """Of each of these logs: the values of transactions without a marker."""
 
     @property
     def witness(self) -> int:
@@ -48,7 +55,9 @@ class Incident:
 
     def look_at_disks(self) -> None:
         """Read the logs again after a fault that changed a disk."""
-        self.logs = _logs(self.cluster, self.replicas)
+        self.logs = _logs(self.cluster, TOPIC, PARTITIONS, self.replicas)
+        self.watched_logs = _logs(self.cluster, WATCHED, WATCHED_PARTITIONS, self.replicas)
+        self.watched_undecided = _undecided(self.cluster, self.replicas)
 
     def best_end(self, partition: int, brokers: set[int]) -> tuple[int, int]:
         """Return the highest (epoch, log end offset) of these brokers."""
@@ -60,15 +69,22 @@ class Incident:
         return len(frozenset().union(*logs.values()) - logs[leader])
 
 
-def cause(cluster: Cluster, rng: random.Random) -> Incident:
+def choose_replicas(cluster: Cluster, rng: random.Random) -> tuple[int, ...]:
+    """Return the replicas of an incident: the broker that dies, the other one, and the best one."""
+    return tuple(rng.sample(sorted(cluster.brokers), 3))
+
+
+def cause(cluster: Cluster, rng: random.Random, replicas: tuple[int, ...]) -> Incident:
     """Create a topic, write to it, and let it lose its leader, in one of two ways."""
-    replicas = tuple(rng.sample(sorted(cluster.brokers), 3))
     records = (rng.randint(1, 12), rng.randint(1, 8), rng.randint(1, 8))
     scenario = rng.choice([scenarios.diverged, scenarios.diverged, scenarios.longer_log_of_older_epoch])
     offline = scenario(cluster, TOPIC, PARTITIONS, replicas=replicas, records=records)
     dead, other, best = replicas
     assert offline.best == best
-    return Incident(cluster, dead, best, other, replicas, _logs(cluster, replicas))
+    scenarios.wait_offline(cluster, WATCHED, away={dead}, seen_by=best)
+    incident = Incident(cluster, dead, best, other, replicas, {})
+    incident.look_at_disks()
+    return incident
 
 
 @contextmanager
@@ -95,8 +111,15 @@ def produce_load(cluster: Cluster) -> Iterator[None]:
         thread.join()
 
 
-def _logs(cluster: Cluster, replicas: tuple[int, ...]) -> dict[int, dict[int, Log]]:
+def _logs(cluster: Cluster, topic: str, partitions: int, replicas: tuple[int, ...]) -> dict[int, dict[int, Log]]:
     return {
-        partition: {broker: log_of(cluster, broker, TOPIC, partition) for broker in replicas}
-        for partition in range(PARTITIONS)
+        partition: {broker: log_of(cluster, broker, topic, partition) for broker in replicas}
+        for partition in range(partitions)
+    }
+
+
+def _undecided(cluster: Cluster, replicas: tuple[int, ...]) -> dict[int, dict[int, frozenset[str]]]:
+    return {
+        partition: {broker: undecided_on_disk(cluster, broker, WATCHED, partition) for broker in replicas}
+        for partition in range(WATCHED_PARTITIONS)
     }

@@ -25,6 +25,7 @@ from kafka.protocol.api_key import ApiKey
 from campaign.broker_faults import Named, disks, kill, late, stale, unmount, while_asked
 from campaign.incident import PARTITIONS, TOPIC
 from campaign.scene import Scene
+from campaign.surroundings import surroundings
 from lab import settings
 from lab.faults import (
     After,
@@ -252,6 +253,7 @@ KINDS = tuple(
         ("H", _journal),
         ("I", late),
         ("I", stale),
+        ("L", surroundings),
     )
     for name, begin in table()
 )

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from campaign.kinds import KINDS
-from campaign.trial import COUNTED, Verdict
+from campaign.verdict import COUNTED, Verdict
 
-_COLUMNS = ("trials", "met", "elections", *COUNTED, "unknown_forecasts")
+_OF_CLIENTS = ("acknowledged", "announced", "replays")
+_SUMS = ("elections", *COUNTED, "unknown_forecasts", *_OF_CLIENTS)
+_COLUMNS = ("trials", "met", *_SUMS)
 
 
 def table(verdicts: Sequence[Verdict]) -> Table:
@@ -35,8 +37,10 @@ def markdown(verdicts: Sequence[Verdict], kafka_version: str) -> str:
     seeds = sorted({each.seed for each in verdicts})
     rows = _rows(verdicts)
     zeros, shown = _zeros_and_others(rows)
+    commits = sorted({each.commit or "unknown" for each in verdicts})
     lines = [
-        f"Kafka {kafka_version}, seeds {seeds[0]} to {seeds[-1]}. Nothing was counted as {_listed(zeros)}.",
+        f"Kafka {kafka_version}, seeds {seeds[0]} to {seeds[-1]}, commit {_listed(commits)}. Nothing was counted as "
+        f"{_listed(zeros)}.",
         "",
         "| | fault | " + " | ".join(_COLUMNS[at].replace("_", " ") for at in shown) + " |",
         "|---|---|" + "---|" * len(shown),
@@ -68,6 +72,5 @@ def _rows(verdicts: Sequence[Verdict]) -> list[tuple[str, list[int]]]:
 
 
 def _counts(verdicts: Sequence[Verdict]) -> list[int]:
-    counted = ("elections", *COUNTED, "unknown_forecasts")
     met = sum(each.faults > 0 for each in verdicts)
-    return [len(verdicts), met, *(sum(getattr(each, name) for each in verdicts) for name in counted)]
+    return [len(verdicts), met, *(sum(getattr(each, name) for each in verdicts) for name in _SUMS)]

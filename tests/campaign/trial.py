@@ -25,13 +25,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WaitLimits
-from campaign.incident import PARTITIONS, TOPIC, cause, produce_load
+from campaign.clients.watch import OF_CLIENTS, Watch, clients_of
+from campaign.incident import PARTITIONS, TOPIC, WATCHED, cause, choose_replicas, produce_load
 from campaign.kinds import Kind
 from campaign.scene import Scene
+from campaign.verdict import Verdict
 from integration.on_call import OnCall
 from integration.strategies.logs_on_disk import end_of
 from integration.strategies.outages import records_left
 from lab import Cluster, process, wait_until
+from lab.client import PartitionState
 from lab.health import heal
 from lab.module_process import start_module
 from lab.node import NodeError
@@ -46,7 +49,8 @@ CAMPAIGN: Specification[Cluster] = Specification(
         log_dirs=2,
         listeners=("PLAINTEXT", "SASL_PLAINTEXT"),
         proxied=True,
-        properties={"offsets.topic.num.partitions": 1},  # the oracle's consumer has it created for every trial
+        # Clients have them created for every trial.
+        properties={"offsets.topic.num.partitions": 1, "transaction.state.log.num.partitions": 1},
     ),
     heal,
 )
@@ -54,6 +58,7 @@ CAMPAIGN: Specification[Cluster] = Specification(
 _RUN_TOPIC = "_kafkaops_run"
 _MOST_RUNS = 5
 _WAIT_MS = 15_000
+_MOST_NOTES = 10
 _LIMIT_S = 150.0
 """The limit of one run of the elections: 30 s to verify, three attempts, and the quorum check."""
 
@@ -68,65 +73,22 @@ class End(Enum):
     STILL_RUNNING = auto()
 
 
-@dataclass
-class Verdict:
-    """The counts of the oracle in one trial. All except the last three must be 0."""
+def run_trial(cluster: Cluster, kind: Kind, seed: int, directory: Path, *, replays: bool = True) -> Verdict:
+    """Run one trial on a healthy cluster. Trials with an odd seed have a second run that competes for the lock.
 
-    kind: str
-    seed: int
-    wrong_elections: int = 0
-    """Partitions whose elected leader has a lower (epoch, log end offset) than a reachable replica."""
-    records_lost: int = 0
-    """Records of reachable replicas that were lost and that an election of the best replica would have kept."""
-    outside_forecast: int = 0
-    """Partitions whose true loss is not between the forecast's bounds."""
-    changed_orders: int = 0
-    """Partitions whose replica order was not restored."""
-    left_behind: int = 0
-    """Run topics that were not deleted."""
-    over_limits: int = 0
-    tracebacks: int = 0
-    not_recovered: int = 0
-    """Partitions without a leader after the fault ended and every run was repeated."""
-    not_judged: int = 0
-    """Trials that the lab or the oracle aborted."""
-    elections: int = 0
-    unknown_forecasts: int = 0
-    """Elections whose forecast had no upper bound."""
-    faults: int = 0
-    """How often the fault was met: with 0, this trial says nothing about it."""
-    notes: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-
-    @property
-    def is_clean(self) -> bool:
-        """Return whether all counts that should be 0 are 0."""
-        return not any(getattr(self, each) for each in COUNTED)
-
-
-COUNTED = (
-    "wrong_elections",
-    "records_lost",
-    "outside_forecast",
-    "changed_orders",
-    "left_behind",
-    "over_limits",
-    "tracebacks",
-    "not_recovered",
-    "not_judged",
-)
-
-
-def run_trial(cluster: Cluster, kind: Kind, seed: int, directory: Path) -> Verdict:
-    """Run one trial on a healthy cluster. Trials with an odd seed have a second run that competes for the lock."""
+    With ``replays``, the records of the dead leader are replayed in the end, and the clients judged once more.
+    """
     rng = random.Random(f"{kind.name}, seed {seed}")
     verdict = Verdict(kind.name, seed)
     began = time.monotonic()
     try:
-        with produce_load(cluster):
-            scene = Scene(cause(cluster, rng))
+        replicas = choose_replicas(cluster, rng)
+        with produce_load(cluster), clients_of(cluster, replicas) as clients:
+            scene = Scene(cause(cluster, rng, replicas))
             cluster.proxy.clear()
-            Trial(scene, OnCall(cluster, directory, duration_ms=_WAIT_MS), verdict, seed % 2 == 1).go(kind)
+            on_call = OnCall(cluster, directory, duration_ms=_WAIT_MS)
+            watch = Watch(clients, scene.incident)
+            Trial(scene, on_call, verdict, watch, has_competitor=seed % 2 == 1, replays=replays).go(kind)
     except (NodeError, TimeoutError, OSError, KafkaException) as error:
         verdict.not_judged = 1
         verdict.notes.append(f"{type(error).__name__}: {error}")
@@ -141,7 +103,9 @@ class Trial:
     scene: Scene
     on_call: OnCall
     verdict: Verdict
+    watch: Watch
     has_competitor: bool
+    replays: bool = True
     frozen: list[Run] = field(default_factory=list)
     runs: int = 0
     elected: dict[int, int] = field(default_factory=dict)
@@ -159,14 +123,36 @@ class Trial:
             self.judge_run(run)
         self.verdict.faults = self.scene.happened
         self._judge_cluster()
+        if not self.verdict.not_recovered:
+            self._judge_clients()
+
+    def _judge_clients(self) -> None:
+        """Judge what the clients saw. If the leader is still dead, replay its records, and judge once more."""
+        scene, verdict = self.scene, self.verdict
+        anomalies = self.watch.judge(is_unreported=bool(scene.killed) or verdict.over_limits > 0)
+        for name, count in anomalies.counts().items():
+            setattr(verdict, name, count)
+        verdict.acknowledged, verdict.announced = self.watch.acknowledged, self.watch.excused
+        verdict.notes += [f"clients: {each}" for each in anomalies.texts()[:_MOST_NOTES]]
+        if not self.replays or scene.cluster.brokers[scene.incident.dead].running or anomalies:
+            return
+        again = self.watch.replay(self.on_call.directory)
+        verdict.replays = 1
+        verdict.anomalies_after_replay = sum(again.counts().values())
+        verdict.notes += [f"clients, after the replay: {each}" for each in again.texts()[:_MOST_NOTES]]
 
     def _is_anything_left(self) -> bool:
         states = self.scene.cluster.client.describe(TOPIC, broker=self.scene.observer)
         return (
             any(each.leader is None for each in states.values())
+            or any(each.leader is None for each in self._states_of_clients())
             or any(each.replicas != self.scene.incident.replicas for each in states.values())
             or bool(self.scene.cluster.client.describe(_RUN_TOPIC, broker=self.scene.observer))
         )
+
+    def _states_of_clients(self) -> Iterable[PartitionState]:
+        for topic in (WATCHED, *OF_CLIENTS):
+            yield from self.scene.cluster.client.describe(topic, broker=self.scene.observer).values()
 
     def _attempt(self) -> None:
         self.runs += 1
@@ -195,7 +181,7 @@ class Trial:
         if self.scene.cluster.brokers[self.scene.incident.dead].running:
             lost = frozenset()
         limits = WaitLimits(_WAIT_MS, 0, waits=True, lost=lost)
-        waited = self.on_call.wait(Strategy.AGGRESSIVE, limits, NullProgress(), TOPIC)
+        waited = self.on_call.wait(Strategy.AGGRESSIVE, limits, NullProgress(), TOPIC, WATCHED, *OF_CLIENTS)
         write_plan(self.on_call.plan_of(waited.survey, Strategy.AGGRESSIVE), str(path))
 
     def _start(self, plan: Path, who: str) -> Run:
@@ -232,7 +218,9 @@ class Trial:
             self.verdict.notes.append(f"run {self.runs}: {results.get('msg')}")
         for each in results.get("partitions", ()):
             if each["status"] == "recovered":
-                self.judge_election(each)
+                if each["topic"] == TOPIC:
+                    self.judge_election(each)
+                self.watch.note_election(each)
 
     def judge_election(self, outcome: Mapping[str, Any]) -> None:
         """Compare an election and its forecast with the content of the disks before it."""
@@ -263,7 +251,9 @@ class Trial:
         if changed:
             self.verdict.changed_orders += len(changed)
             self.verdict.notes.append(f"orders of partitions: {changed}, not {incident.replicas}")
-        self.verdict.not_recovered += sum(each.leader is None for each in states.values())
+        self.verdict.not_recovered += sum(
+            each.leader is None for each in (*states.values(), *self._states_of_clients())
+        )
         with suppress(TimeoutError):
             wait_until(lambda: not client.describe(_RUN_TOPIC, broker=self.scene.observer), 10)
         self.verdict.left_behind += bool(client.describe(_RUN_TOPIC, broker=self.scene.observer))

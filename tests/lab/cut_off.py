@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker that is cut off from the controllers: it is fenced, and answers clients with its last metadata."""
+"""Connections that are cut: those of a broker to all controllers, or that of a controller to the active one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import jars, versions, wire
-from lab.node import Broker
+from lab.node import Broker, Controller, Node
 from lab.waiting import wait_until
 
 _RULE = """
@@ -24,12 +24,60 @@ IF flag.exists() AND (client.equals("{broker}") OR client.startsWith("raft-clien
 DO RETURN false
 ENDRULE
 """
+_LINK_RULE = """
+RULE no connection to one controller is ready
+CLASS org.apache.kafka.clients.NetworkClient
+METHOD ready
+AT ENTRY
+BIND flag = new java.io.File("{flag}");
+     client = $0.clientId;
+     target = $1.id()
+IF flag.exists() AND client.startsWith("raft-client") AND target == {target}
+DO RETURN false
+ENDRULE
+"""
 _TIMEOUT_S = 60.0
+
+
+def restart_with_rule(node: Node, rule: str) -> None:
+    """Kill a node, and start it with a rule of Byteman. Returns when it is ready."""
+    path = node.cluster.work_dir / f"rule-{node.node_id}.btm"
+    path.write_text(rule, encoding="utf-8")
+    node.kill()
+    node.jvm_args.append(f"-javaagent:{jars.artifact(versions.BYTEMAN)}=script:{path}")
+    node.start()
+
+
+@dataclass(frozen=True)
+class Link:
+    """The connections of one voter to the active controller. The others of both stay."""
+
+    voter: Controller
+    active: Controller
+
+    def prepare(self) -> None:
+        """Start the voter again, with Byteman in it."""
+        restart_with_rule(self.voter, _LINK_RULE.format(flag=self._flag, target=self.active.node_id))
+
+    def cut(self) -> None:
+        """Cut the connections."""
+        self._flag.touch()
+
+    def reconnect(self) -> None:
+        """Let the voter connect again."""
+        self._flag.unlink(missing_ok=True)
+
+    @property
+    def _flag(self) -> Path:
+        return self.voter.cluster.work_dir / f"cut-link-{self.voter.node_id}"
 
 
 @dataclass(frozen=True)
 class Cable:
-    """The connections of one broker to all controllers, which can be cut. Byteman does it, in the broker's JVM."""
+    """The connections of one broker to all controllers. Byteman cuts them, in the broker's JVM.
+
+    The broker is fenced then, and answers clients with its last metadata.
+    """
 
     broker: Broker
     witness: Broker
@@ -37,11 +85,7 @@ class Cable:
 
     def prepare(self) -> None:
         """Start the broker again, with Byteman in it. Returns when it is unfenced."""
-        rule = self.broker.cluster.work_dir / f"cut-off-{self.broker.node_id}.btm"
-        rule.write_text(_RULE.format(flag=self._flag, broker=self.broker.node_id), encoding="utf-8")
-        self.broker.kill()
-        self.broker.jvm_args.append(f"-javaagent:{jars.artifact(versions.BYTEMAN)}=script:{rule}")
-        self.broker.start()
+        restart_with_rule(self.broker, _RULE.format(flag=self._flag, broker=self.broker.node_id))
 
     def cut(self) -> None:
         """Cut the connections. Returns when the broker is fenced."""

@@ -52,6 +52,25 @@ def times_on_disk(cluster: Cluster, broker: int, topic: str, partition: int) -> 
     }
 
 
+def undecided_on_disk(cluster: Cluster, broker: int, topic: str, partition: int) -> frozenset[str]:
+    """Return the values of one replica whose transaction has no marker there, whether the broker runs or not."""
+    batches = [
+        batch
+        for data_dir in cluster.brokers[broker].data_dirs
+        for segment in (data_dir / f"{topic}-{partition}").glob("*.log")
+        for _epoch, batch in _batches(segment.read_bytes())
+        if batch.is_transactional
+    ]
+    open_records: dict[int, list[str]] = {}
+    for batch in sorted(batches, key=lambda each: each.base_offset):
+        if batch.is_control_batch:
+            open_records.pop(batch.producer_id, None)
+        else:
+            values = [(record.value or b"").decode() for record in batch]
+            open_records.setdefault(batch.producer_id, []).extend(values)
+    return frozenset(value for values in open_records.values() for value in values)
+
+
 def end_of(log: Log) -> tuple[int, int]:
     """Return last written epoch and log end offset, the rank by KAFKA-20098; (-1, 0) for an empty log."""
     return max(((each.epoch, each.offset + 1) for each in log), default=(-1, 0))

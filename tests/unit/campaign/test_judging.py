@@ -12,9 +12,12 @@ from typing import Any, cast
 
 import pytest
 
+from campaign.clients.real import Clients
+from campaign.clients.watch import Watch
 from campaign.incident import Incident
 from campaign.scene import Scene
-from campaign.trial import COUNTED, End, Run, Trial, Verdict
+from campaign.trial import End, Run, Trial
+from campaign.verdict import COUNTED, Verdict
 from integration.on_call import OnCall
 from integration.strategies.logs_on_disk import Record
 from lab import Cluster
@@ -31,7 +34,8 @@ def trial(tmp_path: Path) -> Trial:
     cluster = cast(Cluster, None)
     incident = Incident(cluster, _DEAD, _BEST, _OTHER, (_DEAD, _OTHER, _BEST), {0: logs})
     on_call = OnCall(cluster, tmp_path)
-    return Trial(Scene(incident), on_call, Verdict("unit test", 0), has_competitor=False)
+    watch = Watch(Clients(cluster, ()), incident)
+    return Trial(Scene(incident), on_call, Verdict("unit test", 0), watch, has_competitor=False)
 
 
 def outcome(leader: int, at_least: int, at_most: int | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from campaign.kept import read_verdicts, write_verdicts
 from campaign.kinds import KINDS
 from campaign.report import markdown
-from campaign.trial import Verdict
+from campaign.verdict import Verdict
 
 _FIRST, _SECOND = KINDS[0].name, KINDS[1].name
 
@@ -28,13 +28,18 @@ def test_a_campaign_without_earlier_verdicts_begins(tmp_path: Path) -> None:
 
 
 def test_columns_of_zeros_become_a_sentence_and_others_stay() -> None:
-    verdicts = [Verdict(_SECOND, 3, elections=4, faults=1), Verdict(_FIRST, 4, elections=3, faults=1, tracebacks=2)]
+    verdicts = [
+        Verdict(_SECOND, 3, elections=4, faults=1, commit="abc", acknowledged=9, announced=2, replays=1),
+        Verdict(_FIRST, 4, elections=3, faults=1, tracebacks=2, commit="def+"),
+    ]
     heading, _, *rows = markdown(verdicts, "4.3.1").splitlines()
-    assert heading.startswith("Kafka 4.3.1, seeds 3 to 4. Nothing was counted as wrong elections or records lost or ")
+    assert heading.startswith(
+        "Kafka 4.3.1, seeds 3 to 4, commit abc or def+. Nothing was counted as wrong elections or records lost or "
+    )
     assert rows == [
-        "| | fault | trials | met | elections | tracebacks | unknown forecasts |",
-        "|---|---|---|---|---|---|---|",
-        f"| C | {_FIRST} | 1 | 1 | 3 | 2 | 0 |",
-        f"| C | {_SECOND} | 1 | 1 | 4 | 0 | 0 |",
-        "|  | all | 2 | 2 | 7 | 2 | 0 |",
+        "| | fault | trials | met | elections | tracebacks | unknown forecasts | acknowledged | announced | replays |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| C | {_FIRST} | 1 | 1 | 3 | 2 | 0 | 0 | 0 | 0 |",
+        f"| C | {_SECOND} | 1 | 1 | 4 | 0 | 0 | 9 | 2 | 1 |",
+        "|  | all | 2 | 2 | 7 | 2 | 0 | 9 | 2 | 1 |",
     ]

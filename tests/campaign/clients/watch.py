@@ -1,0 +1,121 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Watch a trial with clients: a topic with the replicas of the incident, and a judgment of what its clients saw."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from campaign.clients.history import Partition, Truth
+from campaign.clients.judge import Anomalies, is_acknowledged, judge
+from campaign.clients.real import Clients
+from campaign.incident import WATCHED, WATCHED_PARTITIONS, Incident
+from lab import Cluster, scenarios
+from lab.module_process import run_module
+
+OF_CLIENTS = ("__consumer_offsets", "__transaction_state")
+"""Topics that the clients need, and that a recovery recovers, too."""
+_PARTITIONS: Sequence[Partition] = tuple((WATCHED, number) for number in range(WATCHED_PARTITIONS))
+
+
+@contextmanager
+def clients_of(cluster: Cluster, replicas: Sequence[int]) -> Iterator[Clients]:
+    """Create the topic, and run clients on it."""
+    cluster.client.create_topic(WATCHED, dict.fromkeys(range(WATCHED_PARTITIONS), replicas), {"min.insync.replicas": 1})
+    scenarios.wait_isr(cluster, WATCHED, set(replicas), seen_by=replicas[0])
+    with Clients(cluster, _PARTITIONS) as clients:
+        yield clients
+
+
+@dataclass
+class Watch:
+    """The clients of a trial, and the elections of their partitions."""
+
+    clients: Clients
+    incident: Incident
+    elected: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """The leaders of each partition by our reported elections."""
+    offsets_elected: bool = False
+    _truth: Truth = field(default_factory=Truth)
+
+    def note_election(self, outcome: Mapping[str, Any]) -> None:
+        """Note an election of a run if it is one of these partitions, or of a topic that the clients need."""
+        if outcome["topic"] == WATCHED:
+            self.elected[int(outcome["partition"])].append(int(outcome["leader_after"]))
+        elif outcome["topic"] == OF_CLIENTS[0]:
+            self.offsets_elected = True
+
+    def judge(self, *, is_unreported: bool) -> Anomalies:
+        """Let the clients end, and judge what they saw. ``is_unreported``: a run may have elected without a report."""
+        self.clients.stop_writing()
+        self.clients.look_at_end()
+        self._truth = self._find_truth(is_unreported=is_unreported)
+        return judge(self.clients.history, self._truth)
+
+    @property
+    def acknowledged(self) -> int:
+        """Return the number of records that producers were promised to stay."""
+        history = self.clients.history
+        return sum(is_acknowledged(history, each) for each in history.writes)
+
+    @property
+    def excused(self) -> int:
+        """Return how many of these the elected replicas did not hold, by the disks."""
+        history = self.clients.history
+        there = {each.value for reads in history.left_committed.values() for each in reads}
+        return sum(is_acknowledged(history, each) and each.value not in there for each in history.writes)
+
+    def replay(self, directory: Path) -> Anomalies:
+        """Save the dead leader's disk, replay what it alone held, and judge again: no loss is excused any more.
+
+        A replay leaves out records whose transaction has no marker on the disk. A producer that got no answer before
+        the outage has sent its record again since: such a record is there twice.
+        """
+        history, where = self.clients.history, {"bootstrap_servers": [self.incident.cluster.bootstrap()]}
+        saving = {**where, "salvage_dir": str(directory / "saved")}
+        disks = [str(each) for each in self.incident.cluster.brokers[self.incident.dead].data_dirs]
+        before = {each.value for reads in history.left.values() for each in reads}
+        for name, options in (
+            ("replica_log_salvage", {**saving, "log_dirs": disks, "topics": [WATCHED]}),
+            ("salvage_replay", {**saving, "target": "original"}),
+        ):
+            result = run_module(name, options)
+            if "msg" in result:
+                raise OSError(f"{name}: {result['msg']}")
+        self.clients.look_at_end()
+        lost = {value for values in self._truth.lost.values() for value in values}
+        sent_again = lost & before
+        history.writes = [
+            replace(each, offset=None, may_repeat=each.may_repeat or each.value in sent_again)
+            if each.value in lost
+            else each
+            for each in history.writes
+        ]
+        undecided = {
+            partition: self._truth.undecided.get(partition, frozenset())
+            | self.incident.watched_undecided[partition[1]][self.incident.dead]
+            for partition in _PARTITIONS
+        }
+        truncated = frozenset(partition for partition, values in self._truth.lost.items() if values)
+        return judge(history, replace(self._truth, lost={}, undecided=undecided, truncated=truncated))
+
+    def _find_truth(self, *, is_unreported: bool) -> Truth:
+        lost: dict[Partition, frozenset[str]] = {}
+        undecided: dict[Partition, frozenset[str]] = {}
+        unknown: set[Partition] = set()
+        for partition in _PARTITIONS:
+            leaders, logs = self.elected[partition[1]], self.incident.watched_logs[partition[1]]
+            if len(leaders) > 1 or (not leaders and is_unreported):
+                unknown.add(partition)
+            for leader in leaders[:1]:
+                held = {each.value for each in logs[leader]}
+                lost[partition] = frozenset(each.value for log in logs.values() for each in log) - held
+                undecided[partition] = self.incident.watched_undecided[partition[1]][leader]
+        return Truth(lost, undecided, frozenset(unknown), commits_lost=self.offsets_elected)
