@@ -30,6 +30,11 @@ from .record import (
     subject_of,
 )
 
+_MAY_REACH_SUCCESSOR = (
+    "the topic is gone, and a request for it may still be executed within a minute, on a topic that has its name then: "
+    "compare the replicas and configs of that one with what they should be"
+)
+
 
 class LockLostError(JournalError):
     """This run has lost its lock and must not write any more. Another run holds the lock, or no run does."""
@@ -144,7 +149,8 @@ class Journal:
     def end(self, changes: Iterable[Change], why: str) -> None:
         """Record that changes are undone, or that this collection does not undo them.
 
-        A change in doubt stays pending, and is in ``in_doubt``, unless its topic is gone.
+        A change in doubt stays pending, and is in ``in_doubt``, unless its topic is gone. Then nothing can be restored
+        any more, and a note says what a late request may do to a topic of the same name.
 
         Raises JournalError.
         """
@@ -153,6 +159,11 @@ class Journal:
             if why != Undoing.GONE:
                 self._undone.update(each.key for each in known if subject_of(each) in self._doubt)
                 known = [each for each in known if each.key not in self._undone]
+            else:
+                of_topics = [each for each in known if isinstance(each, (OrderChange, ReplicaChange, SettingChange))]
+                self.notes += [
+                    f"{each}: {_MAY_REACH_SUCCESSOR}" for each in of_topics if subject_of(each) in self._doubt
+                ]
             if not known:
                 return
             self._log.append(end_entries(known, why))

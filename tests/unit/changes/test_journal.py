@@ -93,6 +93,17 @@ def test_a_change_of_a_deleted_topic_ends_at_once(topics: FakeTopics) -> None:
         journal.doubt([subject_of(ORDER)], 61.0)
         journal.end([ORDER], "gone")
         assert journal.pending == ()
+        (note,) = journal.notes
+        assert "may still be executed within a minute, on a topic that has its name then" in note
+
+
+def test_a_change_of_a_deleted_topic_without_a_late_request_ends_without_a_note(topics: FakeTopics) -> None:
+    with open_journal(topics) as journal:
+        journal.begin([ORDER])
+        journal.doubt([subject_of(ORDER)], 61.0)
+        journal.trust([ORDER])
+        journal.end([ORDER], "gone")
+        assert journal.notes == []
 
 
 def test_an_order_change_records_the_dropped_brokers(topics: FakeTopics) -> None:
