@@ -207,7 +207,7 @@ class _Run:
             return given, groups, look_at_transactions(self.kafka, cluster, groups.leaders, places)
         wanted = self.params["groups"]
         groups = look_at_groups(self.kafka, cluster, None if wanted is None else {*wanted}, self.saved)
-        transactions = look_at_transactions(self.kafka, cluster, groups.leaders, None)
+        transactions = look_at_transactions(self.kafka, cluster, groups.leaders, None, groups.offline)
         plan = GroupPlan(
             cluster_id=cluster.cluster_id,
             created_at=utc_now(),

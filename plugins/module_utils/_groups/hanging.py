@@ -18,7 +18,7 @@ newest record is older than transaction.max.timeout.ms: a coordinator that had i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .._kafka.cluster import Cluster
@@ -64,14 +64,23 @@ class TransactionLook:
 
 
 def look_at_transactions(
-    kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int], wanted: Collection[TopicPartition] | None
+    kafka: Kafka,
+    cluster: Cluster,
+    leaders: Mapping[TopicPartition, int],
+    wanted: Collection[TopicPartition] | None,
+    offline: Sequence[TopicPartition] = (),
 ) -> TransactionLook:
     """Look at these partitions, or at all.
 
-    ``leaders`` has every partition with a leader. Raises BrokerCallError or RequestRefusedError.
+    ``leaders`` has every partition with a leader, and ``offline`` those without one that were to be looked at.
+
+    Raises BrokerCallError or RequestRefusedError.
     """
     asked = {name: leader for name, leader in leaders.items() if wanted is None or name in wanted}
     found = TransactionLook(leaders=asked)
+    if offline:
+        why = f"open transactions in {join_first(offline, _MOST_NAMED)}, {len(offline)} partitions: they have no leader"
+        found.unknown.append(UnknownCommits((), why))
     found.open = _ask_leaders(kafka, cluster, asked, found.unanswered)
     if found.unanswered:
         names = join_first(sorted(found.unanswered), _MOST_NAMED)

@@ -23,11 +23,14 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.share_groups import ShareOffsets
 from .._model.partition import OFFSETS_TOPIC, EpochEnd, PartitionState, TopicPartition, in_batches
+from .._model.reasons import join_first
 from .decide import CommitFields, PresentLog, SavedCommits, decide_commit, decide_share_start
 from .plan import CommitStep, UnknownCommits
 
 _EPOCH_TOO_NEW = 1
 """OFFSET_OUT_OF_RANGE: the epoch is larger than every epoch of the log (see ``_kafka/epochs.py``)."""
+
+_MOST_NAMED = 3
 
 
 @dataclass(slots=True)
@@ -48,6 +51,8 @@ class GroupLook:
     """What share groups read without a start offset."""
     leaders: dict[TopicPartition, int] = field(default_factory=dict)
     """The leader of each partition that has one."""
+    offline: tuple[TopicPartition, ...] = ()
+    """The partitions without a leader, if all groups are looked at."""
 
 
 def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | None, saved: SavedCommits) -> GroupLook:
@@ -59,6 +64,9 @@ def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | Non
         names = {*wanted}
     described = kafka.describe_partitions().partitions
     leaders = found.leaders = {each.topic_partition: each.leader_id for each in described if not each.is_offline}
+    if wanted is None:
+        found.offline = tuple(sorted(each.topic_partition for each in described if each.is_offline))
+        _find_unlisted(cluster, described, found)
     _find_coordinators(cluster, leaders, sum(each.topic == OFFSETS_TOPIC for each in described), names, found)
     _read_commits(kafka, found)
     all_saved: dict[tuple[str, TopicPartition], CommitFields] = {
@@ -104,6 +112,15 @@ def _list_groups(kafka: Kafka, cluster: Cluster, found: GroupLook) -> None:
             found.share |= answer[1].keys()
         else:
             found.unknown.append(UnknownCommits((), f"the groups that broker {broker_id} coordinates: {answer}"))
+
+
+def _find_unlisted(cluster: Cluster, described: Iterable[PartitionState], found: GroupLook) -> None:
+    """Note that groups are missing whose coordinator is down: nobody lists them."""
+    own = [each for each in described if each.topic == OFFSETS_TOPIC]
+    down = sorted(each.topic_partition for each in own if each.is_offline or each.leader_id not in cluster.unfenced)
+    if down:
+        why = f"the groups of {join_first(down, _MOST_NAMED)}, {len(down)} of {len(own)} partitions: no leader is up"
+        found.unknown.append(UnknownCommits((), why))
 
 
 def _find_coordinators(
