@@ -143,8 +143,10 @@ def draw_extents(extents: Extents, label: str) -> str:
         "title": "broker",
         "scale": {"domain": list(extents.replicas)},
     }
-    scale = {"domain": [extents.first, max(extents.end, extents.first + 1)], "nice": False, "zero": False}
-    axis = {"format": ",d", "tickCount": 4, "labelOverlap": True, "tickMinStep": 1}
+    last = max(extents.end, extents.first + 1)
+    scale = {"domain": [extents.first, last], "nice": False, "zero": False}
+    # No tick between two offsets: it would be labeled as one of them.
+    axis = {"format": ",d", "tickCount": min(4, last - extents.first), "labelOverlap": True, "tickMinStep": 1}
     x = {"field": "start", "type": "quantitative", "scale": scale, "title": "offset", "axis": axis}
     place = {"x": x, "x2": {"field": "end"}, "y": y}
     epochs = sorted({each.epoch for each in extents.held if each.epoch is not None})

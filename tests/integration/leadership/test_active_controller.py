@@ -6,24 +6,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from integration.quorum_recovery.combined import CombinedCluster
-from lab import Cluster, wait_until
+from lab import Cluster, settings, wait_until
 from lab.leadership import leaders, wait_in_sync
+from lab.node import Controller
 from lab.playbook import PlaybookRun, typed
 
 pytestmark = [pytest.mark.wide, pytest.mark.timeout(600)]
+_MAP = "listener.security.protocol.map"
 _DRAIN = "kafkaops.recovery.drain_leadership"
+
+
+class _ForClients(CombinedCluster):
+    """Its combined nodes have a listener for clients, too: DescribeCluster lists no others."""
+
+    def _create_controller(self, node_id: int, shared: Mapping[str, object]) -> Controller:
+        controller = super()._create_controller(node_id, shared)
+        where = f",PLAINTEXT://{settings.address(self.host, self._ports.take())}"
+        added = {"listeners": where, "advertised.listeners": where, _MAP: ",PLAINTEXT:PLAINTEXT"}
+        controller.properties |= {name: f"{controller.properties[name]}{more}" for name, more in added.items()}
+        return controller
 
 
 @pytest.fixture
 def combined(kafka_version: str) -> Iterator[Cluster]:
     """Return a cluster of three nodes that are controllers and brokers, and of one broker."""
-    with CombinedCluster(kafka_version, brokers=1, controllers=3) as started:
+    with _ForClients(kafka_version, brokers=1, controllers=3) as started:
         yield started
 
 

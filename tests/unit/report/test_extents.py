@@ -6,9 +6,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.charts import draw_extents
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.extents import Saved, Stretch, compute_extents
 from unit.recovery import outages
 
@@ -56,3 +60,12 @@ def test_the_elected_replica_has_no_frame() -> None:
     logs = compute_extents(outages.recovered(outages.losing(0, lost=5)), [Saved((3,), EpochRange(2, 100, 110))])
     assert logs is not None
     assert logs.saved == ()
+
+
+@pytest.mark.parametrize("end", [0, 1, 2, 3])
+def test_each_offset_of_a_short_log_has_one_label(end: int) -> None:
+    logs = compute_extents(outages.would_recover(0, behind=0))
+    assert logs is not None
+    drawn = draw_extents(replace(logs, replicas=("3 leader",), held=(), unknown=(), starts=(), end=end), "")
+    labels = re.findall(r">(\d+)</text>", drawn)
+    assert labels == [*map(str, range(max(end, 1) + 1))]
