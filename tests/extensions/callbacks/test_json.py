@@ -31,6 +31,8 @@ def _runs(cluster: Cluster, directory: Path, dead: int) -> Iterator[tuple[str, M
     some = {"unclean_recovery_all_offline_partitions": True, "unclean_recovery_strategy": "aggressive"}
     yield "recover_offline_partitions", {**kafka, **some, "unclean_recovery_manual_output_file": plan}
     yield "renew_plan_digest", {"unclean_recovery_plan_file": plan}
+    elect: dict[str, object] = {"unclean_recovery_automated_recovery": True}
+    yield "recover_offline_partitions", {**kafka, **some, **elect}
     yield "salvage_logs", {**kafka, "log_salvage_log_dirs": disks, "log_salvage_dir": saved}
     yield "record_cluster", {**kafka, "cluster_recorder_dir": recordings}
     yield "exposure_report", {"exposure_report_recordings": recordings}
