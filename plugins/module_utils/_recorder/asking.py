@@ -79,6 +79,9 @@ def look_at_cluster(kafka: Kafka, scope: re.Pattern[str] | None) -> ClusterLook:
         mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
         brokers = kafka.probe_brokers(cluster, mentioned)
         notes = [*kafka.notes_on_views()]
+        if not states:
+            of_scope = " of this scope" if scope else ""
+            notes.append(f"no topic{of_scope} is seen: there is none, or our principal needs DESCRIBE on topics")
         min_isr: Mapping[str, int] = {}
         try:
             min_isr = kafka.min_insync_replicas({each.topic for each in states})
@@ -101,7 +104,8 @@ def look_at_cluster(kafka: Kafka, scope: re.Pattern[str] | None) -> ClusterLook:
     return ClusterLook(
         cluster.cluster_id,
         at,
-        pa.Table.from_batches(batches, ASKED_SCHEMA),
+        # Spark takes no table without a batch.
+        pa.Table.from_batches(batches, ASKED_SCHEMA) if batches else ASKED_SCHEMA.empty_table(),
         pa.Table.from_pylist([row for broker, each in found.items() for row in _dirs(broker, each, at)], BROKER_SCHEMA),
         {broker.broker_id: each.error for broker, each in found.items() if each.is_silent},
         tuple(notes),
