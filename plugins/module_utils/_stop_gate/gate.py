@@ -225,6 +225,9 @@ def smallest_changes(view: View, brokers: Sequence[int], bears: Bears) -> tuple[
 
     Both rest on partitions and quorum; a reason of another kind says itself what to do.
     """
+    bad = predict_stop(view, brokers).effects
+    if not bad and bears(brokers):
+        return (), ()
     part = largest_allowed(view, brokers, bears)
     changes: list[str] = []
     if part:
@@ -232,7 +235,6 @@ def smallest_changes(view: View, brokers: Sequence[int], bears: Bears) -> tuple[
         changes.append(f"stop only {_brokers(part)} now, and {_brokers(rest)} when these are back and in sync")
     if not bears(brokers):
         return part, (*changes, "keep the controllers up that the quorum needs")
-    bad = predict_stop(view, brokers).effects
     repaired = view.repaired(with_down_brokers=False)
     if not predict_stop(repaired, brokers).effects:
         names = name_partitions(sorted({each.state for each in bad}))
