@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeVar
@@ -26,8 +26,10 @@ from .._documents.report_file import ReportFile
 from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
 from .._kafka.group_commits import Commit
+from .._kafka.hidden_topics import find_hidden_topics
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
+from .._model.reasons import join_first
 from .._model.run import KafkaOpsError, Progress, utc_now
 from .._module.connection import connection_settings
 from .._module.options import journal_options, progress_to
@@ -215,9 +217,18 @@ class _Run:
             commits=tuple(groups.steps),
             transactions=tuple(transactions.steps),
             unknown=(*groups.unknown, *transactions.unknown),
-            notes=(),
+            notes=tuple(self._hidden(cluster, groups)),
         )
         return plan, groups, transactions
+
+    def _hidden(self, cluster: Cluster, groups: GroupLook) -> Iterator[str]:
+        """Yield what is not looked at: Kafka leaves out commits and transactions of topics that we may not see."""
+        hidden = find_hidden_topics(self.kafka, cluster.unfenced, {each.topic for each in groups.leaders})
+        if hidden.names:
+            names = join_first(hidden.names)
+            yield f"topics that are hidden from us were not looked at: {names}. Grant DESCRIBE on them"
+        for broker_id, error in hidden.unknown.items():
+            yield f"which topics of broker {broker_id} are hidden from us is not known: {error}"
 
 
 def _merge(

@@ -26,7 +26,7 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction
 from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, in_batches
-from .._model.reasons import join_first
+from .._model.reasons import join_first, name_partitions
 from .._model.run import KafkaOpsError
 from .plan import TransactionStep, UnknownCommits
 
@@ -83,9 +83,8 @@ def look_at_transactions(
         found.unknown.append(UnknownCommits((), why))
     found.open = _ask_leaders(kafka, cluster, asked, found.unanswered)
     if found.unanswered:
-        names = join_first(sorted(found.unanswered), _MOST_NAMED)
-        why = f"open transactions in {len(found.unanswered)} partitions ({names}): their leaders did not report them"
-        found.unknown.append(UnknownCommits((), why))
+        why = "; ".join(_explain_unanswered(kafka, asked, found.unanswered))
+        found.unknown.append(UnknownCommits((), f"open transactions of {name_partitions(found.unanswered)}: {why}"))
     if not found.open:
         return found
     owned, missing = _ask_coordinators(kafka, cluster, leaders, {producer for _name, producer in found.open})
@@ -102,6 +101,19 @@ def look_at_transactions(
     if found.open:
         found.limit_ms = _read_limit(kafka, cluster)
     return found
+
+
+def _explain_unanswered(
+    kafka: Kafka, leaders: Mapping[TopicPartition, int], unanswered: Collection[TopicPartition]
+) -> Iterator[str]:
+    """Yield why leaders did not report these partitions: a missing ACL, or no answer."""
+    access = kafka.topic_operations(sorted({each.topic for each in unanswered}))
+    lacking = {topic for topic, each in access.items() if "READ" not in (each.operations or ())}
+    if lacking:
+        yield f"our principal needs READ on topics {join_first(sorted(lacking), _MOST_NAMED)}"
+    silent = {leaders[each] for each in unanswered if each.topic not in lacking}
+    if silent:
+        yield f"no answer from leaders {join_first(sorted(silent), _MOST_NAMED)}"
 
 
 def _ask_leaders(

@@ -85,6 +85,11 @@ class BaseKafka:
         """Return the state of the partitions of these topics, or of all visible topics (DescribeTopicPartitions)."""
         return describe_partitions(self.wire, names, span)
 
+    def hidden_among(self, topics: Collection[str]) -> tuple[str, ...]:
+        """Return those of the topics that exist, and that our principal may not see."""
+        refused = self.describe_partitions(sorted(topics)).refused if topics else ()
+        return tuple(each.topic for each in refused if each.is_unauthorised)
+
     def read_partition_states(self, partitions: Collection[TopicPartition]) -> PartitionStates:
         """Return the states of these partitions, and which of their topics are hidden."""
         wanted = {*partitions}
@@ -101,6 +106,10 @@ class BaseKafka:
         The answer has all directories that are offline, also if no replica is asked for.
         """
         return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=partitions))
+
+    def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
+        """Return all replicas of this broker, also of topics that are hidden from us (DescribeLogDirs)."""
+        return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=None))
 
     # Configs.
 

@@ -28,7 +28,6 @@ from . import (
     held_replicas,
     log_beginnings,
     log_dir_space,
-    log_dirs,
     reassignments,
     share_groups,
     transactions,
@@ -146,10 +145,6 @@ class Kafka(BaseKafka):
     ) -> dict[TopicPartition, list[held_replicas.OffsetAnswer]]:
         """Return the first record of each of this broker's replicas at its time or after it (ListOffsets)."""
         return self.wire.with_connection(address, partial(held_replicas.offsets_at, times_ms=times_ms))
-
-    def describe_all_log_dirs(self, address: Address) -> log_dirs.LogDirs:
-        """Return all replicas of this broker, also of topics that are hidden from us (DescribeLogDirs)."""
-        return self.wire.with_connection(address, partial(log_dirs.describe_log_dirs, partitions=None))
 
     def describe_log_dir_space(self, address: Address) -> tuple[log_dir_space.LogDirSpace, ...]:
         """Return the log directories of this broker with their space (DescribeLogDirs)."""

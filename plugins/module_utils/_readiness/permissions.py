@@ -89,7 +89,12 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
         Need(Resource.TICKETS, ("READ",), "to see which brokers somebody else is stopping"),
-        Need(Resource.TICKETS, ("CREATE", "WRITE"), "to take and to release tickets", is_required=False),
+        Need(
+            Resource.TICKETS,
+            ("CREATE", "DESCRIBE_CONFIGS", "WRITE"),
+            "to take and to release tickets",
+            is_required=False,
+        ),
         replace(_JOURNAL, purpose="to take and to release tickets", is_required=False),
     ),
     "record_cluster": (
@@ -108,7 +113,12 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         Need(Resource.CLUSTER, ("ALTER",), "to replace replicas"),
         Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to throttle the copies", is_required=False),
         _SEE_TOPICS,
-        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+        Need(
+            Resource.TOPICS,
+            ("DESCRIBE_CONFIGS",),
+            "to begin with partitions below min.insync.replicas",
+            is_required=False,
+        ),
         Need(Resource.TOPICS, ("ALTER_CONFIGS",), "to throttle the copies", is_required=False),
         _NAME_TICKETS,
         _JOURNAL,

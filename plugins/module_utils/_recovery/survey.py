@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from .._kafka.base_port import BaseKafka
+from .._kafka.cluster import Cluster
+from .._kafka.hidden_topics import find_hidden_topics
 from .._kafka.partitions import Description
 from .._model.near_names import not_found
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition, expand_topics
@@ -20,9 +22,12 @@ from .._model.silent_leaders import led_by_silent, silent_brokers, wait_for_fenc
 from .offline_dirs import add_offline_dirs
 from .plan import LeftAlone, Status, leave_alone
 
+_OURS = "_kafkaops_"
+"""How the default names of our own topics begin. A principal may have only the ACLs for these."""
+
 
 class UnconfirmedViewError(KafkaOpsError):
-    """No partition seems to be offline, but the metadata may be old."""
+    """No partition seems to be offline, but the metadata may be old, or hidden from our principal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,8 @@ def survey(
     topics = {each.topic for each in wanted} if wanted is not None else None
     with garbage_collection_paused():
         description = kafka.describe_partitions(topics)
+    if wanted is None and all(each.topic.startswith(_OURS) for each in description.partitions):
+        _require_no_topics(kafka, cluster, description)
     if wanted is not None:
         wanted = expand_topics(wanted, (each.topic_partition for each in description.partitions))
     chosen, left_alone = _select(kafka, description, wanted)
@@ -131,6 +138,21 @@ def survey(
         led_by_replaced=led_by_replaced,
         lost=frozenset(lost),
     )
+
+
+def _require_no_topics(kafka: BaseKafka, cluster: Cluster, description: Description) -> None:
+    """Raise UnconfirmedViewError if our principal sees no topic but our own, and brokers have others."""
+    hidden = find_hidden_topics(kafka, cluster.unfenced, {each.topic for each in description.partitions})
+    if hidden.names:
+        raise UnconfirmedViewError(
+            f"our principal may see no topic of this cluster, which has {len(hidden.names)}: grant it DESCRIBE on them "
+            "(playbook kafkaops.recovery.check_readiness)"
+        )
+    if hidden.unknown:
+        broker_id, error = next(iter(hidden.unknown.items()))
+        raise UnconfirmedViewError(
+            f"our principal sees no topic, and whether broker {broker_id} has one is not known: {error}"
+        )
 
 
 def _find_led_by_replaced(

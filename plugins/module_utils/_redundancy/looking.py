@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from .._kafka.cluster import Cluster
 from .._kafka.errors import CallError
 from .._kafka.log_dir_space import LogDirSpace
 from .._kafka.port import Kafka
 from .._model.partition import Broker, TopicPartition
+from .._model.reasons import join_first
 from .placement import ClusterNow, DirWithSpace
 
 
@@ -56,16 +58,33 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
         log_dirs[broker_id] = usable
         if not usable:
             why_no_dirs[broker_id] = "; ".join(_why_not(each) for each in answer)
+    topics = {each.topic for each in states}
     return ClusterNow(
         states=states,
         brokers=tuple(by_id[each] for each in sorted(by_id)),
         reassignments=kafka.running_reassignments([each.topic_partition for each in states]),
-        min_isr=kafka.min_insync_replicas({each.topic for each in states}),
+        min_isr=kafka.min_insync_replicas(topics),
         sizes=sizes,
         log_dirs=log_dirs,
         why_no_dirs=why_no_dirs,
+        hidden=kafka.hidden_among({each.topic for each in sizes} - topics),
         registered=frozenset(cluster.addresses) if cluster.lists_fenced else None,
     )
+
+
+def explain_not_read(found: ClusterNow) -> Iterator[str]:
+    """Yield what the plan does not rest on, because our principal may not read it."""
+    if found.hidden:
+        yield (
+            f"topics that are hidden from us keep the replicas that they have: {join_first(found.hidden)}. Grant "
+            "DESCRIBE on them"
+        )
+    unknown = sorted({each.topic for each in found.states} - found.min_isr.keys())
+    if unknown:
+        yield (
+            f"min.insync.replicas of topics {join_first(unknown)} is unknown, so their partitions may not come first. "
+            "Grant DESCRIBE_CONFIGS on them"
+        )
 
 
 def _why_not(log_dir: LogDirSpace) -> str:

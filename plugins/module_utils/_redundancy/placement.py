@@ -71,6 +71,8 @@ class ClusterNow:
     """The log directories that may get replicas, by broker: online, not cordoned, and of known space."""
     why_no_dirs: Mapping[int, str] = field(default_factory=dict)
     """Why a live broker has no such directory."""
+    hidden: tuple[str, ...] = ()
+    """Topics on the disks of live brokers that our principal may not see."""
     registered: frozenset[int] | None = None
     """All registered brokers. None if the cluster does not list fenced ones (before Kafka 4.0)."""
 

@@ -31,7 +31,7 @@ from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
 from .copy_run import CopyRun
 from .copying import look_at
-from .looking import look
+from .looking import explain_not_read, look
 from .placement import WantedReplicas, plan_moves
 from .plan import (
     REDUNDANCY_REPORT,
@@ -175,7 +175,7 @@ class _Run:
             f"broker {each} was declared lost, and no partition has a replica on it"
             for each in sorted(self.wish.lost_brokers - held)
         ]
-        notes += [*notes_on_file(self.params), *self.kafka.notes_on_views()]
+        notes += [*explain_not_read(found), *notes_on_file(self.params), *self.kafka.notes_on_views()]
         return RedundancyPlan(
             cluster_id=cluster.cluster_id,
             created_at=utc_now(),

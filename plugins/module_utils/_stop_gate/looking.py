@@ -21,7 +21,7 @@ from .._changes.record import JournalError
 from .._changes.stop_tickets import parse_tickets, ticket_store
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
-from .._kafka.log_dirs import LogDirs
+from .._kafka.hidden_topics import find_hidden_topics
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
@@ -280,21 +280,14 @@ def unread(kafka: Kafka, cluster: Cluster, view: View, stopped: Sequence[int]) -
     unconfirmed = kafka.unconfirmed_view()
     if unconfirmed:
         found.append(reason(Kind.UNKNOWN, (), unconfirmed, "Make sure that the brokers reach their controllers"))
-    live = [each for each in stopped if each in view.live]
-    answers = kafka.in_parallel(lambda broker_id: kafka.describe_all_log_dirs(cluster.addresses[broker_id]), live)
-    known = {each.topic for each in view.states}
-    on_disk: set[str] = set()
-    for broker_id, answer in answers.items():
-        error = answer.refusal if isinstance(answer, LogDirs) else str(answer)
-        if isinstance(answer, LogDirs):
-            on_disk |= {partition.topic for partition in answer.replicas}
-        if error:
-            text = f"it is not known whether broker {broker_id} has replicas of topics that are hidden from us: {error}"
-            found.append(reason(Kind.UNKNOWN, (), text, "Grant DESCRIBE on the cluster, and make the broker answer"))
-    asked = sorted(on_disk - known)
-    hidden = [each.topic for each in kafka.describe_partitions(asked).refused if each.is_unauthorised] if asked else []
-    if hidden:
-        text = f"{len(hidden)} topics on these brokers are hidden from us: {join_first(hidden)}"
+    live = {each: cluster.addresses[each] for each in stopped if each in view.live}
+    hidden = find_hidden_topics(kafka, live, {each.topic for each in view.states})
+    for broker_id, error in hidden.unknown.items():
+        text = f"it is not known whether broker {broker_id} has replicas of topics that are hidden from us: {error}"
+        found.append(reason(Kind.UNKNOWN, (), text, "Grant DESCRIBE on the cluster, and make the broker answer"))
+    if hidden.names:
+        topics = f"{len(hidden.names)} topic{' is' if len(hidden.names) == 1 else 's are'}"
+        text = f"{topics} on these brokers and hidden from us: {join_first(hidden.names)}"
         found.append(reason(Kind.UNKNOWN, (), text, "Grant DESCRIBE and DESCRIBE_CONFIGS on them"))
     return found
 

@@ -343,5 +343,6 @@ def test_recover_log_cleaners(carer: Person, lab: CleanerCluster, grant: Grant) 
 def test_every_playbook_is_here() -> None:
     tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
     others = {"check_readiness", _RECOVER}  # test_permissions, and the tests of elections and questions
-    untried = {"check_stop", "record_cluster", "restore_redundancy", "recover_quorum"}  # docs/permissions.md says so
-    assert set(NEEDS) - tested - others == untried
+    looks = {"check_stop", "record_cluster", "restore_redundancy", "restore_groups"}  # test_lacking_acls_of_looks
+    untried = {"recover_quorum"}  # docs/permissions.md says so
+    assert set(NEEDS) - tested - others - looks == untried

@@ -129,18 +129,18 @@ def permissions(alice: Alice, directory: Path) -> dict[str, Check]:
     return {each.subject: each for each in found.checks if each.name is CheckName.PERMISSIONS}
 
 
-def commit(cluster: Cluster) -> None:
+def commit(cluster: Cluster, offset: int = 0) -> None:
     """Commit an offset for the group: a group without one does not exist."""
     consumer = Consumer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": GROUP, "log_level": 0})
     try:
-        wait_until(lambda: _is_committed(consumer), 30, what=f"group {GROUP} has committed an offset")
+        wait_until(lambda: _is_committed(consumer, offset), 30, what=f"group {GROUP} has committed an offset")
     finally:
         consumer.close()
 
 
-def _is_committed(consumer: Consumer) -> bool:
+def _is_committed(consumer: Consumer, offset: int) -> bool:
     with suppress(KafkaException):
-        consumer.commit(offsets=[TopicPartition(TOPIC, 0, 0)], asynchronous=False)
+        consumer.commit(offsets=[TopicPartition(TOPIC, 0, offset)], asynchronous=False)
         return True
     return False
 
