@@ -19,6 +19,8 @@ from extensions.awx_parts import downloaded_collections
 from lab import Cluster, scenarios
 from lab.playbook import PROJECT, RECOVER
 
+# Every playbook runs, one after the other.
+pytestmark = pytest.mark.timeout(1200)
 _WITHOUT_TABLES = frozenset({"incident_report", "recover_quorum", "renew_plan_digest", "replace_controller"})
 """These print a few lines by ansible.builtin.debug, which the callback prints itself."""
 
