@@ -25,7 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WaitLimits
-from campaign.clients.watch import OF_CLIENTS, Watch, clients_of
+from campaign.clients.watch import OF_CLIENTS, ReplayRefusedError, Watch, clients_of
 from campaign.incident import PARTITIONS, TOPIC, WATCHED, cause, choose_replicas, produce_load
 from campaign.kinds import Kind
 from campaign.scene import Scene
@@ -136,8 +136,13 @@ class Trial:
         verdict.notes += [f"clients: {each}" for each in anomalies.texts()[:_MOST_NOTES]]
         if not self.replays or scene.cluster.brokers[scene.incident.dead].running or anomalies:
             return
-        again = self.watch.replay(self.on_call.directory)
         verdict.replays = 1
+        try:
+            again = self.watch.replay(self.on_call.directory)
+        except ReplayRefusedError as error:
+            verdict.replays_refused = 1
+            verdict.notes.append(str(error))
+            return
         verdict.anomalies_after_replay = sum(again.counts().values())
         verdict.notes += [f"clients, after the replay: {each}" for each in again.texts()[:_MOST_NOTES]]
 

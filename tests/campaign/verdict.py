@@ -44,6 +44,8 @@ class Verdict:
     """These eight: anomalies of the clients' histories, outside of what the forecast announced (clients/judge.py)."""
     anomalies_after_replay: int = 0
     """The same after the dead leader's records were saved and replayed, when nothing may be missing any more."""
+    replays_refused: int = 0
+    """Salvages and replays that ended with an error."""
     acknowledged: int = 0
     """Records of the clients that a leader acknowledged."""
     announced: int = 0
@@ -77,4 +79,5 @@ COUNTED = (
     "not_judged",
     *(each.name for each in fields(Anomalies)),
     "anomalies_after_replay",
+    "replays_refused",
 )

@@ -25,6 +25,10 @@ OF_CLIENTS = ("__consumer_offsets", "__transaction_state")
 _PARTITIONS: Sequence[Partition] = tuple((WATCHED, number) for number in range(WATCHED_PARTITIONS))
 
 
+class ReplayRefusedError(Exception):
+    """A salvage or a replay ended with an error. The message is the module's."""
+
+
 @contextmanager
 def clients_of(cluster: Cluster, replicas: Sequence[int]) -> Iterator[Clients]:
     """Create the topic, and run clients on it."""
@@ -77,6 +81,8 @@ class Watch:
 
         A replay leaves out records whose transaction has no marker on the disk. A producer that got no answer before
         the outage has sent its record again since: such a record is there twice.
+
+        Raises ReplayRefusedError.
         """
         history, where = self.clients.history, {"bootstrap_servers": [self.incident.cluster.bootstrap()]}
         saving = {**where, "salvage_dir": str(directory / "saved")}
@@ -88,7 +94,7 @@ class Watch:
         ):
             result = run_module(name, options)
             if "msg" in result:
-                raise OSError(f"{name}: {result['msg']}")
+                raise ReplayRefusedError(f"{name}: {result['msg']}")
         self.clients.look_at_end()
         lost = {value for values in self._truth.lost.values() for value in values}
         sent_again = lost & before
