@@ -10,7 +10,6 @@ import resource
 from collections.abc import Iterator
 from functools import partial
 
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from kafka.protocol.api_key import ApiKey
 
 from campaign.broker_faults import Named
@@ -36,7 +35,6 @@ _INHERITED = {
     "min.insync.replicas": "4",
     "log.segment.bytes": "1048576",
 }
-_ADMIN_TIMEOUT_S = 30.0
 _FULL = 1
 """The greatest size of a file, in bytes, that a process may still write. A write beyond fails as on a full disk."""
 
@@ -82,14 +80,14 @@ def _set_clock(minutes: int, scene: Scene) -> None:
 
 def _inherit(scene: Scene) -> None:
     """Change the cluster's default settings. The lab deletes them when it heals the cluster."""
-    admin = AdminClient({"bootstrap.servers": scene.cluster.bootstrap(settings.INTERNAL), "log_level": 0})
-    entries = [
-        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in _INHERITED.items()
-    ]
-    default = ConfigResource(ResourceType.BROKER, "", incremental_configs=entries)
 
     def alter() -> None:
-        admin.incremental_alter_configs([default], request_timeout=_ADMIN_TIMEOUT_S)[default].result(_ADMIN_TIMEOUT_S)
+        given = ",".join(f"{name}={value}" for name, value in _INHERITED.items())
+        scene.cluster.client.run_tool(
+            "kafka.admin.ConfigCommand",
+            *("--bootstrap-server", scene.cluster.bootstrap(settings.INTERNAL), "--alter"),
+            *("--entity-type", "brokers", "--entity-default", "--add-config", given),
+        ).check_returncode()
 
     scene.now(alter)
 
