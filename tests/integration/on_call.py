@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -82,10 +82,12 @@ class OnCall:
         with Wire(self.settings) as wire:
             return wait_for_brokers(Kafka(wire), found, dict.fromkeys(topics, Policy(strategy)), limits, progress)
 
-    def plan_of(self, found: Survey, strategy: Strategy) -> Plan:
-        """Plan for what a survey found, without looking again."""
+    def plan_of(self, found: Survey, strategy: Strategy, *, may_be_empty: Collection[str] = ()) -> Plan:
+        """Plan for what a survey found, without looking again. The operator lets empty logs lead some topics."""
         evidence = gather_evidence(OnThisHost(), self.settings, found, self.duration_ms)
-        policies = {each.topic: Policy(strategy) for each in found.offline}
+        policies = {
+            each.topic: Policy(strategy, allow_empty_leader=each.topic in may_be_empty) for each in found.offline
+        }
         return plan_recovery(OnThisHost(), evidence, policies)
 
     def plan(
