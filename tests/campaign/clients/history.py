@@ -78,7 +78,9 @@ class Truth:
     truncated: frozenset[Partition] = frozenset()
     """Partitions whose logs were cut off by an election. Those of ``lost`` are, too."""
     commits_lost: bool = False
-    """Whether the election of a partition of __consumer_offsets lost records."""
+    """Whether a partition of __consumer_offsets was elected: commits may be lost."""
+    outcomes_lost: bool = False
+    """The same of __transaction_state: a coordinator may tell a producer another outcome than its markers say."""
 
     def excuses(self, partition: Partition, value: str) -> bool:
         if partition in self.unknown:

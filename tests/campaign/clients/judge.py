@@ -56,7 +56,7 @@ def judge(history: History, truth: Truth) -> Anomalies:
     found.lost_writes += _lost_writes(history, truth)
     found.duplicates += _duplicates(history)
     found.inconsistent_offsets += _inconsistent_offsets(history, truth)
-    found.aborted_reads += _aborted_reads(history)
+    found.aborted_reads += _aborted_reads(history, truth)
     found.unseen += _unseen(history, truth)
     found.disorders += _disorders(history)
     found.repeated_polls += _repeated_polls(history, truth)
@@ -73,6 +73,8 @@ def is_acknowledged(history: History, write: Write) -> bool:
 def _lost_writes(history: History, truth: Truth) -> Iterator[str]:
     left = {partition: {each.value for each in reads} for partition, reads in history.left_committed.items()}
     for write in history.writes:
+        if write.transaction and truth.outcomes_lost:
+            continue
         is_read = write.partition not in left or write.value in left[write.partition]
         if is_acknowledged(history, write) and not is_read and not truth.excuses(write.partition, write.value):
             yield f"{_name(write.partition)}: {write.value} was acknowledged at offset {write.offset}"
@@ -103,7 +105,9 @@ def _inconsistent_offsets(history: History, truth: Truth) -> Iterator[str]:
             yield f"{_name(write.partition)}: {write.value} was acknowledged at offset {write.offset}, which is {found}"
 
 
-def _aborted_reads(history: History) -> Iterator[str]:
+def _aborted_reads(history: History, truth: Truth) -> Iterator[str]:
+    if truth.outcomes_lost:
+        return
     aborted = {
         each.value: each.transaction
         for each in history.writes

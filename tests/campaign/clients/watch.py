@@ -46,15 +46,16 @@ class Watch:
     incident: Incident
     elected: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     """The leaders of each partition by our reported elections."""
-    offsets_elected: bool = False
+    others_elected: set[str] = field(default_factory=set)
+    """Those of the topics that the clients need of which we elected a partition."""
     _truth: Truth = field(default_factory=Truth)
 
     def note_election(self, outcome: Mapping[str, Any]) -> None:
         """Note an election of a run if it is one of these partitions, or of a topic that the clients need."""
         if outcome["topic"] == WATCHED:
             self.elected[int(outcome["partition"])].append(int(outcome["leader_after"]))
-        elif outcome["topic"] == OF_CLIENTS[0]:
-            self.offsets_elected = True
+        elif outcome["topic"] in OF_CLIENTS:
+            self.others_elected.add(outcome["topic"])
 
     def judge(self, *, is_unreported: bool) -> Anomalies:
         """Let the clients end, and judge what they saw. ``is_unreported``: a run may have elected without a report."""
@@ -124,4 +125,5 @@ class Watch:
                 held = {each.value for each in logs[leader]}
                 lost[partition] = frozenset(each.value for log in logs.values() for each in log) - held
                 undecided[partition] = self.incident.watched_undecided[partition[1]][leader]
-        return Truth(lost, undecided, frozenset(unknown), commits_lost=self.offsets_elected)
+        offsets, transactions = (each in self.others_elected or is_unreported for each in OF_CLIENTS)
+        return Truth(lost, undecided, frozenset(unknown), commits_lost=offsets, outcomes_lost=transactions)

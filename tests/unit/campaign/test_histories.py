@@ -128,6 +128,14 @@ def test_a_record_of_an_aborted_transaction_is_for_no_consumer_of_committed_reco
     assert found(history) == anomalies
 
 
+def test_outcomes_are_not_judged_if_the_coordinator_may_have_forgotten_them() -> None:
+    history = healthy("abc", committed="ab")
+    history.writes[1:] = [replace(each, transaction=each.value) for each in history.writes[1:]]
+    history.transactions |= {"b": Outcome.FAILED, "c": Outcome.OK}
+    assert found(history) == {"aborted_reads": 2, "lost_writes": 1}
+    assert found(history, Truth(outcomes_lost=True)) == {}
+
+
 def test_an_aborted_record_may_be_read_uncommitted_and_is_not_lost() -> None:
     history = healthy("abc", committed="ac")
     history.writes[1] = replace(history.writes[1], transaction="t")
