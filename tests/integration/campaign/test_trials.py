@@ -15,16 +15,16 @@ from campaign.kinds import KINDS, Kind
 from campaign.trial import CAMPAIGN, run_trial
 from lab.pool import ClusterPool
 
-pytestmark = pytest.mark.on_any_version
+pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
-_NAMES = {"the response of the election is lost": [], "the run is killed after the reorder": [pytest.mark.wide]}
+_NAMES = ("the response of the election is lost", "the run is killed after the reorder")
 _SEED = 1
 """With a second run that competes for the lock."""
 
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(each, id=each.name, marks=_NAMES[each.name]) for each in KINDS if each.name in _NAMES],
+    [pytest.param(each, id=each.name) for each in KINDS if each.name in _NAMES],
 )
 def test_a_trial_is_clean(kind: Kind, clusters: ClusterPool, kafka_version: str, tmp_path: Path) -> None:
     with clusters.lease(CAMPAIGN, kafka_version) as cluster:
