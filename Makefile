@@ -187,6 +187,10 @@ outage-campaign: install ## Random outages, and whether plans say what they cost
 		$(BIN)/python -m campaign.outages --seeds $(or $(SEEDS),5) --json outages.json $$options || exit 1; \
 	done
 
+.PHONY: stop-campaign
+stop-campaign: install ## Random sets of brokers that stop, and whether the gate says what happens: SEEDS of four sets, 20 unless given
+	$(BIN)/python -m campaign.stops --seeds $(or $(SEEDS),20) --json stops.json
+
 .PHONY: mutants
 mutants: install $(MUTANTS_INSTALLED) ## Mutation testing of what decides and writes; ONLY=preconditions for one file
 	PYTHONPATH=$(CURDIR)/tests $(MUTANTS_VENV)/bin/python -m mutation $(addprefix --only=,$(ONLY))
