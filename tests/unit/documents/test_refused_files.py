@@ -17,14 +17,13 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents import strict_json
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import digest, refuse_existing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import digest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.partitions_file import read_partitions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import plan_file
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import (
     plan_document,
     read_plan,
-    write_plan,
 )
 from unit.documents.examples import INT32_MAX, INT64_MAX, a_plan, edited
 
@@ -367,36 +366,3 @@ def test_over_the_size_limit(read: Callable[[str], object], room: Any, tmp_path:
 def test_file_that_has_no_size(tmp_path: Path) -> None:
     """Files in /proc have a reported size of 0."""
     assert_refused(read_partitions, Path("/proc/self/status"), {"line 1, column 1": "this is not JSON"})
-
-
-class TestOutputPath:
-    def test_file(self, tmp_path: Path) -> None:
-        path = tmp_path / "plan.json"
-        path.write_text("mine")
-        assert_refused(refuse_existing, path, {WHOLE: "exists already, and is never overwritten"})
-        assert_refused(lambda name: write_plan(a_plan(), name), path, {WHOLE: "exists already"})
-        assert path.read_text() == "mine"
-        assert os.listdir(tmp_path) == ["plan.json"]
-
-    def test_dangling_link(self, tmp_path: Path) -> None:
-        path = tmp_path / "plan.json"
-        path.symlink_to(tmp_path / "elsewhere")
-        assert_refused(refuse_existing, path, {WHOLE: "exists already"})
-        assert_refused(lambda name: write_plan(a_plan(), name), path, {WHOLE: "exists already"})
-        assert not (tmp_path / "elsewhere").exists()
-
-    def test_missing_directory(self, tmp_path: Path) -> None:
-        path = tmp_path / "none" / "plan.json"
-        assert_refused(refuse_existing, path, {WHOLE: f"has no directory {path.parent}"})
-        assert_refused(lambda name: write_plan(a_plan(), name), path, {WHOLE: "cannot be written: No such file"})
-
-    def test_the_directory_for_reports_of_roles_is_created(self, tmp_path: Path) -> None:
-        path = tmp_path / "state" / "kafkaops-recovery" / "reports" / "recovery.json"
-        refuse_existing(str(path))
-        assert path.parent.stat().st_mode & 0o777 == 0o700
-
-    def test_directory_of_someone_else(self, as_nobody: None) -> None:
-        assert_refused(refuse_existing, Path("/usr/plan.json"), {WHOLE: "may not write to /usr"})
-
-    def test_new_file(self, tmp_path: Path) -> None:
-        refuse_existing(str(tmp_path / "plan.json"))

@@ -1,0 +1,52 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where a file is to be written: it must be new, in a directory that exists and that may be written to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import refuse_existing
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
+from unit.documents.examples import a_plan
+from unit.documents.test_refused_files import WHOLE, assert_refused
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text("mine")
+    assert_refused(refuse_existing, path, {WHOLE: "exists already, and is never overwritten"})
+    assert_refused(lambda name: write_plan(a_plan(), name), path, {WHOLE: "exists already"})
+    assert path.read_text() == "mine"
+    assert os.listdir(tmp_path) == ["plan.json"]
+
+
+def test_a_dangling_link_is_not_followed(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.symlink_to(tmp_path / "elsewhere")
+    assert_refused(refuse_existing, path, {WHOLE: "exists already"})
+    assert_refused(lambda name: write_plan(a_plan(), name), path, {WHOLE: "exists already"})
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "plan.json"
+    assert_refused(refuse_existing, path, {WHOLE: f"has no directory {path.parent}"})
+    assert_refused(lambda name: write_plan(a_plan(), name), path, {WHOLE: "cannot be written: No such file"})
+
+
+def test_the_directory_for_reports_of_roles_is_created(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "kafkaops-recovery" / "reports" / "recovery.json"
+    refuse_existing(str(path))
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_directory_of_someone_else_is_named(as_nobody: None) -> None:
+    assert_refused(refuse_existing, Path("/usr/plan.json"), {WHOLE: "may not write to /usr"})
+
+
+def test_a_new_file_is_accepted(tmp_path: Path) -> None:
+    refuse_existing(str(tmp_path / "plan.json"))
