@@ -114,7 +114,7 @@ class ReplicaCopier:
         """Remove the next moves from ``waiting`` for which each broker has room, and return them."""
         busy = Counter(each for copy in self._running.values() for each in copy.move.adding)
         taken: list[ReplicaMove] = []
-        for _ in range(len(waiting)):
+        for _number in range(len(waiting)):
             move = waiting.popleft()
             if len(taken) < PARTITIONS_PER_REQUEST and all(busy[each] < self.pace.at_once for each in move.adding):
                 busy.update(move.adding)

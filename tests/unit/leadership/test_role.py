@@ -35,7 +35,7 @@ def test_leaders_return_to_brokers_that_are_on_no_list_any_more(
 ) -> None:
     loader = DataLoader()
     given = {
-        "__leadership_drain_checked": {"options": {"state": state, "brokers": named}},
+        "__leadership_drain_checked": {"options": {"state": state, "brokers": named, "active_controller": False}},
         "__leadership_drain_orders": {"before": before, "after": after},
     }
     templar = Templar(loader, loader.load_from_file(str(_VARIABLES), trusted_as_template=True) | given)
