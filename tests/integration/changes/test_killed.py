@@ -39,11 +39,11 @@ _BOUNDARIES = [
     pytest.param(1, Boundary(After, _CREATE), id="after the topic was created", marks=pytest.mark.wide),
     # The next run waits more than a minute for a late order.
     pytest.param(1, Boundary(After, _PRODUCE, 2), id="after the changes were recorded", marks=pytest.mark.wide),
-    pytest.param(1, Boundary(After, _ALTER), id="after the reorder"),
+    pytest.param(1, Boundary(After, _ALTER), id="after the reorder", marks=pytest.mark.wide),
     pytest.param(1, Boundary(After, _ELECT), id="after the election"),
     pytest.param(1, Boundary(Before, _DELETE), id="before the topic is deleted", marks=pytest.mark.wide),
     pytest.param(2, Boundary(After, _CREATE), id=_TWO_DEAD + "after the topic was created", marks=pytest.mark.wide),
-    pytest.param(2, Boundary(After, _ELECT), id=_TWO_DEAD + "after the election"),
+    pytest.param(2, Boundary(After, _ELECT), id=_TWO_DEAD + "after the election", marks=pytest.mark.wide),
     pytest.param(2, Boundary(Before, _DELETE), id=_TWO_DEAD + "before the topic is deleted", marks=pytest.mark.wide),
 ]
 

@@ -45,6 +45,7 @@ def _together(*works: Callable[[], object]) -> list[LockHeldError]:
         return [each for each in threads.map(run, works) if each is not None]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("rounds", _ROUNDS)
 def test_elections_against_elections(cluster: Cluster, tmp_path: Path, rounds: int) -> None:
     """Each round has one partition, and begins with a free lock. No partition is elected twice."""

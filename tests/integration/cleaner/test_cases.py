@@ -165,9 +165,8 @@ def _wait_compacted(lab: CleanerCluster, topic: str, broker: int) -> None:
     wait_until(lambda: lab.size(topic, broker) < written / 2, 60, what=f"{topic} is compacted on broker {broker}")
 
 
-@pytest.mark.parametrize(
-    "own", [None, pytest.param("700", marks=pytest.mark.wide)], ids=["unset", "set for the broker"]
-)
+@pytest.mark.wide
+@pytest.mark.parametrize("own", [None, "700"], ids=["unset", "set for the broker"])
 def test_sigkill_between_the_edits_and_a_rerun(lab: CleanerCluster, operator: CleanerOperator, own: str | None) -> None:
     """The next run restores value and source, and has nothing else to do."""
     _set_own(lab, 3, _BACKOFF, own)

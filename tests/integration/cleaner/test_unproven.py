@@ -25,6 +25,7 @@ def _exported(lab: CleanerCluster, broker: int) -> str:
         return str(answer.read().decode().lower())
 
 
+@pytest.mark.wide
 def test_a_cleaner_with_unreported_threads_is_not_healthy(lab: CleanerCluster, operator: CleanerOperator) -> None:
     """The threads of broker 1 are dead, and those of brokers 2 and 3 live. Without the gauge, they look alike."""
     lab.kill_threads(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
@@ -18,6 +19,7 @@ from lab.playbook import run_playbook
 _PLAYBOOK = "kafkaops.recovery.restore_groups"
 
 
+@pytest.mark.wide
 def test_groups_outside_of_the_log_continue_at_its_start_or_end(kafka_version: str, tmp_path: Path) -> None:
     # With 50 partitions of __consumer_offsets, so that groups have three coordinators.
     with Cluster(kafka_version, brokers=3, proxied=True) as cluster:

@@ -38,6 +38,7 @@ def kept(found: dict[str, Any]) -> list[tuple[int, bool | None]]:
     return [(each["broker_id"], each["keeps_acks_all"]) for each in row["survivors"]]
 
 
+@pytest.mark.wide
 def test_a_log_directory_says_what_the_controllers_say(cluster: Cluster, tmp_path: Path) -> None:
     break_down(cluster, "copied", min_isr=2)
     asked = history(cluster, "copied", bootstrap_controllers=[controllers_at(cluster)])

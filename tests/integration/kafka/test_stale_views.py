@@ -27,6 +27,7 @@ def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.mark.wide
 def test_an_outage_that_one_broker_does_not_see(cluster: Cluster) -> None:
     dead, well, cut_off = 1, 2, 3
     cluster.client.create_topic("seen", {0: [dead]})

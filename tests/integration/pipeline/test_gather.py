@@ -49,7 +49,10 @@ def spark(event_logs: Path) -> Iterator[SparkSession]:
         yield session
 
 
-@pytest.fixture(params=["in process", pytest.param("in two processes", marks=pytest.mark.wide), "on Spark"])
+_IN_PROCESS = [pytest.param(each, marks=pytest.mark.wide) for each in ("in process", "in two processes")]
+
+
+@pytest.fixture(params=["on Spark", *_IN_PROCESS])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "on Spark":
         return OnSpark(request.getfixturevalue("spark"))

@@ -142,6 +142,7 @@ def test_a_compacted_topic_keeps_its_newer_records(oracle: Oracle, saved: Path) 
     assert len(newest) == len(KEYS)
 
 
+@pytest.mark.wide
 def test_a_killed_run_is_continued_without_gap_or_duplicate(oracle: Oracle, saved: Path, tmp_path: Path) -> None:
     """Runs are killed one after another: at every step that a run reports, and during its transactions."""
     topic = BROKER_CODECS["lz4"]

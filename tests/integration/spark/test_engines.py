@@ -150,6 +150,7 @@ def test_the_engine_process_starts_no_jvm(environment: dict[str, str]) -> None:
     assert (found["engine"], found["reason"]) == ("process", "")
 
 
+@pytest.mark.wide
 def test_two_runs_at_the_same_time_and_little_memory_change_nothing(environment: dict[str, str]) -> None:
     """Each run kills only its own JVM: one is killed while the other one ranks."""
     program = _PROGRAM + "rank(EngineOptions(wait_ms=60_000, spark=SparkOptions(driver_memory='512m')), wait_until_open"

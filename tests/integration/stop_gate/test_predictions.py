@@ -34,6 +34,7 @@ def test_what_is_predicted_happens(cluster: Cluster, seed: int, sets: int) -> No
     assert cluster.proxy.write_requests() == []
 
 
+@pytest.mark.wide
 def test_a_hung_broker_makes_it_a_no(cluster: Cluster) -> None:
     cluster.client.create_topic("orders", {0: [1, 2, 3]}, {"min.insync.replicas": 2})
     cluster.brokers[2].freeze()

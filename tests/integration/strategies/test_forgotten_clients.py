@@ -78,6 +78,7 @@ def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_ve
         assert look() == []
 
 
+@pytest.mark.wide
 def test_groups_whose_commits_went_back_are_named(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=4, properties={"offsets.topic.num.partitions": 1}) as cluster:
         on_call = OnCall(cluster, tmp_path)

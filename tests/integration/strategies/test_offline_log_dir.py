@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lab import Cluster, scenarios, wait_until
 from lab.module_process import run_module
 
@@ -17,6 +19,7 @@ _LEADER, _SHORTER, _LONGER, _WITNESS = 1, 2, 3, 4
 _COMMON, _MORE, _ALONE = 10, 5, 1
 
 
+@pytest.mark.wide
 def test_a_log_directory_fails_in_a_broker_that_runs(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=4, log_dirs=2) as cluster:
         lost, offline = _lose_a_directory(cluster)
