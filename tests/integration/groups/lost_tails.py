@@ -53,7 +53,8 @@ def commit(cluster: Cluster, group: str, offset: int, *, topic: str = ONLINE) ->
     """Commit for partition 0; without a topic, for one that the group never reads."""
     partition = TopicPartition(topic or FIRST, 0, offset)
     if not topic:
-        cluster.client.create_topic(FIRST, {0: [1]}, {"min.insync.replicas": 1})
+        # Every broker has a replica, so that it stays online whichever broker is the one that dies.
+        cluster.client.create_topic(FIRST, {0: [*cluster.brokers]}, {"min.insync.replicas": 1})
 
     def is_done() -> bool:
         with reader(cluster, group) as consumer:
