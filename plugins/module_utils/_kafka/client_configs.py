@@ -24,6 +24,8 @@ from .settings import ConnectionSettings
 
 CLIENT_ID = "kafkaops.recovery"
 NOT_IN_LIBRDKAFKA = ("GSSAPI",)
+_BY_TOKEN = ("OAUTHBEARER", "AWS_MSK_IAM")
+"""librdkafka sends a token for these, by OAUTHBEARER."""
 MAX_FRAME_BYTES = 100_000_000
 """A longer answer is an error. Kafka's own limit for requests is the same."""
 
@@ -86,16 +88,14 @@ def librdkafka_config(settings: ConnectionSettings) -> dict[str, Any]:
             "sasl.username": settings.sasl_username,
             "sasl.password": settings.sasl_password,
         }
-        if settings.sasl_mechanism == "OAUTHBEARER":
-            # Both clients use one token, so that they are the same principal.
-            from .oauth import OAuthCredentials
-
-            config["oauth_cb"] = OAuthCredentials(settings).librdkafka_token
-            config["sasl.oauthbearer.extensions"] = settings.sasl_oauthbearer_extensions
-        elif settings.sasl_mechanism == "AWS_MSK_IAM":
-            from .msk_iam import AwsCredentials
-
-            config |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": AwsCredentials(settings).librdkafka_token}
+        if settings.sasl_mechanism in _BY_TOKEN:
+            # Both clients use one source of tokens, so that they are the same principal.
+            credentials: Any = credentials_for(settings)
+            config |= {
+                "sasl.mechanism": "OAUTHBEARER",
+                "oauth_cb": credentials.librdkafka_token,
+                "sasl.oauthbearer.extensions": settings.sasl_oauthbearer_extensions,
+            }
     return {name: value for name, value in config.items() if value is not None}
 
 

@@ -21,7 +21,10 @@ from botocore.credentials import Credentials
 from confluent_kafka import Producer
 from kafka.net.sasl import get_sasl_mechanism
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_configs import librdkafka_config
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_configs import (
+    credentials_for,
+    librdkafka_config,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_properties import with_command_config
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import CredentialsError, SettingsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.msk_iam import AwsCredentials
@@ -39,6 +42,7 @@ def no_other_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    credentials_for.cache_clear()
 
 
 def settings(**options: Any) -> ConnectionSettings:
