@@ -42,6 +42,8 @@ LEFT_AS_IS = frozenset({Undoing.CONFLICT, Undoing.GONE})
 """These changes are not undone, and leave the journal."""
 PENDING = frozenset({Undoing.FAILED, Undoing.WAITS})
 """These changes stay in the journal."""
+NOT_RESTORED = PENDING | {Undoing.CONFLICT}
+"""What was changed is still changed."""
 RESTORING = frozenset({Undoing.RESTORED, Undoing.WOULD_RESTORE})
 """The original state is restored or, in check mode, would be."""
 

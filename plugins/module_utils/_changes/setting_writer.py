@@ -22,7 +22,7 @@ from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
-from .record import PENDING, Change, ReplicaChange, SettingChange, Undoing, subject_of
+from .record import NOT_RESTORED, PENDING, Change, ReplicaChange, SettingChange, Undoing, subject_of
 from .sender import Seen, Writer, until_seen
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
@@ -252,7 +252,7 @@ def change_and_restore(writer: SettingWriter, journal: Journal, change: SettingC
     Raises SettingError if it cannot be made, or JournalError before anything was changed.
     """
     undoing, reason = restore_setting(writer, journal, begin_change(writer, journal, change))
-    return reason if undoing in {*PENDING, Undoing.CONFLICT} else ""
+    return reason if undoing in NOT_RESTORED else ""
 
 
 def begin_change(writer: SettingWriter, journal: Journal, change: SettingChange) -> SettingChange:

@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, number_of
 from .journal import Journal
-from .record import PENDING, JournalError, Leftover, SettingChange, Undoing
+from .record import NOT_RESTORED, JournalError, Leftover, SettingChange
 from .setting_writer import (
     THROTTLE_RATE,
     THROTTLED_REPLICAS,
@@ -87,7 +87,7 @@ class Throttle:
             Leftover(each, *restore_setting_unless_in_use(self.writer, self.journal, each))
             for each in reversed(self.begun)
         ]
-        return [each for each in found if each.undoing in {*PENDING, Undoing.CONFLICT}]
+        return [each for each in found if each.undoing in NOT_RESTORED]
 
     def _change(self, place: Place, name: str, wanted: Callable[[Setting | None], str | None]) -> str:
         """Change one setting to what ``wanted`` returns, unless that is None. Return why that failed."""
