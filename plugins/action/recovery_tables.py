@@ -31,7 +31,7 @@ class ActionModule(PrintingAction):
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         result = arguments["result"]
-        if arguments.get("warning"):
+        if arguments["warning"]:
             display.warning(f"The plan is not handed to later jobs: {arguments['warning']}")
         if "outcomes" in arguments["tables"]:
             saved_in = (result.get("salvage") or {}).get("salvage_dir") or ""

@@ -116,7 +116,7 @@ def refuse_existing(path: str) -> None:
     try:
         os.lstat(path)
     except FileNotFoundError:
-        _refuse_directory(path)
+        _require_directory(path)
     except (OSError, ValueError) as error:
         raise DocumentError(path, [_unwritable(error)]) from error
     else:
@@ -128,7 +128,8 @@ _OWN_REPORTS = ("kafkaops-recovery", "reports")
 _EXISTS = Problem("", "exists already, and is never overwritten", "Move it away, or give another name")
 
 
-def _refuse_directory(path: str) -> None:
+def _require_directory(path: str) -> None:
+    """Create the directory if it is the roles' own. Raises DocumentError if no file can be created in it."""
     directory = os.path.dirname(path) or "."
     if Path(directory).parts[-2:] == _OWN_REPORTS:
         with suppress(OSError):

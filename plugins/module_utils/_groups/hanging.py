@@ -28,10 +28,9 @@ from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction
 from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, in_batches
 from .._model.reasons import join_first, name_partitions
 from .._model.run import KafkaOpsError
-from .plan import TransactionStep, UnknownCommits
+from .plan import MOST_NAMED, TransactionStep, UnknownCommits
 
 _MOST_S = 30.0
-_MOST_NAMED = 3
 TRANSACTION_LIMIT = "transaction.max.timeout.ms"
 
 
@@ -79,7 +78,7 @@ def look_at_transactions(
     asked = {name: leader for name, leader in leaders.items() if wanted is None or name in wanted}
     found = TransactionLook(leaders=asked)
     if offline:
-        why = f"open transactions in {join_first(offline, _MOST_NAMED)}, {len(offline)} partitions: they have no leader"
+        why = f"open transactions in {join_first(offline, MOST_NAMED)}, {len(offline)} partitions: they have no leader"
         found.unknown.append(UnknownCommits((), why))
     found.open = _ask_leaders(kafka, cluster, asked, found.unanswered)
     if found.unanswered:
@@ -108,12 +107,12 @@ def _explain_unanswered(
 ) -> Iterator[str]:
     """Yield why leaders did not report these partitions: a missing ACL, or no answer."""
     access = kafka.topic_operations(sorted({each.topic for each in unanswered}))
-    lacking = {topic for topic, each in access.items() if "READ" not in (each.operations or ())}
+    lacking = {topic for topic, each in access.items() if "READ" not in each.operations}
     if lacking:
-        yield f"our principal needs READ on topics {join_first(sorted(lacking), _MOST_NAMED)}"
+        yield f"our principal needs READ on topics {join_first(sorted(lacking), MOST_NAMED)}"
     silent = {leaders[each] for each in unanswered if each.topic not in lacking}
     if silent:
-        yield f"no answer from leaders {join_first(sorted(silent), _MOST_NAMED)}"
+        yield f"no answer from leaders {join_first(sorted(silent), MOST_NAMED)}"
 
 
 def _ask_leaders(
@@ -174,7 +173,7 @@ def _find_gaps(kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, 
         if each.is_offline or each.leader_id not in cluster.unfenced or each.topic_partition not in leaders
     ]
     if gone:
-        yield f"{join_first(sorted(gone), _MOST_NAMED)} of {len(described.partitions)} have no leader that is up"
+        yield f"{join_first(sorted(gone), MOST_NAMED)} of {len(described.partitions)} have no leader that is up"
 
 
 def _read_limit(kafka: Kafka, cluster: Cluster) -> int | None:

@@ -25,12 +25,10 @@ from .._kafka.share_groups import ShareOffsets
 from .._model.partition import OFFSETS_TOPIC, EpochEnd, PartitionState, TopicPartition, in_batches
 from .._model.reasons import join_first
 from .decide import CommitFields, PresentLog, SavedCommits, decide_commit, decide_share_start
-from .plan import CommitStep, UnknownCommits
+from .plan import MOST_NAMED, CommitStep, UnknownCommits
 
 _EPOCH_TOO_NEW = 1
 """OFFSET_OUT_OF_RANGE: the epoch is larger than every epoch of the log (see ``_kafka/epochs.py``)."""
-
-_MOST_NAMED = 3
 
 
 @dataclass(slots=True)
@@ -119,7 +117,7 @@ def _find_unlisted(cluster: Cluster, described: Iterable[PartitionState], found:
     own = [each for each in described if each.topic == OFFSETS_TOPIC]
     down = sorted(each.topic_partition for each in own if each.is_offline or each.leader_id not in cluster.unfenced)
     if down:
-        why = f"the groups of {join_first(down, _MOST_NAMED)}, {len(down)} of {len(own)} partitions: no leader is up"
+        why = f"the groups of {join_first(down, MOST_NAMED)}, {len(down)} of {len(own)} partitions: no leader is up"
         found.unknown.append(UnknownCommits((), why))
 
 

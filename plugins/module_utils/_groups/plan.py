@@ -89,6 +89,9 @@ class TransactionStatus(StrEnum):
 
 SETTLED = frozenset({CommitStatus.GIVEN_BACK, CommitStatus.DONE_BEFORE})
 
+MOST_NAMED = 3
+"""How many partitions, topics or brokers a reason names."""
+
 _Epoch: TypeAlias = Annotated[int, Meta("a leader epoch (-1: not known)", minimum=-1, maximum=INT32_MAX)]
 ABORT_SETTLED = frozenset({TransactionStatus.ABORTED, TransactionStatus.DONE_BEFORE})
 

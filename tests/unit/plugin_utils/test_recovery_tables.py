@@ -23,6 +23,7 @@ def test_the_verdict_is_first_and_tables_are_last(tables: list[str]) -> None:
         "start_order": [an_advice(1, 2)],
         "awaited": [],
         "variables": {"kafka_bootstrap_servers": "kafka2:9092"},
+        "warning": "",
     }
     text = rendered(action.blocks(arguments), 120, color=False)
     assert text.startswith("12 of 14 partitions recovered")
