@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Kill a module before or after one of its requests, so that tests cover every step."""
+"""Kill a run before or after one of its requests, so that tests cover every step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from kafka.protocol.api_key import ApiKey
 
@@ -27,10 +28,10 @@ class Boundary:
     api_key: ApiKey
     number: int = 1
 
-    def kill(self, proxy: Proxy, start: Callable[[], subprocess.Popen[str]]) -> None:
-        """Start a module whose requests pass the proxy, and kill it there. Raises RuntimeError if it ended before."""
+    def kill(self, proxy: Proxy, start: Callable[[], subprocess.Popen[Any]]) -> None:
+        """Start a process whose requests pass the proxy, and kill it there. Raises RuntimeError if it ended before."""
         hits = 0
-        process: subprocess.Popen[str] | None = None
+        process: subprocess.Popen[Any] | None = None
 
         def kill_at_the_last() -> None:
             nonlocal hits

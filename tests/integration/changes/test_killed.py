@@ -7,48 +7,45 @@
 from __future__ import annotations
 
 import shutil
-import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from lab import Cluster, scenarios
+from lab.boundary import Boundary
 from lab.changes import elect, elect_in_process, pending_changes
-from lab.faults import After, Before, Fault
+from lab.faults import After, Before
 from lab.waiting import wait_until
 
-
-@dataclass(frozen=True)
-class Boundary:
-    """The moment at which a run dies: before or after the ``number``-th request of a kind."""
-
-    moment: Callable[[Callable[[], object]], Fault]
-    api_key: int
-    number: int = 1
-
-
-_CREATE, _PRODUCE, _ALTER, _ELECT, _DELETE = 19, 0, 45, 43, 20
 _TWO_DEAD = "two of three brokers dead: "
 # The run creates the topic, claims it, records the changes, reorders, elects, restores, settles, and deletes the topic.
 # The restore follows the election, so killing after the one and before the other is the same. With one live broker, the
 # original order elects it, and nothing is reordered.
 _BOUNDARIES = [
-    pytest.param(1, Boundary(After, _CREATE), id="after the topic was created", marks=pytest.mark.wide),
+    (1, Boundary("after the topic was created", After, ApiKey.CreateTopics)),
     # The next run waits more than a minute for a late order.
-    pytest.param(1, Boundary(After, _PRODUCE, 2), id="after the changes were recorded", marks=pytest.mark.wide),
-    pytest.param(1, Boundary(After, _ALTER), id="after the reorder", marks=pytest.mark.wide),
-    pytest.param(1, Boundary(After, _ELECT), id="after the election"),
-    pytest.param(1, Boundary(Before, _DELETE), id="before the topic is deleted", marks=pytest.mark.wide),
-    pytest.param(2, Boundary(After, _CREATE), id=_TWO_DEAD + "after the topic was created", marks=pytest.mark.wide),
-    pytest.param(2, Boundary(After, _ELECT), id=_TWO_DEAD + "after the election", marks=pytest.mark.wide),
-    pytest.param(2, Boundary(Before, _DELETE), id=_TWO_DEAD + "before the topic is deleted", marks=pytest.mark.wide),
+    (1, Boundary("after the changes were recorded", After, ApiKey.Produce, 2)),
+    (1, Boundary("after the reorder", After, ApiKey.AlterPartitionReassignments)),
+    (1, Boundary("after the election", After, ApiKey.ElectLeaders)),
+    (1, Boundary("before the topic is deleted", Before, ApiKey.DeleteTopics)),
+    (2, Boundary(_TWO_DEAD + "after the topic was created", After, ApiKey.CreateTopics)),
+    (2, Boundary(_TWO_DEAD + "after the election", After, ApiKey.ElectLeaders)),
+    (2, Boundary(_TWO_DEAD + "before the topic is deleted", Before, ApiKey.DeleteTopics)),
 ]
+_SHORT = {"after the election"}
+"""Boundaries of `make test`."""
 
 
-@pytest.mark.parametrize(("dead", "boundary"), _BOUNDARIES)
+@pytest.mark.parametrize(
+    ("dead", "boundary"),
+    [
+        pytest.param(dead, each, id=each.name, marks=() if each.name in _SHORT else pytest.mark.wide)
+        for dead, each in _BOUNDARIES
+    ],
+)
 def test_the_next_run_elects_and_restores_every_order(
     cluster: Cluster,
     tmp_path: Path,
@@ -66,19 +63,8 @@ def test_the_next_run_elects_and_restores_every_order(
         )
     home = tmp_path / "home"
     home.mkdir()
-    process = elect_in_process(cluster.bootstrap(), "killed", 3, offline.best, home)
-    hits = []
-    lock = threading.Lock()
-
-    def kill_at_the_last() -> None:
-        with lock:
-            hits.append(boundary)
-            if len(hits) == boundary.number:
-                process.kill()
-
-    with cluster.proxy.inject(boundary.moment(kill_at_the_last), api_key=boundary.api_key):
-        process.communicate(timeout=120)
-    assert len(hits) >= boundary.number, "the run ended before the moment at which it should die"
+    start = partial(elect_in_process, cluster.bootstrap(), "killed", 3, offline.best, home)
+    boundary.kill(cluster.proxy, start)
     shutil.rmtree(home)
 
     elect(cluster.bootstrap(), "killed", 3, offline.best)

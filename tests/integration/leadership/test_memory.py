@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import LockHeldError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Change
 from lab import Cluster
+from lab.boundary import Boundary
 from lab.changes import pending_changes
-from lab.faults import After, Before, Fault, Rewrite
+from lab.faults import After, Before, Rewrite
 from lab.leadership import MEMORY_TOPIC, Operator, leaders, orders, wait_in_sync
 from lab.waiting import wait_until
 
-_PRODUCE, _CREATE_TOPICS, _DELETE_TOPICS = 0, 19, 20
-_INCREMENTAL_ALTER_CONFIGS, _ALTER_PARTITION_REASSIGNMENTS = 44, 45
 _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3)}
 _WITHOUT_1 = {0: (2, 3, 1), 1: (2, 3, 1)}
 _NOT_AUTHORISED = 29
@@ -56,7 +52,7 @@ def test_a_second_host_is_refused_with_the_holders_process(
     # The first run waits longer for a response than others wait for its heartbeat, which must not wait with it.
     first = replace(operator, request_timeout_ms=60_000)
     # Not at an order: its response would be lost, and the run would wait more than a minute for it.
-    with cluster.proxy.inject(Before(interfere), api_key=_INCREMENTAL_ALTER_CONFIGS, times=1):
+    with cluster.proxy.inject(Before(interfere), api_key=ApiKey.IncrementalAlterConfigs, times=1):
         first.list(1)
     assert f"process {os.getpid()}" in refusals[0]
     assert orders(cluster, topic) == _WITHOUT_1
@@ -71,7 +67,7 @@ def test_a_list_that_another_host_changed_before_the_lock_is_read_again(
     other = Operator(cluster)
     first = replace(operator, request_timeout_ms=60_000)
     # The first run has looked at the memory and the partitions, and does not have the lock yet.
-    with cluster.proxy.inject(Before(lambda: other.list(2)), api_key=_CREATE_TOPICS, times=1):
+    with cluster.proxy.inject(Before(lambda: other.list(2)), api_key=ApiKey.CreateTopics, times=1):
         assert first.list(1).after.brokers == (1, 2)
     assert orders(cluster, topic) == {0: (3, 1, 2), 1: (3, 2, 1)}
     other.restore()
@@ -88,7 +84,7 @@ def test_a_topic_that_cannot_be_written_refuses_the_run(cluster: Cluster, operat
                 each.partition_responses[0].error_code = _NOT_AUTHORISED
 
     with (
-        cluster.proxy.inject(Rewrite(refuse), api_key=_PRODUCE),
+        cluster.proxy.inject(Rewrite(refuse), api_key=ApiKey.Produce),
         pytest.raises(JournalError, match="--operation Write --topic _kafkaops_leadership"),
     ):
         operator.list(2)
@@ -118,43 +114,33 @@ def test_a_topic_that_would_not_keep_the_orders_is_refused(
     assert cluster.proxy.write_requests() == []
 
 
-@dataclass(frozen=True)
-class Step:
-    """The moment at which a run dies: before or after the ``number``-th request of a kind."""
-
-    name: str
-    when: Callable[[Callable[[], object]], Fault]
-    api_key: int
-    number: int = 1
-
-
-_STEPS = [
-    Step("before-the-lock", Before, _CREATE_TOPICS),
-    Step("holding-the-lock", After, _CREATE_TOPICS),
-    Step("before-the-list-is-remembered", Before, _PRODUCE, 4),
-    Step("before-the-config", Before, _INCREMENTAL_ALTER_CONFIGS),
-    Step("after-the-config", After, _INCREMENTAL_ALTER_CONFIGS),
-    Step("before-the-orders-are-remembered", Before, _PRODUCE, 5),
-    Step("before-the-reorder", Before, _ALTER_PARTITION_REASSIGNMENTS),
-    Step("after-the-reorder", After, _ALTER_PARTITION_REASSIGNMENTS),
-    Step("before-the-end", Before, _DELETE_TOPICS),
+_BOUNDARIES = [
+    Boundary("before-the-lock", Before, ApiKey.CreateTopics),
+    Boundary("holding-the-lock", After, ApiKey.CreateTopics),
+    Boundary("before-the-list-is-remembered", Before, ApiKey.Produce, 4),
+    Boundary("before-the-config", Before, ApiKey.IncrementalAlterConfigs),
+    Boundary("after-the-config", After, ApiKey.IncrementalAlterConfigs),
+    Boundary("before-the-orders-are-remembered", Before, ApiKey.Produce, 5),
+    Boundary("before-the-reorder", Before, ApiKey.AlterPartitionReassignments),
+    Boundary("after-the-reorder", After, ApiKey.AlterPartitionReassignments),
+    Boundary("before-the-end", Before, ApiKey.DeleteTopics),
 ]
 _SHORT = {"holding-the-lock"}
-"""Steps of `make test`. After the others, the next run waits more than a minute for late requests."""
+"""Boundaries of `make test`. After the others, the next run waits more than a minute for late requests."""
 
 
 @pytest.mark.parametrize(
-    "step",
-    [pytest.param(each, id=each.name, marks=() if each.name in _SHORT else pytest.mark.wide) for each in _STEPS],
+    "boundary",
+    [pytest.param(each, id=each.name, marks=() if each.name in _SHORT else pytest.mark.wide) for each in _BOUNDARIES],
 )
-def test_killed_at_any_step_the_next_run_converges(cluster: Cluster, operator: Operator, step: Step) -> None:
+def test_killed_at_any_step_the_next_run_converges(cluster: Cluster, operator: Operator, boundary: Boundary) -> None:
     """SIGKILL during a drain and during a restore, each followed by a complete run."""
-    topic = f"killed-{step.name}"
+    topic = f"killed-{boundary.name}"
     cluster.client.create_topic(topic, _ORIGINAL)
-    _kill_at(step, operator, "list(1)")
+    boundary.kill(cluster.proxy, lambda: operator.in_process("list(1)"))
     operator.list(1)
     assert orders(cluster, topic) == _WITHOUT_1
-    _kill_at(step, operator, "unlist(1)")
+    boundary.kill(cluster.proxy, lambda: operator.in_process("unlist(1)"))
     operator.unlist(1)
     assert orders(cluster, topic) == _ORIGINAL
     assert not operator.unlist(1).outcomes
@@ -169,7 +155,8 @@ def test_killed_while_an_order_is_changed_for_an_election(cluster: Cluster, oper
     try:
         wait_until(lambda: 4 not in cluster.client.describe(topic)[0].isr, what="4 leaves the ISR")
         operator.list(1)
-        _kill_at(Step("first", After, _ALTER_PARTITION_REASSIGNMENTS), operator, "move_leaders(away_from=1)")
+        boundary = Boundary("first", After, ApiKey.AlterPartitionReassignments)
+        boundary.kill(cluster.proxy, lambda: operator.in_process("move_leaders(away_from=1)"))
         wait_until(lambda: orders(cluster, topic) == {0: (3, 4, 1)}, what="3 was put first")
         operator.list()
         assert orders(cluster, topic) == {0: (4, 3, 1)}
@@ -180,21 +167,3 @@ def test_killed_while_an_order_is_changed_for_an_election(cluster: Cluster, oper
     operator.restore()
     assert orders(cluster, topic) == {0: (1, 4, 3)}
     wait_in_sync(cluster, topic)
-
-
-def _kill_at(step: Step, operator: Operator, call: str) -> None:
-    process: subprocess.Popen[bytes] | None = None
-    seen = 0
-
-    def kill() -> None:
-        nonlocal seen
-        seen += 1
-        if seen == step.number and process is not None:
-            process.kill()
-            process.wait()
-
-    with operator.cluster.proxy.inject(step.when(kill), api_key=step.api_key):
-        process = operator.in_process(call)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(60)
-    assert process.returncode == -signal.SIGKILL, f"it ended with {process.returncode} after {seen} requests"
