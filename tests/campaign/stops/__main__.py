@@ -6,13 +6,9 @@
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import time
 from collections.abc import Sequence
-
-from confluent_kafka import KafkaException
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
@@ -20,37 +16,28 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Gate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import check_stop
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import Question
-from campaign.kept import markdown, print_verdict, read_verdicts, write_verdicts
+from campaign.kept import markdown, read_verdicts
+from campaign.seeds import judge_seeds, seeds_parser, timed
 from campaign.stops.judging import Stopped, Verdict
 from campaign.stops.states import FIVE, RandomState
-from lab import Cluster, versions
-from lab.node import NodeError
-from lab.pool import ClusterPool
+from lab import Cluster
 
 SETS = 4
 """How many sets a seed has, each on the state that the one before left."""
-_ABORTED = (NodeError, TimeoutError, OSError, KafkaException, RuntimeError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the seeds. Returns 1 if a set had another outcome than the prediction, or could not be judged."""
-    chosen = _parser().parse_args(arguments)
+    seeds = f"how many seeds, of {SETS} sets each"
+    chosen = seeds_parser("campaign.stops", __doc__, "seed", seeds).parse_args(arguments)
+    version = chosen.kafka_version
     verdicts = read_verdicts(chosen.json, Verdict)
-    judged = {(each.kafka_version, each.seed) for each in verdicts}
-    with ClusterPool() as pool:
-        for seed in range(chosen.first_seed, chosen.first_seed + chosen.seeds):
-            if (chosen.kafka_version, seed) in judged:
-                continue
-            try:
-                with pool.lease(FIVE, chosen.kafka_version) as cluster:
-                    verdict = run_seed(cluster, seed, chosen.kafka_version)
-            except _ABORTED as error:
-                verdict = Verdict(seed, chosen.kafka_version, not_judged=1, notes=[f"no cluster: {error}"])
-            if verdict.not_judged:
-                pool.close()
-            verdicts.append(verdict)
-            print_verdict(verdict, is_verbose=chosen.verbose)
-            write_verdicts(chosen.json, verdicts)
+    judged = {each.seed for each in verdicts if each.kafka_version == version}
+
+    def run(cluster: Cluster, seed: int) -> Verdict:
+        return run_seed(cluster, seed, version)
+
+    judge_seeds(chosen, FIVE, verdicts, judged, run, lambda seed: Verdict(seed, version))
     sys.stdout.write(markdown(verdicts, Verdict, "kafka_version", "Kafka | seeds"))
     return 0 if all(each.is_clean for each in verdicts) else 1
 
@@ -62,18 +49,14 @@ def run_seed(cluster: Cluster, seed: int, kafka_version: str, sets: int = SETS) 
     """
     verdict = Verdict(seed, kafka_version)
     state = RandomState(cluster, random.Random(f"stops, seed {seed}"), is_calm=seed % 2 == 1)
-    begun = time.monotonic()
-    try:
-        state.create_topics()
-        for _ in range(sets):
-            predict_and_stop(state, verdict)
-    except _ABORTED as error:
-        verdict.not_judged = 1
-        verdict.notes.append(f"{type(error).__name__}: {error}")
-    finally:
-        state.end()
+    with timed(verdict):
+        try:
+            state.create_topics()
+            for _ in range(sets):
+                predict_and_stop(state, verdict)
+        finally:
+            state.end()
     verdict.events = state.events
-    verdict.seconds = time.monotonic() - begun
     return verdict
 
 
@@ -113,16 +96,6 @@ def ask(cluster: Cluster, brokers: Sequence[int]) -> Gate:
     controllers = [Address(each.host, each.port) for each in cluster.controllers.values()]
     with Wire(options, controllers=controllers) as wire:
         return check_stop(Kafka(wire), Question((tuple(sorted(brokers)),)), controllers)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m campaign.stops", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5, help=f"how many seeds, of {SETS} sets each (default: 5)")
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--kafka-version", choices=versions.KAFKA, default=versions.DEFAULT)
-    parser.add_argument("--verbose", action="store_true", help="print the events of clean seeds, too")
-    parser.add_argument("--json", metavar="FILE", help="write every verdict; run no seed again that was judged there")
-    return parser
 
 
 if __name__ == "__main__":
