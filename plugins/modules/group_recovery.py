@@ -52,6 +52,14 @@ options:
       - The groups to look at. Defaults to all.
     type: list
     elements: str
+  beyond_end_time:
+    description:
+      - Where groups continue whose offset is beyond the log end, if neither a leader epoch nor the salvage says where
+        the logs diverge. They get the first record at this time or after, by the records' own timestamps, or the log
+        end if there is none. Without it, present offsets are set to the log end, and saved ones are not used.
+      - The time of the election or shortly before lets them read all records that were written since.
+      - A time with its zone, such as V(2026-01-31T02:00:00Z).
+    type: str
   plan_output_file:
     description:
       - Where to write the plan. Nothing is changed. The file must not exist.
@@ -248,6 +256,7 @@ ARGUMENTS = (
         argument_spec={
             "salvage_dir": {"type": "path"},
             "groups": {"type": "list", "elements": "str"},
+            "beyond_end_time": {"type": "str"},
             "plan_output_file": {"type": "path"},
             "plan_file": {"type": "path"},
             "plan_digest": {"type": "str"},

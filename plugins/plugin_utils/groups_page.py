@@ -24,7 +24,7 @@ _HANGING = "hanging"
 _NAMED = 8
 _MOST_ROWS = 30
 _ABORT = "group_recovery_abort_hanging_transactions"
-_OF_A_LOOK = ("group_recovery_salvage_dir", "group_recovery_groups")
+_OF_A_LOOK = ("group_recovery_salvage_dir", "group_recovery_groups", "group_recovery_beyond_end_time")
 
 
 def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator[Block]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
-from .._module.options import PROGRESS, SPARK
+from .._module.options import PROGRESS, SPARK, read_time
 from .._recorder.options import read_spark
 from .._spark.options import SparkOptions
 
@@ -53,9 +53,9 @@ class Period:
 
 
 def read_wanted(params: Mapping[str, Any]) -> Period:
-    """Return what to report about. Raises ExposureOptionsError."""
-    start = _read_time("from", params["from"])
-    end = _read_time("to", params["to"]) or datetime.now(UTC)
+    """Return what to report about. Raises ExposureOptionsError or TimeOptionError."""
+    start = read_time("from", params["from"])
+    end = read_time("to", params["to"]) or datetime.now(UTC)
     if start is not None and start >= end:
         raise ExposureOptionsError(f"from is {start.isoformat()}, which is not before {end.isoformat()}")
     minutes = params["gap_minutes"]
@@ -69,15 +69,3 @@ def read_where(given: Mapping[str, Any] | None) -> SparkOptions:
     """Return where Spark runs. Raises a KafkaOpsError."""
     memory = {"driver_memory": "2g", **{name: value for name, value in (given or {}).items() if value is not None}}
     return read_spark(memory)
-
-
-def _read_time(name: str, text: str | None) -> datetime | None:
-    if not text:
-        return None
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
-        raise ExposureOptionsError(f"{name} is {text!r}: give a time with its zone, such as 2026-01-31T02:00:00Z")
-    return time.astimezone(UTC)

@@ -7,7 +7,8 @@
 A commit at offset S means that the group has read the records before S. It holds for the present log up to the offset
 at which the log that the group has read and the present one diverge. This is where the leader epoch of the commit ends
 in the present log (KIP-320). If a consumer committed no epoch, it is the first offset that the salvage holds and the
-leader lacks. The group continues at the smaller of the two: it reads all records that it has not read.
+leader lacks. The group continues at the smaller of the two: it reads all records that it has not read. If neither is
+known, and the offset is beyond the log end, the operator's time decides, or else the log end.
 """
 
 from __future__ import annotations
@@ -44,6 +45,16 @@ class SavedCommits:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeOffset:
+    """The first record at a time that the operator names, or after it."""
+
+    time: str
+    """In UTC, ISO 8601."""
+    offset: int
+    """The log end, if there is no such record."""
+
+
+@dataclass(frozen=True, slots=True)
 class PresentLog:
     """The log of a leader."""
 
@@ -53,6 +64,8 @@ class PresentLog:
     """Where a leader epoch (>= 0) ends in it: the log end, if the log has no newer epoch."""
     first_lost: int | None = None
     """The first offset that the salvage holds and this log lacks. None if there is none."""
+    at_time: TimeOffset | None = None
+    """None if the operator names no time."""
 
 
 def decide_commit(
@@ -123,23 +136,37 @@ def decide_share_start(
 
 def _judge(now: CommitFields, log: PresentLog) -> tuple[int, CommitNeed | None]:
     """Return up to where the present commit holds for the log, and what is wrong with it."""
-    cut = log.end_of(now.leader_epoch) if now.leader_epoch >= 0 else log.end
     if now.offset < log.start:
         return log.start, CommitNeed.BELOW_START
     if now.offset > log.end:
+        cut, _why = _divergence(now, log) or (log.end, "")
         return max(log.start, min(log.end, cut)), CommitNeed.BEYOND_END
-    if now.leader_epoch >= 0 and cut < now.offset:
+    if now.leader_epoch >= 0 and (cut := log.end_of(now.leader_epoch)) < now.offset:
         return max(log.start, cut), CommitNeed.OTHER_RECORDS
     return now.offset, None
 
 
 def _still_valid(saved: CommitFields, log: PresentLog) -> int | None:
     """Return up to where a saved commit holds for the present log; None if that is unknown."""
-    cut = log.end_of(saved.leader_epoch) if saved.leader_epoch >= 0 else log.first_lost
-    if cut is None and saved.offset > log.end:
+    found = _divergence(saved, log)
+    if found is None and saved.offset > log.end:
         # The end may be behind records that were written since, and that the group has not read.
         return None
-    return max(log.start, min(saved.offset, log.end, log.end if cut is None else cut))
+    return max(log.start, min(saved.offset, log.end, log.end if found is None else found[0]))
+
+
+def _divergence(commit: CommitFields, log: PresentLog) -> tuple[int, str] | None:
+    """Return where the log that the group has read and the present one diverge, and how this is known.
+
+    The operator's time is only about offsets beyond the log end.
+    """
+    if commit.leader_epoch >= 0:
+        return log.end_of(commit.leader_epoch), "set to where the logs diverge"
+    if log.first_lost is not None:
+        return log.first_lost, "set to the first record that the salvage holds and the log lacks"
+    if log.at_time is not None and commit.offset > log.end:
+        return log.at_time.offset, f"set to the first record at {log.at_time.time} or after, or to the log end"
+    return None
 
 
 def _explain(now: CommitFields | None, need: CommitNeed | None, log: PresentLog) -> str:
@@ -149,6 +176,5 @@ def _explain(now: CommitFields | None, need: CommitNeed | None, log: PresentLog)
         return f"{log.start - now.offset} before the log start; its consumers would be reset by auto.offset.reset"
     if need is CommitNeed.OTHER_RECORDS:
         return f"the records before {now.offset} are others than those that the group has read"
-    if now.leader_epoch < 0:
-        return f"{now.offset - log.end} beyond the log end; it has no leader epoch, so it is set to the log end"
-    return f"{now.offset - log.end} beyond the log end; set to where the logs diverge"
+    _cut, why = _divergence(now, log) or (log.end, "it has no leader epoch, so it is set to the log end")
+    return f"{now.offset - log.end} beyond the log end; {why}"

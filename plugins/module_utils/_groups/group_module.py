@@ -17,6 +17,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -32,7 +33,7 @@ from .._kafka.wire import Wire
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError, Progress, utc_now
 from .._module.connection import connection_settings
-from .._module.options import journal_options, progress_to
+from .._module.options import journal_options, progress_to, read_time
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
 from .abort import Aborter, foresee_abort
@@ -54,6 +55,10 @@ from .plan_file import GROUP_PLAN_FILE, write_transactions_file, write_undo_file
 from .results import RestoredGroups, report_of
 
 _Outcome = TypeVar("_Outcome")
+_OF_A_PLAN = ("salvage_dir", "groups", "beyond_end_time")
+"""The options that a plan was made with."""
+_OLDEST = datetime(1970, 1, 2, tzinfo=UTC)
+"""Kafka gives timestamps below 0 a meaning of their own (ListOffsets): -1 is the log end."""
 
 
 class GroupOptionsError(KafkaOpsError):
@@ -73,17 +78,18 @@ def restore_groups(
 
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
-    settings, report, given, read, _checked = call_all(
+    settings, report, given, read, beyond_end_time, _checked = call_all(
         lambda: connection_settings(params),
         lambda: ReportFile(params["report_file"]),
         lambda: GROUP_PLAN_FILE.read(params["plan_file"], params["plan_digest"]) if params["plan_file"] else None,
         lambda: read_saved(params["salvage_dir"]) if params["salvage_dir"] else ("", SavedCommits()),
+        lambda: _read_beyond_end_time(params["beyond_end_time"]),
         lambda: _check_options(params),
     )
     of_cluster, saved = read
     writes = params["apply"] and not check_mode
     with Wire(settings) as wire:
-        done = _Run(Kafka(wire), params, of_cluster, saved, given, stop).run(writes=writes)
+        done = _Run(Kafka(wire), params, of_cluster, saved, beyond_end_time, given, stop).run(writes=writes)
     done = replace(done, is_digest_final=bool(params["plan_output_file"] or given))
     if params["plan_output_file"]:
         GROUP_PLAN_FILE.write(done.plan, params["plan_output_file"])
@@ -96,8 +102,8 @@ def restore_groups(
 
 def _check_options(params: Mapping[str, Any]) -> None:
     errors = []
-    if params["plan_file"] and (params["salvage_dir"] or params["groups"]):
-        errors.append("a plan says itself which groups get what: give no salvage_dir and no groups with it")
+    if params["plan_file"] and any(params[name] for name in _OF_A_PLAN):
+        errors.append(f"a plan says itself which groups get what: give no {', '.join(_OF_A_PLAN)} with it")
     if params["plan_output_file"] and (params["plan_file"] or params["apply"]):
         errors.append("a plan is either written (to be reviewed) or carried out: run this twice")
     if params["plan_digest"] and not params["plan_file"]:
@@ -110,6 +116,13 @@ def _check_options(params: Mapping[str, Any]) -> None:
         errors.append("groups is empty: leave it out to look at every group")
     if errors:
         raise GroupOptionsError("\n".join(errors))
+
+
+def _read_beyond_end_time(text: str | None) -> datetime | None:
+    time = read_time("beyond_end_time", text)
+    if time is not None and not _OLDEST <= time <= datetime.now(UTC):
+        raise GroupOptionsError(f"beyond_end_time is {text!r}, which is in the future or before {_OLDEST.date()}")
+    return time
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +151,7 @@ class _Run:
     of_cluster: str
     """The cluster of the salvage. Empty if none is given."""
     saved: SavedCommits
+    beyond_end_time: datetime | None
     given: GroupPlan | None
     stop: threading.Event
 
@@ -208,7 +222,9 @@ class _Run:
             places = {each.topic_partition for each in given.transactions}
             return given, groups, look_at_transactions(self.kafka, cluster, groups.leaders, places)
         wanted = self.params["groups"]
-        groups = look_at_groups(self.kafka, cluster, None if wanted is None else {*wanted}, self.saved)
+        groups = look_at_groups(
+            self.kafka, cluster, None if wanted is None else {*wanted}, self.saved, self.beyond_end_time
+        )
         transactions = look_at_transactions(self.kafka, cluster, groups.leaders, None, groups.offline)
         plan = GroupPlan(
             cluster_id=cluster.cluster_id,

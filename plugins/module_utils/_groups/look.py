@@ -6,29 +6,27 @@
 
 1. Every coordinator lists its groups with their states.
 2. The coordinator of each group returns its commits. A group that only the salvage has, has a coordinator too.
-3. After that, the leaders are asked where their logs start and end, and where the epochs of the commits end. So a
-   commit that is made meanwhile is never taken for one beyond the end.
+3. After that, the leaders are asked about their logs (logs.py). So a commit that is made meanwhile is never taken for
+   one beyond the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.group_commits import Commit, GroupCommits, partition_of
-from .._kafka.held_replicas import OffsetAnswer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.share_groups import ShareOffsets
-from .._model.partition import OFFSETS_TOPIC, EpochEnd, PartitionState, TopicPartition, in_batches
+from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition
 from .._model.reasons import join_first
 from .decide import CommitFields, PresentLog, SavedCommits, decide_commit, decide_share_start
+from .logs import LogReader
 from .plan import MOST_NAMED, CommitStep, UnknownCommits
-
-_EPOCH_TOO_NEW = 1
-"""OFFSET_OUT_OF_RANGE: the epoch is larger than every epoch of the log (see ``_kafka/epochs.py``)."""
 
 
 @dataclass(slots=True)
@@ -53,8 +51,17 @@ class GroupLook:
     """The partitions without a leader, if all groups are looked at."""
 
 
-def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | None, saved: SavedCommits) -> GroupLook:
-    """Look at these groups, or at all. Raises BrokerCallError or RequestRefusedError."""
+def look_at_groups(
+    kafka: Kafka,
+    cluster: Cluster,
+    wanted: Collection[str] | None,
+    saved: SavedCommits,
+    beyond_end_time: datetime | None = None,
+) -> GroupLook:
+    """Look at these groups, or at all. Raises BrokerCallError or RequestRefusedError.
+
+    ``beyond_end_time`` says where groups continue whose offset is beyond the log end, if nothing else says it.
+    """
     found = GroupLook()
     _list_groups(kafka, cluster, found)
     names = {*found.states} | {group for group, _partition in saved.commits}
@@ -78,7 +85,7 @@ def look_at_groups(kafka: Kafka, cluster: Cluster, wanted: Collection[str] | Non
     for group, name in pairs:
         both = (found.commits[group].commits.get(name), kept.get((group, name)))
         epochs[name] |= {each.leader_epoch for each in both if each is not None and each.leader_epoch >= 0}
-    _read_logs(kafka, cluster, leaders, epochs, saved, found)
+    found.logs = LogReader(kafka, cluster, leaders, epochs, saved.first_lost, beyond_end_time).read()
     unanswered: dict[TopicPartition, list[str]] = {}
     for group, name in sorted(pairs):
         log = found.logs.get(name)
@@ -160,74 +167,6 @@ def _read_commits(kafka: Kafka, found: GroupLook) -> None:
             if commits.error:
                 failed.setdefault(commits.error, []).append(group)
     found.unknown += [UnknownCommits(tuple(groups), error) for error, groups in failed.items()]
-
-
-def _read_logs(  # noqa: PLR0917
-    kafka: Kafka,
-    cluster: Cluster,
-    leaders: Mapping[TopicPartition, int],
-    epochs: Mapping[TopicPartition, Collection[int]],
-    saved: SavedCommits,
-    found: GroupLook,
-) -> None:
-    """Ask the leaders. A partition without a complete answer has no log."""
-    led: dict[int, list[TopicPartition]] = {}
-    for name in sorted(epochs):
-        if leaders.get(name, -1) in cluster.addresses:
-            led.setdefault(leaders[name], []).append(name)
-
-    def ask(leader: int) -> dict[TopicPartition, PresentLog]:
-        address, logs = cluster.addresses[leader], {}
-        for some in in_batches(led[leader]):
-            starts, ends = kafka.log_start_offsets(address, some), kafka.log_end_offsets(address, some)
-            cuts: dict[tuple[TopicPartition, int], int | None] = {}
-            for questions in _rounds({name: epochs[name] for name in some}):
-                cuts |= _ask_epochs(kafka, address, questions)
-            for name in some:
-                start, end = _only(starts.get(name, ())), _only(ends.get(name, ()))
-                if start is None or end is None or any((name, each) not in cuts for each in epochs[name]):
-                    continue
-                of_epochs = {each: _or_end(cuts[name, each], end) for each in epochs[name]}
-                logs[name] = PresentLog(start, end, of_epochs.__getitem__, saved.first_lost.get(name))
-        return logs
-
-    for answer in kafka.in_parallel(ask, led).values():
-        if not isinstance(answer, BrokerCallError):
-            found.logs |= answer
-
-
-def _or_end(cut: int | None, end: int) -> int:
-    return end if cut is None else cut
-
-
-def _only(answers: Sequence[OffsetAnswer]) -> int | None:
-    return answers[0].offset if len(answers) == 1 and not answers[0].error_code else None
-
-
-def _rounds(epochs: Mapping[TopicPartition, Collection[int]]) -> Iterator[dict[TopicPartition, int]]:
-    """Yield questions with one epoch of each partition: a broker answers a partition once for each request."""
-    left = {name: sorted(each) for name, each in epochs.items() if each}
-    while left:
-        yield {name: each.pop() for name, each in left.items()}
-        left = {name: each for name, each in left.items() if each}
-
-
-def _ask_epochs(
-    kafka: Kafka, address: Address, questions: Mapping[TopicPartition, int]
-) -> dict[tuple[TopicPartition, int], int | None]:
-    """Return where each epoch ends in the log; None if the log has no newer epoch."""
-    by_topic: dict[str, dict[int, int]] = {}
-    for name, epoch in questions.items():
-        by_topic.setdefault(name.topic, {})[name.partition] = epoch
-    answers = kafka.epoch_ends(address, by_topic)
-    cuts: dict[tuple[TopicPartition, int], int | None] = {}
-    for name, epoch in questions.items():
-        answer = answers.get(name.topic, {}).get(name.partition)
-        if isinstance(answer, EpochEnd):
-            cuts[name, epoch] = answer.end_offset
-        elif answer is not None and answer.times == 1 and answer.error_code == _EPOCH_TOO_NEW:
-            cuts[name, epoch] = None
-    return cuts
 
 
 def share_commits(found: ShareOffsets) -> GroupCommits:

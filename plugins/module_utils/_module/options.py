@@ -10,12 +10,13 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 from .._changes.journal_reader import JournalOptions
 from .._changes.run_topic import RUN_TOPIC
 from .._model.partition import TopicPartition
-from .._model.run import NullProgress, Progress
+from .._model.run import KafkaOpsError, NullProgress, Progress
 from .connection import Arguments
 
 # Imports that most runs do not need are inside functions.
@@ -109,6 +110,24 @@ class FileProgress:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with open(descriptor, "a", encoding="utf-8") as file:
                 file.write(line)
+
+
+class TimeOptionError(KafkaOpsError):
+    """A time cannot be used."""
+
+
+def read_time(name: str, text: str | None) -> datetime | None:
+    """Return the time that this option has, in UTC; None if it has none. Raises TimeOptionError."""
+    if not text:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+        # A time of the first or the last year of the calendar may have no equal in UTC.
+        if time.tzinfo is not None:
+            return time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise TimeOptionError(f"{name} is {text!r}: give a time with its zone, such as 2026-01-31T02:00:00Z")
 
 
 def journal_options(params: Mapping[str, Any]) -> JournalOptions:

@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import (
     PresentLog,
+    TimeOffset,
     decide_commit,
     decide_share_start,
 )
@@ -25,8 +26,9 @@ _START, _CUT, _END = 10, 80, 90
 """Epoch 3 was lost from offset 80 on; epoch 4 has written up to 90 since."""
 
 
-def _log(first_lost: int | None = None) -> PresentLog:
-    return PresentLog(_START, _END, lambda epoch: _CUT if epoch < 4 else _END, first_lost)
+def _log(first_lost: int | None = None, at_time: int | None = None) -> PresentLog:
+    place = None if at_time is None else TimeOffset("2026-01-31T02:00:00Z", at_time)
+    return PresentLog(_START, _END, lambda epoch: _CUT if epoch < 4 else _END, first_lost, place)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,7 @@ def _log(first_lost: int | None = None) -> PresentLog:
         (None, Commit(5, 3), None, (CommitNeed.WENT_BACK, 10, -1, "")),
         (Commit(200, 3), None, None, (CommitNeed.BEYOND_END, 80, -1, "")),
         (Commit(200), None, None, (CommitNeed.BEYOND_END, 90, -1, "")),
+        (Commit(200), None, 70, (CommitNeed.BEYOND_END, 70, -1, "")),
         (Commit(85, 3), None, None, (CommitNeed.OTHER_RECORDS, 80, -1, "")),
         (Commit(85, 3), Commit(88, 3), None, (CommitNeed.OTHER_RECORDS, 80, -1, "")),
     ],
@@ -61,6 +64,37 @@ def test_a_group_reads_every_record_that_it_has_not_read(
 ) -> None:
     step = decide_commit("billing", _NAME, now, saved, _log(first_lost))
     assert (step and (step.need, step.target, step.target_epoch, step.target_metadata)) == expected
+
+
+@pytest.mark.parametrize(
+    ("now", "saved", "first_lost", "at_time", "expected"),
+    [
+        (Commit(200), None, None, 60, 60),
+        (Commit(200), None, None, 5, _START),
+        (Commit(200), None, None, 95, _END),
+        (Commit(200, 3), None, None, 60, _CUT),
+        (Commit(200), None, 70, 60, 70),
+        (Commit(85), None, None, 60, None),
+        (Commit(85, 3), None, None, 60, _CUT),
+        (Commit(20), Commit(200), None, 60, 60),
+        (Commit(20), Commit(85), None, 60, 85),
+        (None, Commit(200), None, 60, 60),
+    ],
+)
+def test_a_time_decides_only_beyond_the_end_and_only_if_nothing_else_does(
+    now: Commit | None, saved: Commit | None, first_lost: int | None, at_time: int, expected: int | None
+) -> None:
+    step = decide_commit("billing", _NAME, now, saved, _log(first_lost, at_time))
+    assert (step and step.target) == expected
+
+
+def test_the_reason_names_the_time() -> None:
+    step = decide_share_start("queue", _NAME, Commit(200), None, _log(at_time=60))
+    assert step is not None
+    assert (step.target, step.reason) == (
+        60,
+        "110 beyond the log end; set to the first record at 2026-01-31T02:00:00Z or after, or to the log end",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Ask leaders about their logs: where they start and end, where epochs end in them, and for records by their time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain
+
+from .._kafka.cluster import Cluster
+from .._kafka.errors import BrokerCallError
+from .._kafka.held_replicas import OffsetAnswer
+from .._kafka.port import Kafka
+from .._kafka.settings import Address
+from .._model.partition import EpochEnd, TopicPartition, in_batches
+from .decide import PresentLog, TimeOffset
+
+_EPOCH_TOO_NEW = 1
+"""OFFSET_OUT_OF_RANGE: the epoch is larger than every epoch of the log (see ``_kafka/epochs.py``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogReader:
+    """Asks leaders where their logs start and end, where epochs end in them, and for records by their time."""
+
+    kafka: Kafka
+    cluster: Cluster
+    leaders: Mapping[TopicPartition, int]
+    epochs: Mapping[TopicPartition, Collection[int]]
+    """The leader epochs to ask for. Their partitions are asked."""
+    first_lost: Mapping[TopicPartition, int]
+    """The first offset of each partition that the salvage holds and the leader lacks."""
+    time: datetime | None
+    """The time whose first record is asked for, in UTC."""
+
+    def read(self) -> dict[TopicPartition, PresentLog]:
+        """Return the logs. A partition without a complete answer has none."""
+        led: dict[int, list[TopicPartition]] = {}
+        for name in sorted(self.epochs):
+            if self.leaders.get(name, -1) in self.cluster.addresses:
+                led.setdefault(self.leaders[name], []).append(name)
+
+        def ask(leader: int) -> dict[TopicPartition, PresentLog]:
+            some = (self._ask(self.cluster.addresses[leader], each) for each in in_batches(led[leader]))
+            return dict(chain.from_iterable(some))
+
+        answers = self.kafka.in_parallel(ask, led).values()
+        return dict(chain.from_iterable(each.items() for each in answers if not isinstance(each, BrokerCallError)))
+
+    def _ask(self, address: Address, names: Sequence[TopicPartition]) -> Iterator[tuple[TopicPartition, PresentLog]]:
+        starts, ends = self.kafka.log_start_offsets(address, names), self.kafka.log_end_offsets(address, names)
+        cuts: dict[tuple[TopicPartition, int], int | None] = {}
+        for questions in _rounds({name: self.epochs[name] for name in names}):
+            cuts |= _ask_epochs(self.kafka, address, questions)
+        times = self._first_at_time(address, names)
+        for name in names:
+            start, end = _only(starts.get(name, ())), _only(ends.get(name, ()))
+            at_time = times.get(name)
+            if start is None or end is None or any((name, each) not in cuts for each in self.epochs[name]):
+                continue
+            if self.time is not None and at_time is None:
+                continue
+            if at_time is not None and at_time.offset < 0:
+                at_time = replace(at_time, offset=end)
+            of_epochs = {each: _or_end(cuts[name, each], end) for each in self.epochs[name]}
+            yield name, PresentLog(start, end, of_epochs.__getitem__, self.first_lost.get(name), at_time)
+
+    def _first_at_time(self, address: Address, names: Sequence[TopicPartition]) -> dict[TopicPartition, TimeOffset]:
+        """Return the first records at the time or after it. The offset is -1 if there is none."""
+        if self.time is None:
+            return {}
+        answers = self.kafka.offsets_at(address, dict.fromkeys(names, round(self.time.timestamp() * 1000)))
+        text = self.time.isoformat().replace("+00:00", "Z")
+        offsets = {name: _only(each) for name, each in answers.items()}
+        return {name: TimeOffset(text, each) for name, each in offsets.items() if each is not None}
+
+
+def _or_end(cut: int | None, end: int) -> int:
+    return end if cut is None else cut
+
+
+def _only(answers: Sequence[OffsetAnswer]) -> int | None:
+    return answers[0].offset if len(answers) == 1 and not answers[0].error_code else None
+
+
+def _rounds(epochs: Mapping[TopicPartition, Collection[int]]) -> Iterator[dict[TopicPartition, int]]:
+    """Yield questions with one epoch of each partition: a broker answers a partition once for each request."""
+    left = {name: sorted(each) for name, each in epochs.items() if each}
+    while left:
+        yield {name: each.pop() for name, each in left.items()}
+        left = {name: each for name, each in left.items() if each}
+
+
+def _ask_epochs(
+    kafka: Kafka, address: Address, questions: Mapping[TopicPartition, int]
+) -> dict[tuple[TopicPartition, int], int | None]:
+    """Return where each epoch ends in the log; None if the log has no newer epoch."""
+    by_topic: dict[str, dict[int, int]] = {}
+    for name, epoch in questions.items():
+        by_topic.setdefault(name.topic, {})[name.partition] = epoch
+    answers = kafka.epoch_ends(address, by_topic)
+    cuts: dict[tuple[TopicPartition, int], int | None] = {}
+    for name, epoch in questions.items():
+        answer = answers.get(name.topic, {}).get(name.partition)
+        if isinstance(answer, EpochEnd):
+            cuts[name, epoch] = answer.end_offset
+        elif answer is not None and answer.times == 1 and answer.error_code == _EPOCH_TOO_NEW:
+            cuts[name, epoch] = None
+    return cuts
