@@ -146,10 +146,11 @@ def decide(
         refusal = f"no controller's disk has a whole metadata log{why}{_newest_of_brokers(usable)}"
         return QuorumDecision(None, (refusal,), (), None, (), ())
     voters = old_voters(survivor)
-    whole = {each.node_id: each for each in usable if each.is_controller and _is_voter(each, survivor, voters)}
-    refusals = tuple(_refusals(copies, survivor, whole, lost, answering or {}))
+    held = [each for each in usable if each.is_controller and _is_voter(each, survivor, voters)]
+    whole = {each.node_id: each for each in held}
+    refusals = (*_doubles(held), *_refusals(copies, survivor, whole, lost, answering or {}))
     beyond = tuple(_beyond(survivor, [each for each in usable if each is not survivor], said or {}))
-    running = [each for each in whole.values() if each.is_running]
+    running = [each for each in held if each.is_running]
     must_stop = tuple(f"controller {each.node_id} on {each.host}" for each in running)
     plan = None if refusals else _plan(copies, survivor, lost, beyond)
     return QuorumDecision(plan, refusals, must_stop, survivor, beyond, tuple(_notes(copies, survivor)))
@@ -180,6 +181,19 @@ def _is_voter(copy: LogCopy, survivor: LogCopy, voters: Collection[int]) -> bool
         return False
     known = next((each.directory_id for each in survivor.voters if each.voter_id == copy.node_id), None)
     return not survivor.kraft_version or known in (None, copy.directory_id)
+
+
+def _doubles(held: Sequence[LogCopy]) -> Iterator[str]:
+    """Require one disk of each controller: only one of two copies is started, and that must be the changed one."""
+    hosts: dict[int | None, list[str]] = {}
+    for each in held:
+        hosts.setdefault(each.node_id, []).append(f"{each.host} ({each.log_dir})")
+    for node_id, named in hosts.items():
+        if len(named) > 1:
+            yield (
+                f"controller {node_id} has more than one disk in this run: {', '.join(named)}. Leave only the host "
+                "that starts it in the run"
+            )
 
 
 def _refusals(

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,6 +112,30 @@ def test_an_old_voter_that_answers_is_to_be_stopped(disks: Disks) -> None:
     finally:
         voter.kill()
         disks.paths[_SECOND] = elsewhere
+
+
+def test_a_copy_of_the_disk_is_refused(disks: Disks, tmp_path: Path) -> None:
+    """Only the disk itself is started. The copy has no lock while the controller runs."""
+    disks.lose(*_LOST)
+    shutil.copytree(disks.paths[_FIRST], tmp_path / "copy")
+    inventory = json.loads(disks.site.inventory.read_text("utf-8"))
+    hosts = inventory["all"]["hosts"]
+    properties = Path(hosts[f"node{_FIRST}"]["quorum_recovery_properties"]).read_text("utf-8")
+    other = tmp_path / "copy.properties"
+    other.write_text(properties.replace(str(disks.paths[_FIRST]), str(tmp_path / "copy")), encoding="utf-8")
+    hosts["archive"] = hosts[f"node{_FIRST}"] | {"quorum_recovery_properties": str(other)}
+    with_copy = tmp_path / "inventory.json"
+    with_copy.write_text(json.dumps(inventory), encoding="utf-8")
+    both = {"hosts": f"node{_FIRST},archive", "lost_voters": "102,103"}
+    disks.assert_refused("controller 101 has more than one disk in this run", "-i", str(with_copy), **both)
+
+
+def test_hosts_and_files_that_are_not_there_are_named(disks: Disks, tmp_path: Path) -> None:
+    disks.lose(*_LOST)
+    lost = ",".join(map(str, _LOST))
+    disks.assert_refused("no host of the inventory matches 'node104'", hosts="node101,node104", lost_voters=lost)
+    missing = tmp_path / "none.properties"
+    disks.assert_refused(f"{missing} could not be read", properties=str(missing), lost_voters=lost)
 
 
 def test_the_survivor_must_be_stopped(disks: Disks) -> None:

@@ -23,9 +23,9 @@ _ELECTIONS_S = 20
 """Ten election timeouts."""
 
 
-@pytest.fixture
-def cluster(kafka_version: str) -> Iterator[Cluster]:
-    with Cluster(kafka_version, brokers=1, controllers=3, dynamic_quorum=True) as cluster:
+@pytest.fixture(params=[True, False], ids=["dynamic", "static"])
+def cluster(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    with Cluster(kafka_version, brokers=1, controllers=3, dynamic_quorum=request.param) as cluster:
         cluster.client.create_topic("orders", {0: [1]})
         yield cluster
 

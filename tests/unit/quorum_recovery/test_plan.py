@@ -113,6 +113,18 @@ def test_a_running_survivor_is_to_be_stopped(tmp_path: Path) -> None:
     assert (decision.refusals, decision.must_stop) == ((), ("controller 101 on node101",))
 
 
+def test_a_copy_of_the_disk_is_not_taken_for_the_disk(tmp_path: Path) -> None:
+    disk = replace(Disk(tmp_path).read(), is_running=True)
+    copy = replace(disk, host="archive", log_dir="/mnt/copy", is_running=False)
+    for both in ([disk, copy], [copy, disk]):
+        decision = decide(both, VOTERS[1:])
+        assert decision.plan is None
+        (reason,) = decision.refusals
+        assert reason.startswith("controller 101 has more than one disk in this run: ")
+        assert "archive (/mnt/copy)" in reason
+        assert decision.must_stop == ("controller 101 on node101",)
+
+
 def test_a_disk_of_another_cluster(tmp_path: Path) -> None:
     other = Disk(tmp_path, 102, cluster_id="x" * 22)
     refusals = decide([Disk(tmp_path).read(), other.read()], VOTERS[1:]).refusals
