@@ -108,6 +108,14 @@ options:
       - How long to wait until the effect of a request is seen.
     type: int
     default: 30000
+  fencing_wait_ms:
+    description:
+      - How many milliseconds to wait while the metadata has replicas in sync whose brokers do not answer, with O(apply)
+        and O(all_under_replicated), O(partitions) or O(partitions_file). If such a broker is dead, the controller
+        fences it within C(broker.session.timeout.ms), 9 s by default, and its replicas are replaced.
+      - Partitions with such a replica have the status V(unanswered), and the task fails. Check mode does not wait.
+    type: int
+    default: 20000
   max_rows:
     description:
       - How many partitions the result has at most. The report file has all.
@@ -162,9 +170,10 @@ partitions:
         - V(restored) if all new replicas are in sync, and V(would_restore) if nothing was to be changed.
         - V(returned) if a lost broker came back first, and its replica stays.
         - V(no_broker) if replicas cannot be placed. Others of the same partition may be placed all the same.
+        - V(unanswered) if the metadata has a replica in sync whose broker does not answer.
       type: str
-      choices: [restored, would_restore, returned, no_leader, no_broker, unknown_size, no_such_partition, changed,
-        stopped, failed]
+      choices: [restored, would_restore, returned, no_leader, no_broker, unknown_size, unanswered, no_such_partition,
+        changed, stopped, failed]
     reason: {type: str, description: "Why, in words."}
     replicas: {type: list, elements: int, description: The replicas before.}
     target:
@@ -212,6 +221,7 @@ ARGUMENTS = (
             "stall_timeout_ms": {"type": "int", "default": 600000},
             "attempts": {"type": "int", "default": 3},
             "verify_timeout_ms": {"type": "int", "default": 30000},
+            "fencing_wait_ms": {"type": "int", "default": 20_000},
             "report_file": {"type": "path"},
             "max_rows": {"type": "int", "default": 1000},
         }

@@ -43,7 +43,7 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
         yield Paragraph(note, "bold yellow", indent=2)
     bad = [each for each in result["partitions"] if each["status"] not in _GOOD]
     if bad:
-        yield Heading("Without all replicas")
+        yield Heading("Perhaps without all replicas" if _is_unknown(bad) else "Without all replicas")
         yield Entries(tuple(_alike(bad)))
     good = [each for each in result["partitions"] if each["status"] in _GOOD and each["target"]]
     if good:
@@ -64,7 +64,7 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
 def verdict(result: Result) -> str:
     """Return in one sentence how many partitions got or would get their replicas."""
     counts = result["summary"]
-    bad = sum(count for status, count in counts.items() if status not in _GOOD)
+    bad = sum(count for status, count in counts.items() if status not in (*_GOOD, "unanswered"))
     clauses = []
     if counts["restored"]:
         clauses.append(f"{counted(counts['restored'], 'partition')} got new replicas, all in sync")
@@ -77,6 +77,8 @@ def verdict(result: Result) -> str:
         )
     if bad:
         clauses.append(f"{counted(bad, 'partition')} {'does' if bad == 1 else 'do'} not get all replicas")
+    if counts["unanswered"]:
+        clauses.append(f"{counted(counts['unanswered'], 'partition')} may lack replicas, because brokers do not answer")
     lost = f" of {brokers(result['lost_brokers'])}" if result["lost_brokers"] else ""
     return f"{'; '.join(clauses) or f'No replica{lost} is missing'}."
 
@@ -88,6 +90,10 @@ def failure(result: Result) -> str:
     stuck = sum(each["undoing"] == "failed" for each in result["leftovers"])
     sentences += [f"{stuck} changes of an earlier run are not restored"] if stuck else []
     return f"not all replicas are restored: {', '.join(sentences)}; the reasons are above" if sentences else ""
+
+
+def _is_unknown(partitions: list[Result]) -> bool:
+    return all(each["status"] == "unanswered" for each in partitions)
 
 
 def _alike(partitions: list[Result]) -> Iterator[Entry]:

@@ -67,8 +67,14 @@ def _disk_verdict(result: Result) -> str:
         records = counted(summary["saved_records"], "record")
         saved = f"{records} ({size(summary['saved_bytes'])}) saved in {result['salvage_dir']}"
     unreadable = f", {summary['unreadable_offsets']} of them in no readable batch"
-    alone = [f"{counted(count, 'offset')} {_ABSENT[why]}" for why, count in summary["left_alone"].items() if count]
+    alone = [
+        f"{counted(count, 'offset')} {_ABSENT[why]}"
+        for why, count in summary["left_alone"].items()
+        if count and why in _ABSENT
+    ]
     apart = f" Left alone: {', '.join(alone)}; log_salvage_include_absent_topics saves them." if alone else ""
+    if count := summary["left_alone"].get("named_alike"):
+        apart += f" Left alone: {counted(count, 'offset')} of topics with the name of one that was saved: see below."
     at_least = "at least " if summary["statuses"].get("failed") else ""
     return (
         f"The cluster lacks {at_least}{counted(summary['lost_offsets'], 'offset')} that the disks of broker "

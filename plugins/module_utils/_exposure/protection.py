@@ -18,10 +18,11 @@ _LEVEL = """
 CASE WHEN size(replicas) = 0 THEN 'gone'
      WHEN leader_id = -1 THEN 'offline'
      WHEN min_isr IS NULL OR isr IS NULL OR leader_id IS NULL THEN 'unknown'
-     WHEN size(isr) < min_isr THEN 'below'
-     WHEN size(isr) = min_isr THEN 'at'
+     WHEN size(isr) < least(min_isr, size(replicas)) THEN 'below'
+     WHEN size(isr) = least(min_isr, size(replicas)) THEN 'at'
      ELSE 'above' END
 """
+"""A leader needs no more replicas in sync than there are (Kafka 3.7 and later)."""
 _LOW = "level IN ('offline', 'below', 'at')"
 
 

@@ -61,6 +61,7 @@ class MoveOptions(LeadershipOptions):
     def judge(self, state: PartitionState, silent: Mapping[int, Broker], undone: Memory) -> Move | None:
         """Return the move of a partition; None if there is none. Orders in ``undone`` count as restored.
 
+        If no broker is named, nothing is to be moved, and that is known only of partitions whose leaders answer.
         ``silent`` are the brokers that do not answer, and that the controller has not fenced.
         """
         is_run_topic = state.topic == self.journal.topic
@@ -69,7 +70,7 @@ class MoveOptions(LeadershipOptions):
         move = move_away(state, self.from_brokers, silent, assume_reordered=self.check_mode) or move_to(
             state, self.to_brokers, self._order_without(state, undone), silent
         )
-        if move is None and state.leader_id in silent and not self._named.isdisjoint(state.replicas):
+        if move is None and state.leader_id in silent and (not self._named or self._named.intersection(state.replicas)):
             return doubt_leader(state, describe_silent_leader(silent[state.leader_id]))
         return move
 

@@ -47,9 +47,10 @@ def describe_silent_leader(broker: Broker) -> str:
 
 
 def wait_for_fencing(look: Callable[[], Sized], limit_ms: int, clock: Clock, report: Callable[[str], object]) -> int:
-    """Look each second until no leader is silent, or the limit has passed. Return the milliseconds that it took.
+    """Look each second until no broker is silent, or the limit has passed. Return the milliseconds that it took.
 
-    ``look`` reads the cluster again, and returns the partitions with a silent leader. ``report`` gets the progress.
+    ``look`` reads the cluster again, and returns the partitions that a silent broker leaves in doubt. ``report`` gets
+    the progress.
     """
     began = clock.monotonic()
     while True:
@@ -58,7 +59,7 @@ def wait_for_fencing(look: Callable[[], Sized], limit_ms: int, clock: Clock, rep
         if not left or waited_ms >= limit_ms:
             return waited_ms
         report(
-            f"waiting until the controller fences brokers that do not answer: they lead {len(left)} partitions, "
+            f"waiting until the controller fences brokers that do not answer, because of {len(left)} partitions: "
             f"{waited_ms // 1000} of at most {limit_ms // 1000} s"
         )
         clock.sleep(_PAUSE_S)

@@ -4,7 +4,8 @@
 
 """Copy replicas to their new brokers, some at a time on each broker, and watch them until they are in sync.
 
-1. Read the partitions right before each request. One that another party has changed since the plan is left alone.
+1. Read the partitions right before each request. One that another party has changed since the plan is left alone. If a
+   topic is re-created after that, its successor gets the request, which is then undone as far as possible.
 2. Request its target, if each broker that gets a replica copies fewer than ``at_once`` others.
 3. Look until the new replicas are in sync. If all lost replicas of a partition are back in sync first, they stay: the
    copy is cancelled. While one of them is missing, it goes on.
@@ -23,6 +24,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from .._changes.orders import undo_on_new_topics
 from .._changes.record import partition_subject
 from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.errors import CallError
@@ -126,21 +128,30 @@ class ReplicaCopier:
     def _start(self, moves: Sequence[ReplicaMove]) -> None:
         by_partition = {each.topic_partition: each for each in moves}
         kafka = self.writer.kafka
+        requested: set[TopicPartition] = set()
+        recreated: set[TopicPartition] = set()
 
         def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
+            requested.update(partitions)
             return kafka.reassign(address, {each: by_partition[each].target for each in partitions})
 
         def look(partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
             running = kafka.running_reassignments(partitions)
             metadata = kafka.read_partition_states(partitions)
+            recreated.update(
+                each for each, state in metadata.states.items() if state.topic_id != by_partition[each].topic_id
+            )
             return {
                 each: look_at(by_partition[each], metadata.states.get(each), running.get(each)) for each in partitions
             }
 
         unseen = until_seen(self.writer, [*by_partition], send, look, name=partition_subject, looks_first=True)
+        undone = undo_on_new_topics(
+            self.writer, {each: by_partition[each].target for each in sorted(requested & recreated)}
+        )
         for partition, move in by_partition.items():
             if partition in unseen:
-                reason = unseen[partition].reason
+                reason = undone.get(partition) or unseen[partition].reason
                 is_changed = not unseen[partition].may_be_made and reason.startswith(_OTHERS)
                 status = ReplicaStatus.CHANGED if is_changed else ReplicaStatus.FAILED
                 self._end(outcome_of(move, status, reason))

@@ -30,6 +30,8 @@ from .._model.partition import (
     effective_min_isr,
     expand_topics,
 )
+from .._model.reason import say
+from .._model.silent_leaders import silent_brokers
 from .plan import ReplicaMove, ReplicaStatus, Unplaced
 
 
@@ -84,10 +86,8 @@ class ClusterNow:
 
 def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMove, ...], tuple[Unplaced, ...]]:
     """Return the moves in the order in which they begin, and the partitions that cannot get all replicas back."""
-    wanted = wish.partitions
-    if wanted is not None:
-        wanted = expand_topics(wanted, (each.topic_partition for each in found.states))
-    states = [each for each in found.states if wanted is None or each.topic_partition in wanted]
+    wanted = _wanted_partitions(found, wish)
+    states = _select(found.states, wanted)
     usual = _usual_replicas(found.states)
     lacking = [each for each in (_lack(state, found, wish, usual) for state in states) if each is not None]
     lacking.sort(key=lambda each: (not each.is_below_min_isr, len(each.copies), each.state.topic, each.state.partition))
@@ -99,6 +99,7 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
             moves.append(move)
         if reason is not None:
             left.append(reason)
+    left += find_unanswered(found, wish)
     known = {each.topic_partition for each in found.states}
     missing = sorted((wanted or frozenset()) - known)
     topics = {each.topic for each in known}
@@ -107,6 +108,44 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
         text = texts.get(topic) or f"topic {topic} has no partition {number}"
         left.append(Unplaced(topic, number, ReplicaStatus.NO_SUCH_PARTITION, text))
     return tuple(moves), tuple(left)
+
+
+def find_unanswered(found: ClusterNow, wish: WantedReplicas) -> list[Unplaced]:
+    """Return the partitions of which it is unknown whether a replica is lost.
+
+    Until broker.session.timeout.ms after a broker has died, the metadata has its replicas in sync. Brokers that were
+    declared lost are not in doubt. If only they were asked for, nothing is.
+    """
+    if not wish.all_under_replicated and wish.partitions is None:
+        return []
+    silent = {
+        broker_id: each
+        for broker_id, each in silent_brokers(found.brokers).items()
+        if broker_id not in wish.lost_brokers
+    }
+    doubtful = []
+    for state in _select(found.states, _wanted_partitions(found, wish)) if silent else ():
+        unanswered = [each for each in state.isr if each in silent and each not in state.offline_replicas]
+        if unanswered:
+            reason = say(
+                "{brokers} is in sync by the metadata, and does not answer ({cause}): if it is dead or hung, the "
+                "controller fences it after broker.session.timeout.ms (9 s by default), so run this again; if it runs, "
+                "check its advertised.listeners and the network between it and this host",
+                brokers=unanswered,
+                cause=silent[unanswered[0]].cause,
+            )
+            doubtful.append(Unplaced(state.topic, state.partition, ReplicaStatus.UNANSWERED, reason))
+    return doubtful
+
+
+def _wanted_partitions(found: ClusterNow, wish: WantedReplicas) -> Collection[TopicPartition] | None:
+    if wish.partitions is None:
+        return None
+    return expand_topics(wish.partitions, (each.topic_partition for each in found.states))
+
+
+def _select(states: Iterable[PartitionState], wanted: Collection[TopicPartition] | None) -> list[PartitionState]:
+    return [each for each in states if wanted is None or each.topic_partition in wanted]
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,8 @@ class ReplicaStatus(StrEnum):
     NO_BROKER = "no_broker"
     """No living broker can take a replica: too few brokers, or no space. Some replicas may be planned all the same."""
     UNKNOWN_SIZE = "unknown_size"
+    UNANSWERED = "unanswered"
+    """The metadata has a replica in sync whose broker does not answer: it may be lost."""
     NO_SUCH_PARTITION = "no_such_partition"
     CHANGED = "changed"
     """Another party has changed it since the plan."""

@@ -24,7 +24,8 @@ from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import Broker
-from .._model.run import KafkaOpsError, RunMode, utc_now
+from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
+from .._model.silent_leaders import silent_brokers, wait_for_fencing
 from .._module.connection import connection_settings
 from .._module.options import journal_options, notes_on_file, progress_to, wanted_partitions
 from .._module.quorum_preflight import require_quorum
@@ -32,7 +33,7 @@ from .._module.run import call_all
 from .copy_run import CopyRun
 from .copying import look_at
 from .looking import explain_not_read, look
-from .placement import WantedReplicas, plan_moves
+from .placement import WantedReplicas, find_unanswered, plan_moves
 from .plan import (
     REDUNDANCY_REPORT,
     MoveOutcome,
@@ -40,6 +41,7 @@ from .plan import (
     RedundancyReport,
     ReplicaMove,
     ReplicaStatus,
+    Unplaced,
     in_order,
     outcome_of,
     report_document,
@@ -140,8 +142,7 @@ class _Run:
     def run(self, *, writes: bool) -> RestoredReplicas:
         progress = progress_to(self.params["progress_file"])
         progress.step("looking at brokers and partitions")
-        cluster = self.kafka.describe_cluster()
-        brokers = self.kafka.probe_brokers(cluster)
+        cluster, brokers = self._find_brokers(progress, waits=writes)
         plan = self._plan(cluster, brokers)
         living = cluster.online(brokers)
         writer = Writer(
@@ -159,6 +160,21 @@ class _Run:
             # Another run may have changed the partitions before this one had the lock.
             done = locked.carry_out(lambda: self._plan(cluster, brokers), self._plan_again)
         return replace(done, journal_notes=tuple(journal.notes))
+
+    def _find_brokers(self, progress: Progress, *, waits: bool) -> tuple[Cluster, tuple[Broker, ...]]:
+        """Return the brokers. A run that writes first waits until the controller fences those that do not answer."""
+        seen: list[tuple[Cluster, tuple[Broker, ...]]] = []
+
+        def look_again() -> Sequence[Unplaced]:
+            cluster = self.kafka.describe_cluster()
+            seen[:] = [(cluster, self.kafka.probe_brokers(cluster))]
+            if self.given is not None or not silent_brokers(seen[0][1]):
+                return ()
+            return find_unanswered(look(self.kafka, *seen[0]), self.wish)
+
+        limit_ms = self.params["fencing_wait_ms"] if waits else 0
+        wait_for_fencing(look_again, limit_ms, self.kafka.clock, progress.step)
+        return seen[0]
 
     def _plan(self, cluster: Cluster, brokers: tuple[Broker, ...]) -> RedundancyPlan:
         if self.given is not None:

@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._model.log_contents import subtract, union
 from .._model.partition import TopicPartition
-from .finding import Absence, DiskFinding, DiskReplica, FileDamage, SalvageStatus, build_finding, by_kind
+from .finding import Absence, DiskFinding, DiskReplica, FileDamage, SalvageStatus, build_finding, group_by_topic_id
 from .scan import SegmentContents
 from .stretch import fill_gaps
 
@@ -36,27 +35,24 @@ class Absent:
 
 def find_absent(replicas: Sequence[DiskReplica], findings: Iterable[DiskFinding]) -> list[Absent]:
     """Return the partitions that were left alone, with those directories that have their topic id."""
-    absent = {each.topic_partition: each for each in findings if each.absence is not None}
-    by_partition: dict[TopicPartition, list[DiskReplica]] = defaultdict(list)
-    for each in replicas:
-        found = absent.get(each.topic_partition)
-        if found is not None and each.directory.topic_id == found.topic_id:
-            by_partition[each.topic_partition].append(each)
+    absent = {(each.topic_partition, each.topic_id): each for each in findings if each.absence is not None}
     return [
-        Absent(tuple(sorted(some, key=by_kind)), absent[partition]) for partition, some in sorted(by_partition.items())
+        Absent(some, absent[name])
+        for some in group_by_topic_id(replicas)
+        if (name := (some[0].topic_partition, some[0].directory.topic_id)) in absent
     ]
 
 
 def leave_to_other_cluster(replicas: Sequence[DiskReplica]) -> list[DiskFinding]:
-    """Return a finding for each partition on the disks of another cluster."""
-    firsts: dict[TopicPartition, DiskReplica] = {}
-    for each in sorted(replicas, key=by_kind):
-        firsts.setdefault(each.topic_partition, each)
+    """Return a finding for each partition of each topic on the disks of another cluster."""
     return [
         build_finding(
-            each, SalvageStatus.LEFT_ALONE, f"the disk is of cluster {each.log_dir.cluster_id}", Absence.OTHER_CLUSTER
+            each,
+            SalvageStatus.LEFT_ALONE,
+            f"the disk is of cluster {each.log_dir.cluster_id}",
+            Absence.OTHER_CLUSTER,
         )
-        for each in firsts.values()
+        for each, *_others in group_by_topic_id(replicas)
     ]
 
 
@@ -75,3 +71,26 @@ def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_want
         return found
     lost = fill_gaps(held)
     return replace(found, status=SalvageStatus.WOULD_BE_SAVED, lost=lost, unreadable=subtract(lost, held))
+
+
+def keep_one_topic(findings: Sequence[DiskFinding]) -> list[DiskFinding]:
+    """Leave all but the first of several topics of one name to runs of their own.
+
+    A salvage names a partition by its topic's name, and offsets of two topics must not be taken for the same.
+    """
+    saved: dict[TopicPartition, str | None] = {}
+    return [
+        each
+        if each.status is not SalvageStatus.WOULD_BE_SAVED
+        or saved.setdefault(each.topic_partition, each.topic_id) == each.topic_id
+        else replace(
+            each,
+            status=SalvageStatus.LEFT_ALONE,
+            absence=Absence.NAMED_ALIKE,
+            lost=(),
+            unreadable=(),
+            reason=f"{each.reason}; this run saves another topic of this name, with id {saved[each.topic_partition]}. "
+            f"To save this one: copy its directory and meta.properties to a directory of their own, and salvage that",
+        )
+        for each in findings
+    ]

@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated
 
 from .._disk.log_dir import DirKind, LogDir, PartitionDir, Segment
@@ -52,6 +53,8 @@ class Absence(StrEnum):
     """The disk is of another cluster than the one that was asked."""
     NO_PARTITION = "no_partition"
     """The topic was re-created with fewer partitions, and the disk does not say which topic it had."""
+    NAMED_ALIKE = "named_alike"
+    """The run saves records of another topic of the same name."""
 
 
 NOT_COMPARED = frozenset({SalvageStatus.FAILED, SalvageStatus.LEFT_ALONE})
@@ -137,25 +140,36 @@ def by_kind(replica: DiskReplica) -> int:
     return _KINDS.index(replica.directory.kind)
 
 
+def group_by_topic_id(
+    replicas: Iterable[DiskReplica], present: Mapping[TopicPartition, str] = MappingProxyType({})
+) -> list[tuple[DiskReplica, ...]]:
+    """Return the directories of each partition of each topic, the directory in use first.
+
+    Several topics may have had the same name: Kafka keeps the directories of deleted ones as stray. A directory without
+    a topic id counts as one of the topic that is ``present`` in the cluster.
+    """
+    groups: dict[tuple[TopicPartition, str], list[DiskReplica]] = defaultdict(list)
+    for each in sorted(replicas, key=by_kind):
+        partition = each.topic_partition
+        groups[partition, each.directory.topic_id or present.get(partition, "")].append(each)
+    return [tuple(some) for (_partition, _topic_id), some in sorted(groups.items(), key=lambda item: item[0][0])]
+
+
 def compare_with_metadata(
     replicas: Sequence[DiskReplica], description: Description
 ) -> tuple[list[Comparable], list[DiskFinding]]:
     """Return the partitions that can be compared with a leader, and a finding with a reason for each other one."""
     states = {each.topic_partition: each for each in description.partitions}
     refused = {each.topic: each for each in description.refused}
-    by_partition: dict[TopicPartition, list[DiskReplica]] = defaultdict(list)
-    for each in replicas:
-        by_partition[each.topic_partition].append(each)
     comparable, findings = [], []
-    for partition, found in sorted(by_partition.items()):
+    for found in group_by_topic_id(replicas, {each: state.topic_id for each, state in states.items()}):
+        partition = found[0].topic_partition
         state = states.get(partition)
-        ordered = tuple(sorted(found, key=by_kind))
-        of_topic = tuple(each for each in ordered if state is None or each.directory.topic_id in {None, state.topic_id})
-        obstacle = _find_obstacle(of_topic or ordered, state, refused.get(partition.topic))
+        obstacle = _find_obstacle(found, state, refused.get(partition.topic))
         if obstacle is not None:
-            findings.append(build_finding(ordered[0], *obstacle))
+            findings.append(build_finding(found[0], *obstacle))
         elif state is not None:
-            comparable.append(Comparable(of_topic, state))
+            comparable.append(Comparable(found, state))
     return comparable, findings
 
 

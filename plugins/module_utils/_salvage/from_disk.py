@@ -24,7 +24,7 @@ from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
 from .._model.run import Progress
 from .._spark.options import SparkOptions
-from .absent import Absent, find_absent, leave_to_other_cluster, take_absent
+from .absent import Absent, find_absent, keep_one_topic, leave_to_other_cluster, take_absent
 from .directory import check_covers, check_destination
 from .finding import (
     Comparable,
@@ -179,12 +179,13 @@ class _DiskRun:
         return self._compare()
 
     def _compare(self) -> list[DiskFinding]:
-        return [
+        found = [
             take_absent(each, self.contents, is_wanted=self.request.include_absent_topics)
             if isinstance(each, Absent)
             else compare_with_leader(each, self.leaders.get(each.topic_partition), self.contents)
             for each in self.comparable
         ]
+        return keep_one_topic(found)
 
     def _save(self, writer: SalvageWriter, findings: list[DiskFinding]) -> tuple[list[DiskFinding], str]:
         wanted = [

@@ -97,7 +97,7 @@ def ask_leaders(
         if not waiting or clock.monotonic() >= deadline:
             found.comparable = sorted([*found.comparable, *waiting], key=lambda each: each.state.topic_partition)
             return found
-        pending = [each for each in pending if each.topic_partition in names]
+        pending = [replica for each in waiting for replica in each.replicas]
         # If a broker fails while it describes the cluster, the leaders of the last description are asked again.
         with suppress(KafkaOpsError):
             cluster, description = look()

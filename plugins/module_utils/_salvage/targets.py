@@ -21,6 +21,7 @@ from .._model.partition import (
     TRANSACTIONS_TOPIC,
     PartitionState,
     TopicPartition,
+    effective_min_isr,
 )
 from .replayed import Target, name_target_topic
 from .saved import SavedRecords
@@ -170,10 +171,11 @@ def _check_replicas(target: TargetTopic, partition: int, configs: Mapping[str, s
         return ""
     if state.is_offline:
         return f"{state.topic_partition} has no leader: recover it first"
-    if len(state.isr) < int(configs.get(_MIN_ISR, 1)):
+    needed = effective_min_isr(int(configs.get(_MIN_ISR, 1)), len(state.replicas))
+    if len(state.isr) < needed:
         return (
-            f"{state.topic_partition} takes no records now: {len(state.isr)} of its replicas are in sync, and "
-            f"min.insync.replicas is {configs[_MIN_ISR]}"
+            f"{state.topic_partition} takes no records now: {len(state.isr)} of its replicas are in sync, and by "
+            f"min.insync.replicas it needs {needed}"
         )
     return ""
 

@@ -52,6 +52,37 @@ def test_every_look_doubts_a_leader_that_does_not_answer(cluster: Cluster, opera
 
 
 @pytest.mark.wide
+def test_nothing_to_do_is_said_only_of_brokers_that_answer(cluster: Cluster, operator: Operator) -> None:
+    """A restore that has nothing to restore, and a redundancy that finds no replica missing."""
+    cluster.client.create_topic("unanswered", {0: (3, 1), 1: (1, 3), 2: (1, 2)})
+    wait_in_sync(cluster, "unanswered")
+    with cluster.proxy.inject(DropBeforeRequest(), broker=3):
+        restore = _call(cluster, "preferred_election")
+        everything = _call(cluster, "redundancy", all_under_replicated=True)
+        named = _call(cluster, "redundancy", partitions=[{"topic": "unanswered", "partitions": [2]}])
+        declared = _call(cluster, "redundancy", lost_brokers=[2], all_under_replicated=False)
+    assert "partitions are led by brokers that do not answer" in restore["msg"]
+    found = {(each["topic"], each["partition"], each["status"]) for each in restore["partitions"]}
+    assert {each for each in found if each[0] == "unanswered"} == {("unanswered", 0, "led_by_silent")}
+    doubtful = [each for each in everything["partitions"] if each["topic"] == "unanswered"]
+    assert [(each["partition"], each["status"]) for each in doubtful] == [(0, "unanswered"), (1, "unanswered")]
+    assert "broker 3 is in sync by the metadata, and does not answer" in everything["msg"]
+    assert named["partitions"] == declared["partitions"] == []
+    assert cluster.proxy.write_requests() == []
+
+
+@pytest.mark.wide
+def test_a_redundancy_waits_until_a_dead_broker_is_fenced(cluster: Cluster, operator: Operator) -> None:
+    cluster.client.create_topic("short", {0: (3, 1)})
+    wait_in_sync(cluster, "short")
+    cluster.brokers[3].kill()
+    wanted = [{"topic": "short", "partitions": [0]}]
+    done = _call(cluster, "redundancy", partitions=wanted, apply=True, check_mode=False)
+    assert [(each["status"], each["target"]) for each in done["partitions"]] == [("restored", [2, 1])]
+    cluster.brokers[3].start()
+
+
+@pytest.mark.wide
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
 def test_a_drain_waits_until_a_dead_leader_is_fenced(cluster: Cluster, operator: Operator, fault: str) -> None:
     """Broker 3 is dead, and the metadata says for some seconds that it leads: then broker 1, to be drained, leads."""

@@ -19,6 +19,7 @@ from integration.salvage.disks import read_rows, records, salvage
 from integration.salvage.oracle import Oracle, in_short, read_all
 from integration.salvage.test_replay import give_back
 from integration.salvage.wreck import PATIENT, PROPERTIES
+from integration.strategies.outages import wait_isr
 from lab import Cluster, wait_until
 
 DELETED, AGAIN, KEPT = "deleted", "again", "kept"
@@ -48,6 +49,7 @@ def test_deleted_and_recreated_topics(kafka_version: str, tmp_path: Path) -> Non
             Absence.OTHER_TOPIC: 40,
             Absence.OTHER_CLUSTER: 0,
             Absence.NO_PARTITION: 0,
+            Absence.NAMED_ALIKE: 0,
         }
         assert (summary.lost_offsets, counted.salvage_id) == (0, None)
         done = salvage(cluster, tmp_path / "saved", log_dirs=dead.data_dirs, include_absent_topics=True)
@@ -69,6 +71,47 @@ def test_deleted_and_recreated_topics(kafka_version: str, tmp_path: Path) -> Non
         for topic in (DELETED, AGAIN):
             found = [(each.key, each.value) for each in read_all(cluster, f"{topic}.salvaged", [0])]
             assert found == [(each.key, each.value) for each in oracle.of("lost", topic)]
+
+
+@pytest.mark.wide
+def test_topics_of_one_name_on_one_disk(kafka_version: str, tmp_path: Path) -> None:
+    """A broker was down while a topic was re-created on it. It keeps the old directory as stray beside the new one."""
+    with Cluster(kafka_version, properties=PROPERTIES, controller_properties=PATIENT) as cluster:
+        oracle = Oracle(cluster)
+        settings = {"min.insync.replicas": 1, "retention.ms": -1}
+        cluster.client.create_topic(AGAIN, {0: (1, 2)}, settings)
+        oracle.write("lost", AGAIN, 0, 40)
+        broker = cluster.brokers[1]
+        broker.kill()
+        wait_until(partial(_is_led_by, cluster, AGAIN, 2), 60, what="broker 2 leads")
+        cluster.client.delete_topic(AGAIN)
+        cluster.client.create_topic(AGAIN, {0: (2, 1)}, settings)
+        oracle.write("new", AGAIN, 0, 5)
+        broker.start()
+        wait_isr(cluster, [AGAIN], {1, 2}, seen_by=2)
+        broker.stop()
+        stray = next(each for disk in broker.data_dirs for each in disk.glob(f"{AGAIN}-0.*-stray"))
+        counted = salvage(cluster, tmp_path / "none", log_dirs=broker.data_dirs, topics={AGAIN})
+        assert summarize_disks(counted.findings).left_alone[Absence.OTHER_TOPIC] == 40
+        done = salvage(
+            cluster, tmp_path / "saved", log_dirs=broker.data_dirs, topics={AGAIN}, include_absent_topics=True
+        )
+        assert [each.status for each in done.findings] == [SalvageStatus.NOTHING_LACKING, SalvageStatus.SAVED]
+        assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(oracle.of("lost", AGAIN))
+
+        # The topic is deleted once more, so that neither topic is in the cluster.
+        cluster.client.delete_topic(AGAIN)
+        both = salvage(cluster, tmp_path / "one", log_dirs=broker.data_dirs, topics={AGAIN}, include_absent_topics=True)
+        assert [(each.status, each.absence) for each in both.findings] == [
+            (SalvageStatus.SAVED, Absence.NO_TOPIC),
+            (SalvageStatus.LEFT_ALONE, Absence.NAMED_ALIKE),
+        ]
+        assert summarize_disks(both.findings).left_alone[Absence.NAMED_ALIKE] == 40
+        apart = tmp_path / "apart"
+        shutil.copytree(stray, apart / stray.name)
+        shutil.copy(stray.parent / "meta.properties", apart)
+        salvage(cluster, tmp_path / "other", log_dirs=[apart], include_absent_topics=True)
+        assert in_short(records(read_rows(tmp_path / "other"))) == in_short(oracle.of("lost", AGAIN))
 
 
 @pytest.mark.wide

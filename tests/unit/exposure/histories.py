@@ -165,7 +165,7 @@ def level(rows: list[dict[str, Any]]) -> str:
         return "offline"
     if row["min_isr"] is None:
         return "unknown"
-    spare = len(row["isr"]) - row["min_isr"]
+    spare = len(row["isr"]) - min(row["min_isr"], len(rows))
     return "below" if spare < 0 else "above" if spare else "at"
 
 

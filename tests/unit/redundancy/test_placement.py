@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
     BrokerState,
+    Cause,
     PartitionState,
     Reassignment,
     TopicPartition,
@@ -75,6 +77,18 @@ def test_a_partition_without_a_leader_is_named_and_left_alone() -> None:
     offline = a_partition((3, 5, 1), (3,), leader=-1)
     moves, (left,) = plan_moves(a_cluster(offline), WantedReplicas(lost_brokers=frozenset({3, 5})))
     assert (moves, left.status) == ((), ReplicaStatus.NO_LEADER)
+
+
+def test_a_replica_on_a_broker_that_does_not_answer_is_in_doubt() -> None:
+    """The controller has not fenced it yet. It is in doubt only if it is in sync, and was not declared lost."""
+    silent = replace(a_broker(3), state=BrokerState.HUNG, cause=Cause.HUNG)
+    found = a_cluster(a_partition((3, 1), (3, 1), 0), a_partition((1, 6), (1, 6), 1), down=())
+    found = replace(found, brokers=(silent, *(each for each in found.brokers if each.broker_id != silent.broker_id)))
+    _moves, (left,) = plan_moves(found, WantedReplicas(all_under_replicated=True))
+    assert (left.partition, left.status) == (0, ReplicaStatus.UNANSWERED)
+    assert "broker 3 is in sync by the metadata, and does not answer (hung)" in left.reason
+    (move,), left_alone = plan_moves(found, WantedReplicas(all_under_replicated=True, lost_brokers=frozenset({3})))
+    assert (move.target, left_alone) == ((4, 1), ())
 
 
 def test_without_space_nothing_is_placed() -> None:

@@ -17,6 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_conte
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.absent import (
     find_absent,
+    keep_one_topic,
     leave_to_other_cluster,
     take_absent,
 )
@@ -72,8 +73,25 @@ def test_offsets_are_counted_by_cause() -> None:
         Absence.OTHER_TOPIC: 55,
         Absence.OTHER_CLUSTER: 0,
         Absence.NO_PARTITION: 55,
+        Absence.NAMED_ALIKE: 0,
     }
     assert summary.lost_offsets == 0
+
+
+def test_directories_of_several_topics_of_one_name_are_apart() -> None:
+    """Kafka keeps the directory of a deleted topic as stray, beside that of its successor."""
+    stray = {"kind": DirKind.STRAY}
+    replicas = [a_replica("again", each, **stray) for each in ("first", "second")]
+    replicas += [a_replica("again", "now"), a_replica("again", None, kind=DirKind.FUTURE)]
+    (one,), findings = compare_with_metadata(replicas, Description((a_state("again", "now"),), ()))
+    assert [each.directory.topic_id for each in one.replicas] == ["now", None]
+    assert [(each.topic_id, each.absence) for each in findings] == [
+        ("first", Absence.OTHER_TOPIC),
+        ("second", Absence.OTHER_TOPIC),
+    ]
+    kept, left = keep_one_topic(taken(*replicas, findings=findings, is_wanted=True))
+    assert (kept.topic_id, kept.status) == ("first", SalvageStatus.WOULD_BE_SAVED)
+    assert (left.topic_id, left.absence, left.lost, left.held) == ("second", Absence.NAMED_ALIKE, (), HELD)
 
 
 def test_everything_is_taken_if_wanted() -> None:

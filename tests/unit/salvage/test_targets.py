@@ -81,8 +81,10 @@ def look(
     return find_targets(FakeKafka(states, configs or {}, forbidden), [saved], terms)
 
 
-def test_an_unchanged_topic_accepts_its_records() -> None:
-    found = look(STATE, configs={"min.insync.replicas": "2", "max.message.bytes": "1048588"})
+@pytest.mark.parametrize("min_isr", [2, 3])
+def test_an_unchanged_topic_accepts_its_records(min_isr: int) -> None:
+    """Kafka needs no more replicas in sync than there are."""
+    found = look(STATE, configs={"min.insync.replicas": str(min_isr), "max.message.bytes": "1048588"})
     assert (found.refused, found.topics["orders"].topic_id) == ({}, TOPIC_ID)
 
 
@@ -93,7 +95,11 @@ def test_an_unchanged_topic_accepts_its_records() -> None:
         (STATE._replace(topic_id="x" * 22), {}, "was re-created"),
         (STATE._replace(partition=1), {}, "has only 1 partitions, and no partition 0"),
         (STATE._replace(leader_id=-1), {}, "has no leader"),
-        (STATE, {"min.insync.replicas": "3"}, "2 of its replicas are in sync, and min.insync.replicas is 3"),
+        (
+            STATE._replace(replicas=(1, 2, 3, 4)),
+            {"min.insync.replicas": "3"},
+            "2 of its replicas are in sync, and by min.insync.replicas it needs 3",
+        ),
         (STATE, {"max.message.bytes": "1200"}, "max.message.bytes of topic orders is 1200"),
         (STATE, {"cleanup.policy": "compact,delete"}, "is compacted"),
         (STATE, {"message.timestamp.before.max.ms": "5000"}, "message.timestamp.before.max.ms of topic orders is 5000"),
