@@ -22,6 +22,8 @@ ALL_KAFKA_VERSIONS := 4.3.1 3.9.2 4.0.2 4.1.2 4.2.2 4.4.0
 
 # Given to make by test-all: also what takes long.
 WIDE :=
+# Tests of ansible-test whose rules `make lint` has, in the same versions or stricter. Each would install an environment.
+LINTED := changelog pep8 yamllint
 
 TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins bench campaign demo integration lab publish simulator unit)
 
@@ -69,7 +71,8 @@ demo: install ## A real Kafka cluster loses its leaders and records, and gets th
 
 .PHONY: test
 test: install ## Everything CI checks, on the Kafka versions above (docs/testing.md)
-	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target lint sanity unit galaxy integration molecule demo
+	@# What waits for brokers is first, and all else fills the cores beside it.
+	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target integration lint sanity unit galaxy molecule demo
 
 .PHONY: test-all
 test-all: install ## All that there is: every Kafka version, long campaigns, other releases of Ansible and Python
@@ -117,7 +120,7 @@ docs-lint: install
 
 .PHONY: sanity
 sanity: install ## ansible-test sanity
-	$(BIN)/python tests/sanity/run.py
+	$(BIN)/python tests/sanity/run.py $(if $(WIDE),,$(addprefix --skip-test=,$(LINTED)))
 
 .PHONY: unit
 unit: install ## Tests without brokers

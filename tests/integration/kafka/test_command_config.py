@@ -145,15 +145,9 @@ def tls_1_3(cluster: Cluster, directory: Path) -> Properties:
     }
 
 
-TLS: list[Callable[[Cluster, Path], Properties]] = [
-    pkcs12,
-    pkcs12_named_jks,
-    pem_files,
-    inline_pem,
-    tls_1_2,
-    tls_1_3,
-    true_jks,
-]
+_STORES: list[Callable[[Cluster, Path], Properties]] = [pkcs12, pem_files, true_jks]
+_VARIANTS: list[Callable[[Cluster, Path], Properties]] = [pkcs12_named_jks, inline_pem, tls_1_2, tls_1_3]
+TLS = [*_STORES, *_VARIANTS]
 
 
 def sasl(cluster: Cluster, mechanism: str, jaas: str) -> Properties:
@@ -196,7 +190,11 @@ def works_with_both(cluster: Cluster, listener: str, file: Path) -> None:
     assert cluster_id(cluster, listener, file) == cluster.cluster_id
 
 
-@pytest.mark.parametrize("properties", TLS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "properties",
+    [*_STORES, *(pytest.param(each, marks=pytest.mark.wide) for each in _VARIANTS)],
+    ids=lambda each: each.__name__,
+)
 def test_tls(cluster: Cluster, tmp_path: Path, properties: Callable[[Cluster, Path], Properties]) -> None:
     works_with_both(cluster, "SSL", written(tmp_path / "client.properties", "SSL", properties(cluster, tmp_path)))
 

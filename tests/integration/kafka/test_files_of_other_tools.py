@@ -25,6 +25,11 @@ MODULES: dict[str, dict[str, Any]] = {
 }
 _RE_CREATES = "log_cleaner_repair"
 """This module re-creates the replicas that are named, so it wants each partition by its number."""
+_FIRST, *_OTHERS = MODULES
+# They read files by the same function.
+of_each_module = pytest.mark.parametrize(
+    "module", [_FIRST, *(pytest.param(each, marks=pytest.mark.wide) for each in _OTHERS)]
+)
 FILES = {
     "version, replicas of 2 entries, log_dirs of 1 entry": {
         "version": 1,
@@ -38,7 +43,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("module", MODULES)
+@of_each_module
 def test_what_a_file_says_for_other_tools_is_ignored_and_noted(cluster: Cluster, tmp_path: Path, module: str) -> None:
     cluster.client.create_topic("orders", {0: (1, 2, 3), 1: (2, 3, 1)})
     files = [(ignored, content) for ignored, content in FILES.items() if ignored or module != _RE_CREATES]
@@ -53,7 +58,7 @@ def test_what_a_file_says_for_other_tools_is_ignored_and_noted(cluster: Cluster,
         assert all(f"{path}: ignored {ignored}: only topics and partitions are read" in each for each in notes)
 
 
-@pytest.mark.parametrize("module", MODULES)
+@of_each_module
 def test_a_list_means_what_a_file_means(cluster: Cluster, tmp_path: Path, module: str) -> None:
     cluster.client.create_topic("orders", {0: (1, 2, 3), 1: (2, 3, 1)})
     named = [{"topic": "orders", "partitions": [0, 1]} if module == _RE_CREATES else {"topic": "orders"}]

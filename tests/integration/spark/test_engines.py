@@ -95,7 +95,9 @@ def run(body: str, environment: dict[str, str]) -> list[dict[str, Any]]:
         pytest.param(
             "wait_until_open, signal_jvm(signal.SIGKILL)", "Spark's JVM ended: it was killed", marks=pytest.mark.wide
         ),
-        ("wait_until_open, signal_jvm(signal.SIGSTOP)", "Spark did not finish within 1 s"),
+        pytest.param(
+            "wait_until_open, signal_jvm(signal.SIGSTOP)", "Spark did not finish within 1 s", marks=pytest.mark.wide
+        ),
         ("signal_jvm(signal.SIGSTOP)", "Spark was not ready 1 s after its work was there"),
     ],
     ids=["killed while it starts", "killed before it ranks", "frozen before it ranks", "frozen while it starts"],

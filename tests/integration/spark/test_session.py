@@ -92,6 +92,7 @@ with spark_session() as spark:
     assert_all_end(environment)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "use",
     ["engines.rank(REPLICA_LOG_SCHEMA.empty_table()); assert engines.use == EngineUse(EngineName.SPARK)", "pass"],
@@ -130,6 +131,7 @@ def test_killed_jvm_is_reported_with_its_cause(environment: dict[str, str]) -> N
     assert_all_end(environment)
 
 
+@pytest.mark.wide
 def test_aborted_job_differs_from_an_error_of_our_code(environment: dict[str, str]) -> None:
     program = """
 import os
