@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 
 from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, ReplicaLog, TopicPartition
 from .._model.program import program
+from .._module.libraries import missing_libraries_message
 from .._spark.failures import explain_failure
 from .._spark.java import SparkUnavailableError, find_java
 from .._spark.options import SparkOptions
@@ -136,11 +137,13 @@ _LATER = "os.nice(19)\nmake_class_archive()\n"
 
 
 def rehearse(spark: SparkSession) -> None:
-    """Gather, rank and read one invented partition, without a broker."""
+    """Rank and read one invented partition, and gather it without a broker where Spark's tasks can run Python."""
+    rank_once(spark)
+    if missing_libraries_message(("pandas",)):
+        return
     partition = PartitionState("rehearsal", 0, "", -1, 0, (0,), (), None, None, ())
     ask_brokers = AskBrokers("", Deadline.after_ms(_DURATION_MS), _LEAST_SECONDS, _answer_rehearsal)
     OnSpark(spark).ask(divide_by_broker(_TWO, [partition]), ask_brokers)
-    rank_once(spark)
 
 
 def rank_once(spark: SparkSession) -> None:
