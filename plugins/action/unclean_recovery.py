@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-# Most modules that run here observe the quorum for seconds before they write. So this process imports now what the
-# next task prints their results with.
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils import layout, recovery_page  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.progress_action import ProgressAction
 
 
