@@ -103,9 +103,10 @@ targets:
   returned: success, and when leaders are not as they should be
   type: list
   elements: dict
-  sample: [{broker_id: 2, partitions: 40}]
+  sample: [{broker_id: 2, rack: b, partitions: 40}]
   contains:
     broker_id: {type: int, description: "The new leader."}
+    rack: {type: str, description: "Its C(broker.rack); null if it has none."}
     partitions: {type: int, description: How many partitions.}
 cluster_id:
   description: The cluster's id.
@@ -240,7 +241,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": done.cluster_id,
         **partition_results(moves, params["max_rows"], MoveStatus, MOVING),
         "groups": to_json_types(group_by_reason(moves)),
-        "targets": electing_preferred.count_targets(moves),
+        "targets": electing_preferred.count_targets(moves, done.racks),
         "diff": electing_preferred.diff_of_leaders(done, params["max_rows"]),
         **({"msg": failure} if failure else {}),
     }

@@ -146,6 +146,15 @@ EXAMPLES = r"""
 RETURN = r"""
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 lost_brokers: {type: list, elements: int, returned: success, description: The brokers that were declared lost.}
+racks:
+  description: The racks (C(broker.rack)) of the brokers that had one when the plan was made.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{broker_id: 1, rack: a}]
+  contains:
+    broker_id: {type: int, description: "The broker."}
+    rack: {type: str, description: "Its rack."}
 plan_digest:
   description: The digest of the plan that was read or written. Null if there is no plan file.
   returned: success

@@ -210,6 +210,15 @@ waves:
   contains:
     rack: {type: str, description: Their rack. Null if they have none.}
     brokers: {type: list, elements: int, description: The brokers.}
+racks:
+  description: The racks (C(broker.rack)) of the brokers that have one.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{broker_id: 1, rack: a}]
+  contains:
+    broker_id: {type: int, description: "The broker."}
+    rack: {type: str, description: "Its rack."}
 in_no_wave:
   description: Live brokers that may not stop, not even alone.
   returned: success

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .alike import fold_rows, name_partitions
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
-from .words import Result, broker_ids, change, leader, listed, printable, topics, words
+from .words import Result, broker_ids, change, leader, listed, printable, rack_of, topics, words
 
 _STYLES = {
     "reordered": "bold green",
@@ -46,7 +46,8 @@ def blocks(orders: Result, leaders: Result, may_stop: Iterable[Block] = (), *, r
 
 def _targets(leaders: Result) -> str:
     verb = "would move" if leaders["summary"].get("would_move") else "moved"
-    shares = [f"{each['partitions']:,} to broker {each['broker_id']}" for each in leaders["targets"]]
+    named = [f"broker {each['broker_id']}{rack_of(each)}" for each in leaders["targets"]]
+    shares = [f"{each['partitions']:,} to {name}" for each, name in zip(leaders["targets"], named, strict=True)]
     return f"Leaderships that {verb}: {listed(shares, _MOST_TARGETS)}."
 
 

@@ -28,10 +28,13 @@ from .words import (
     broker_ids,
     change,
     counted,
+    in_racks,
     leader,
     listed,
     number,
     partition_name,
+    rack_of,
+    racks_by_broker,
     size,
     topics,
     words,
@@ -67,7 +70,7 @@ def blocks(
     groups = result.get("groups", [])
     if groups:
         yield Heading("Partitions")
-        racks = {each["broker_id"]: each["rack"] for each in result.get("brokers", []) if each.get("rack")}
+        racks = racks_by_broker(result.get("brokers", []))
         yield Entries(tuple(_group(each, racks) for each in groups))
     partitions = result.get("left_alone", result.get("partitions"))
     if rows and partitions:
@@ -127,7 +130,8 @@ def _which(result: Result, status: str, count: int) -> str:
 def replica_blocks(result: Result) -> Iterator[Block]:
     """Return a row for each replica of the result's partitions, best first, silent replicas last."""
     partitions = result["partitions"]
-    rows = fold_rows(((each, [*_replica_rows(each)]) for each in partitions), name_partitions)
+    racks = racks_by_broker(result.get("brokers", []))
+    rows = fold_rows(((each, [*_replica_rows(each, racks)]) for each in partitions), name_partitions)
     if not rows:
         return
     yield Heading("What each replica holds (* would lead)")
@@ -158,12 +162,12 @@ def _known_ids(ids: Sequence[int] | None) -> str:
     return "unknown" if ids is None else broker_ids(ids)
 
 
-def _replica_rows(partition: Result) -> Iterator[Row]:
+def _replica_rows(partition: Result, racks: Mapping[int, str]) -> Iterator[Row]:
     losses = {each["broker_id"]: each for each in partition["losses"]}
     for each in partition["candidates"]:
         is_leader = each["broker_id"] == partition["designated_leader"]
         cells = (
-            f"{'* ' if is_leader else ''}{each['broker_id']}",
+            f"{'* ' if is_leader else ''}{in_racks([each['broker_id']], racks)}",
             str(each["rank"]),
             number(each["last_written_epoch"]),
             str(each["log_start_offset"]),
@@ -173,7 +177,7 @@ def _replica_rows(partition: Result) -> Iterator[Row]:
         )
         yield Row(cells, ", ".join(map(words, each["flags"])), "bold green" if is_leader else "")
     for each in partition["silent"]:
-        yield Row((str(each["broker_id"]), *["-"] * 6), words(each["cause"]), "dim")
+        yield Row((in_racks([each["broker_id"]], racks), *["-"] * 6), words(each["cause"]), "dim")
 
 
 def _loses(loss: Result | None) -> str:
@@ -199,7 +203,7 @@ def _epoch_after(outcome: Result) -> int | None:
 
 
 def _why_away(broker: Result) -> str:
-    return f"{words(broker['state'])}{_rack(broker)}: {broker['cause']}"
+    return f"{words(broker['state'])}{rack_of(broker)}: {broker['cause']}"
 
 
 def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
@@ -235,10 +239,6 @@ def _awaited(brokers: Sequence[Result]) -> Iterator[Block]:
                 f"If it is lost permanently, set unclean_recovery_lost_brokers: [{each['broker_id']}]"
             )
         yield Paragraph(text, indent=2)
-
-
-def _rack(broker: Result) -> str:
-    return f" (rack {broker['rack']})" if broker.get("rack") else ""
 
 
 def _group(group: Result, racks: Mapping[int, str]) -> Entry:

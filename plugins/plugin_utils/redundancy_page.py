@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .alike import fold_rows, in_topics, name_partitions
 from .command_words import option_words, servers
 from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
-from .words import Result, broker_ids, brokers, counted, size, words
+from .words import Result, broker_ids, brokers, counted, in_racks, racks_by_broker, size, words
 
 _COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies")
 _GOOD = ("restored", "would_restore", "returned")
@@ -49,9 +49,10 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
     if good:
         yield Heading("New replicas")
         shown = good if rows else good[:_MOST_ROWS]
+        racks = racks_by_broker(result["racks"])
         yield Table(
             _COLUMNS,
-            fold_rows(((each, [_row(each)]) for each in shown), name_partitions),
+            fold_rows(((each, [_row(each, racks)]) for each in shown), name_partitions),
             prose_column="Note",
             texts=("Partition", "Status"),
         )
@@ -105,12 +106,12 @@ def _alike(partitions: list[Result]) -> Iterator[Entry]:
         yield Entry(words(status), (f"{in_topics(alike)}: {reason}",), "bold yellow")
 
 
-def _row(partition: Result) -> Row:
+def _row(partition: Result, racks: Mapping[int, str]) -> Row:
     cells = (
         words(partition["status"]),
         broker_ids(partition["replicas"]),
         broker_ids(partition["target"]),
-        broker_ids(partition["adding"]),
+        in_racks(partition["adding"], racks),
         size(partition["size_bytes"]),
     )
     return Row(cells, partition["reason"])

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from .alike import fold_rows
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
-from .words import Result, broker_ids, brokers, counted, number, words
+from .words import Result, broker_ids, brokers, counted, in_racks, number, racks_by_broker, words
 
 _COLUMNS = ("Brokers", "May stop", "Partitions", "Leaders that move", "ISR margin", "Controllers", "To spare")
 _MOST_SETS = 5
@@ -27,10 +28,11 @@ def blocks(result: Result) -> Iterator[Block]:
         yield Heading("What would make it a yes")
         yield Entries(tuple(Entry(broker_ids(each["brokers"]), tuple(each["changes"])) for each in changes))
     if result["stops"]:
+        racks = racks_by_broker(result["racks"])
         yield Heading("If they stop now")
         yield Table(
             _COLUMNS,
-            fold_rows(((each["brokers"], [_stop(each)]) for each in result["stops"]), _sets),
+            fold_rows(((each["brokers"], [_stop(each)]) for each in result["stops"]), partial(_sets, racks)),
             texts=("Brokers", "May stop", "Controllers"),
         )
     if result["notes"]:
@@ -92,8 +94,8 @@ def _stop(stop: Result) -> Row:
     return Row(cells, style="" if stop["verdict"] == "yes" else "bold yellow")
 
 
-def _sets(sets: Sequence[Sequence[int]]) -> str:
-    named = [broker_ids(each) for each in sets[:_MOST_SETS]]
+def _sets(racks: Mapping[int, str], sets: Sequence[Sequence[int]]) -> str:
+    named = [in_racks(each, racks) for each in sets[:_MOST_SETS]]
     named += [f"{len(sets) - _MOST_SETS} more"] if len(sets) > _MOST_SETS else []
     return "; ".join([*named, *(["all alike"] if len(sets) > 1 else [])])
 

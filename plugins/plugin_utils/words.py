@@ -71,6 +71,23 @@ def brokers(ids: Sequence[int]) -> str:
     return f"broker{'' if len(ids) == 1 else 's'} {listed([str(each) for each in ids], _MOST_BROKERS)}"
 
 
+def racks_by_broker(rows: Sequence[Result]) -> dict[int, str]:
+    """Return the racks of the brokers that have one, from rows with ``broker_id`` and ``rack``."""
+    return {each["broker_id"]: each["rack"] for each in rows if each["rack"]}
+
+
+def rack_of(row: Result) -> str:
+    """Return the rack of a row's broker, to follow its id: " (rack a)"; empty if it has none."""
+    return f" (rack {row['rack']})" if row["rack"] else ""
+
+
+def in_racks(ids: Sequence[int], racks: Mapping[int, str]) -> str:
+    """Return the brokers' ids for a cell, with their racks: "1 (a), 4 (b)"; "1,4" if none of them has a rack."""
+    if not any(each in racks for each in ids):
+        return broker_ids(ids)
+    return ", ".join(f"{each} ({racks[each]})" if each in racks else str(each) for each in ids)
+
+
 def words(identifier: str) -> str:
     """Return a status or a cause without its underscores."""
     return str(identifier).replace("_", " ")

@@ -25,7 +25,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.elections import PREFERRED
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
-from .._model.partition import REASSIGNING, Broker, PartitionState, TopicPartition, in_batches
+from .._model.partition import REASSIGNING, Broker, PartitionState, Racks, TopicPartition, in_batches, racks_of
 from .._model.reason import because, say
 from .._model.run import Progress
 from .._model.silent_leaders import describe_silent_leader, silent_brokers, wait_for_fencing
@@ -96,6 +96,7 @@ class MoveReport:
     """Whether changes of an earlier run were undone."""
     requested: frozenset[TopicPartition] = frozenset()
     """The partitions whose election this run requested. Other leaders were elected by other parties."""
+    racks: Racks = ()
     report_error: str = ""
     """Why the requested report file does not have the moves."""
 
@@ -149,7 +150,12 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             rollback.settle_doubt()
         notes = (*journal.notes, *(each.described for each in leftovers))
     return MoveReport(
-        cluster.cluster_id, dict(sorted(moves.items())), notes, has_restored(leftovers), frozenset(requested)
+        cluster.cluster_id,
+        dict(sorted(moves.items())),
+        notes,
+        has_restored(leftovers),
+        frozenset(requested),
+        racks_of(brokers),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from .._documents.errors import DocumentError
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._model.partition import PARTITIONS_PER_REQUEST
+from .._model.partition import PARTITIONS_PER_REQUEST, Racks
 from .._model.run import utc_now
 from .._module.connection import connection_settings
 from .._module.options import progress_to
@@ -59,11 +59,14 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
     return report
 
 
-def count_targets(moves: Iterable[Move]) -> list[dict[str, int]]:
-    """Return the number of leaderships that move or would move to each broker, the largest first."""
+def count_targets(moves: Iterable[Move], racks: Racks) -> list[dict[str, Any]]:
+    """Return the number of leaderships that move or would move to each broker, the largest first, with its rack."""
+    where = {each.broker_id: each.rack for each in racks}
     counts = Counter(each.target for each in moves if each.status in MOVING)
     most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [{"broker_id": broker_id, "partitions": count} for broker_id, count in most_first]
+    return [
+        {"broker_id": broker_id, "rack": where.get(broker_id), "partitions": count} for broker_id, count in most_first
+    ]
 
 
 def failure_message(report: MoveReport) -> str | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 from .fields import BrokerId, LeaderEpoch, Meta, Offset, Port
 
@@ -184,6 +184,26 @@ class Broker:
     offline_log_dirs: Annotated[tuple[str, ...], Meta(description="offline log directories are a list of paths")] = ()
     """Paths, as DescribeLogDirs (KIP-113) returns them. Only asked of a broker that is online and has replicas that the
     metadata lists as offline."""
+
+
+@dataclass(frozen=True, slots=True)
+class RackOfBroker:
+    """The rack of a broker (``broker.rack``)."""
+
+    broker_id: BrokerId
+    rack: Annotated[str, Meta("a rack")]
+
+
+Racks: TypeAlias = Annotated[
+    tuple[Annotated[RackOfBroker, Meta(description="a broker's rack is an object")], ...],
+    Meta(description="the racks are a list"),
+]
+
+
+def racks_of(brokers: Iterable[Broker]) -> Racks:
+    """Return the racks of the brokers that have one, in order of the brokers' ids."""
+    named = [RackOfBroker(each.broker_id, each.rack) for each in brokers if each.rack]
+    return tuple(sorted(named, key=lambda each: each.broker_id))
 
 
 LOST_LOG_DIR = "named in lost_brokers, and its log directory is offline"

@@ -18,7 +18,7 @@ from .._history.reading import HistoryLimits
 from .._kafka.port import Kafka
 from .._kafka.transactions import OpenTransaction
 from .._kafka.wire import Wire
-from .._model.partition import Broker, TopicPartition
+from .._model.partition import Broker, TopicPartition, racks_of
 from .._model.reason import because, say
 from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_paused, utc_now
 from .._module.connection import connection_settings, controller_addresses, controller_settings
@@ -196,7 +196,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         found = add_tiered_topics(kafka, waited.survey)
         notes = (*kafka.notes_on_views(), *describe_lost_online(found.lost, found.brokers))
         if not found.offline:
-            plan = Plan(found.cluster_id, utc_now(), (), found.left_alone)
+            plan = Plan(found.cluster_id, utc_now(), (), found.left_alone, racks_of(found.brokers))
             return Planned(plan, found.brokers, waited.awaited, notes, found.count_doubtful())
         from .pipeline import plan_from_survey
 
@@ -217,7 +217,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         )
         used = engines.use
     progress.step("looking for open transactions")
-    plan = plan_drops(kafka, plan, may_drop=options.may_drop)
+    plan = plan_drops(kafka, replace(plan, racks=racks_of(found.brokers)), may_drop=options.may_drop)
     plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
     notes = (*notes, *collected.notes, *describe_fallback(used))
     return Planned(

@@ -27,7 +27,7 @@ from .._model.fields import (
 )
 from .._model.log_contents import Stretches, Tail, records_beyond
 from .._model.outage import OutageHistory
-from .._model.partition import NO_LEADER, OfPartition, PartitionState, Reassignment
+from .._model.partition import NO_LEADER, OfPartition, PartitionState, Racks, Reassignment
 from .._model.reason import Kind, Reason, as_kind, because, say
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLoss, ExpectedLosses, Records, explain_loss
@@ -291,6 +291,8 @@ class Plan:
         tuple[Annotated[LeftAlone, Meta(description="a partition that is left alone is an object")], ...],
         Meta(description="what is left alone is a list"),
     ]
+    racks: Racks = ()
+    """The racks of the cluster's brokers, for people. Empty if the plan is made from evidence."""
 
 
 def find_tails(election: PlannedElection) -> tuple[Tail, ...]:

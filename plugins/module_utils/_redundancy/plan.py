@@ -31,7 +31,7 @@ from .._model.fields import (
     TopicName,
     counts_of_words,
 )
-from .._model.partition import OfPartition
+from .._model.partition import OfPartition, Racks
 from .._model.run import RunMode
 
 
@@ -116,6 +116,7 @@ class RedundancyPlan:
     moves: _Moves
     """In the order in which they begin."""
     left_alone: _Left
+    racks: Racks
     notes: _Notes
 
 
@@ -187,6 +188,7 @@ class RedundancyReport:
         tuple[Annotated[MoveOutcome, Meta(description="an outcome is an object")], ...],
         Meta(description="the partitions are a list"),
     ]
+    racks: Racks
     notes: _Notes
 
 

@@ -23,7 +23,7 @@ from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._model.partition import Broker
+from .._model.partition import Broker, racks_of
 from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
 from .._model.silent_leaders import silent_brokers, wait_for_fencing
 from .._module.connection import connection_settings
@@ -84,6 +84,7 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
                 throttle_bytes_per_second=params["throttle_bytes_per_second"],
                 summary=Counter(each.status for each in done.outcomes),
                 partitions=done.outcomes,
+                racks=done.plan.racks,
                 notes=(*done.plan.notes, *done.journal_notes),
             )
         )
@@ -198,6 +199,7 @@ class _Run:
             lost_brokers=tuple(sorted(self.wish.lost_brokers)),
             moves=moves,
             left_alone=left,
+            racks=racks_of(found.brokers),
             notes=tuple(notes),
         )
 

@@ -14,7 +14,7 @@ from .._changes.leftovers import conflict_warnings, failure_message, leftover_re
 from .._changes.record import AnyLeftover, Leftover, SettingChange, Undoing
 from .._changes.rollback import has_restored
 from .._model.partition import TopicPartition
-from .._module.run import diff_of, list_rows, partition_results
+from .._module.run import diff_of, list_rows, partition_results, to_json_types
 from .plan import DONE, MoveOutcome, RedundancyPlan, ReplicaStatus
 from .plan_file import REDUNDANCY_PLAN_FILE
 
@@ -62,6 +62,7 @@ def results_of(done: RestoredReplicas, max_rows: int) -> dict[str, Any]:
         "changed": has_restored(done.leftovers) or bool(changed),
         "cluster_id": done.plan.cluster_id,
         "lost_brokers": list(done.plan.lost_brokers),
+        "racks": to_json_types(done.plan.racks),
         "plan_digest": REDUNDANCY_PLAN_FILE.document(done.plan)["digest"] if done.is_digest_final else None,
         "bytes_to_copy": bytes_to_copy,
         **partition_results(

@@ -28,7 +28,7 @@ from .._model.fields import (
     Time,
     TopicName,
 )
-from .._model.partition import PartitionState, TopicPartition
+from .._model.partition import PartitionState, Racks, TopicPartition
 from .._model.reasons import join_first, name_partitions
 from .._model.stop_prediction import Kind, Prediction, View, predict_stop
 from .._model.stop_ticket import StopTicket
@@ -135,6 +135,7 @@ class Gate:
     """What is not as it should be, and is no reason against these stops."""
     waves: Annotated[tuple[Wave, ...], Meta(description="the waves are a list")]
     """An order in which all live brokers can stop, if those of one wave are back and in sync before the next one."""
+    racks: Racks = ()
     in_no_wave: Brokers
     """Live brokers that may not stop, not even alone."""
     tickets: Tickets

@@ -24,7 +24,7 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.hidden_topics import find_hidden_topics
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.partition import Broker, PartitionState, TopicPartition, racks_of
 from .._model.reasons import join_first, name_partitions
 from .._model.run import looks
 from .._model.stop_prediction import Kind, Prediction, View, predict_stop
@@ -125,6 +125,7 @@ def check_stop(
         cluster_id=cluster.cluster_id,
         verdict=Answer.NO if reasons or not sets else Answer.YES,
         stops=tuple(stops),
+        racks=racks_of(view.brokers),
         reasons=worst_first(reasons),
         notes=(*notes_about(view), *expired, *kafka.notes_on_views()),
         waves=waves,

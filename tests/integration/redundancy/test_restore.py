@@ -64,7 +64,12 @@ def test_lost_replicas_are_placed_and_no_healthy_one_moves(cluster: Cluster, tmp
     plan, report = tmp_path / "plan.json", tmp_path / "report.json"
     lost = {"kafka_bootstrap_servers": cluster.bootstrap(), "redundancy_lost_brokers": "3,5"}
     look = run_playbook(_PLAYBOOK, {**lost, "redundancy_manual_output_file": str(plan)})
-    assert plan.exists(), look.output
+    planned = json.loads(plan.read_text("utf-8"))
+    racks = {each["brokerId"]: each["rack"] for each in planned["racks"]}
+    assert {broker: rack for broker, rack in racks.items() if broker not in _LOST} == {
+        broker: rack for broker, rack in _RACKS.items() if broker not in _LOST
+    }
+    assert all(f"{broker} ({_RACKS[broker]})" in look.output for each in planned["moves"] for broker in each["adding"])
     go = {
         "kafka_bootstrap_servers": cluster.bootstrap(),
         "redundancy_plan_file": str(plan),

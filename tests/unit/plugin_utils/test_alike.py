@@ -121,7 +121,7 @@ def test_sets_of_brokers_that_may_stop_alike_are_folded() -> None:
         "changes": [],
     }
     result: dict[str, Any] = {"asked": "stop", "verdict": "yes", "reasons": [], "notes": [], "tickets": []}
-    result |= {"taken": [], "waves": [], "in_no_wave": []}
+    result |= {"taken": [], "waves": [], "in_no_wave": [], "racks": [{"broker_id": 2, "rack": "b"}]}
     result |= {"stops": [{**stop, "brokers": ids} for ids in ([1], [2], [1, 2])]}
     (table,) = (one for one in stop_gate_page.blocks(result) if isinstance(one, Table))
-    assert names(table) == ["1; 2; 1,2; all alike"]
+    assert names(table) == ["1; 2 (b); 1, 2 (b); all alike"]

@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.move
     move_away,
     move_to,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, racks_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import group_by_reason
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import count_by_status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import to_json_types
@@ -28,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.plugin_utils import drained_p
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 from unit.leadership.worlds import a_state
 from unit.plugin_utils.approving import approve
+from unit.recovery import outages
 
 _COLUMNS = 80
 _SCREEN_LINES = 60
@@ -72,7 +73,7 @@ def _done(move: Move | None) -> list[Move]:
 def _shown(orders: Sequence[Any], moves: Sequence[Move], listed: tuple[list[int], list[int]], stop: Any) -> str:
     before, after = ({"brokers": each, "by_topic": []} for each in listed)
     memory = {"before": before, "after": after, "is_native": False, "remembered_in": "topic _kafkaops_leadership"}
-    leaders = {**_result(moves, MoveStatus), "targets": count_targets(moves)}
+    leaders = {**_result(moves, MoveStatus), "targets": count_targets(moves, racks_of(outages.brokers()))}
     may_stop = drained_page.blocks(stop, _VARIABLES, is_check=False)
     blocks = leadership_page.blocks({**_result(orders, OrderStatus), **memory}, leaders, may_stop, rows=False)
     return rendered(blocks, _COLUMNS, color=False)

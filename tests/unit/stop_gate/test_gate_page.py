@@ -38,6 +38,7 @@ NO: dict[str, Any] = {
     "notes": ["broker 6 is fenced"],
     "waves": [{"rack": "a", "brokers": [1, 2]}, {"rack": None, "brokers": [3]}],
     "in_no_wave": [6],
+    "racks": [{"broker_id": 4, "rack": "b"}],
     "tickets": [],
     "taken": [],
     "released": [],
