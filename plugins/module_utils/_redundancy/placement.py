@@ -101,7 +101,7 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
             left.append(reason)
     left += find_unanswered(found, wish)
     known = {each.topic_partition for each in found.states}
-    missing = sorted((wanted or frozenset()) - known)
+    missing = sorted({*(wanted or ())} - known)
     topics = {each.topic for each in known}
     texts = not_found({each.topic for each in missing} - topics, topics)
     for topic, number in missing:

@@ -36,16 +36,15 @@ def test_every_playbook_requires_hosts(playbook: Path) -> None:
 )
 def test_hosts_that_are_not_there_are_named(pattern: str, inventory: str, expected: str) -> None:
     ansible = Path(sys.executable).with_name("ansible-playbook")
-    command = [ansible, "kafkaops.recovery.check_stop", "-i", inventory, "--list-hosts"]
-    ran = subprocess.run(
-        [*command, "-e", f"stop_gate_hosts={pattern}"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = [str(ansible), "kafkaops.recovery.check_stop", "-i", inventory, "--list-hosts"]
+    command += ["-e", f"stop_gate_hosts={pattern}"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert expected in " ".join((ran.stdout + ran.stderr).split())
     assert (ran.returncode == 0) == expected.startswith("hosts")
 
 
 def test_the_syntax_does_not_depend_on_the_inventory() -> None:
     ansible = Path(sys.executable).with_name("ansible-playbook")
-    command = [ansible, "kafkaops.recovery.recover_quorum", "--syntax-check"]
+    command = [str(ansible), "kafkaops.recovery.recover_quorum", "--syntax-check"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

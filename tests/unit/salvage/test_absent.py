@@ -80,8 +80,7 @@ def test_offsets_are_counted_by_cause() -> None:
 
 def test_directories_of_several_topics_of_one_name_are_apart() -> None:
     """Kafka keeps the directory of a deleted topic as stray, beside that of its successor."""
-    stray = {"kind": DirKind.STRAY}
-    replicas = [a_replica("again", each, **stray) for each in ("first", "second")]
+    replicas = [a_replica("again", each, kind=DirKind.STRAY) for each in ("first", "second")]
     replicas += [a_replica("again", "now"), a_replica("again", None, kind=DirKind.FUTURE)]
     (one,), findings = compare_with_metadata(replicas, Description((a_state("again", "now"),), ()))
     assert [each.directory.topic_id for each in one.replicas] == ["now", None]
