@@ -23,6 +23,10 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
 
     Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
     """
+    # One that completes between both answers must not leave its old replicas behind, which look like lost ones.
+    reassignments = kafka.running_reassignments(
+        [each.topic_partition for each in kafka.describe_partitions().partitions]
+    )
     states = kafka.describe_partitions().partitions
     known = {each.broker_id for each in brokers}
     mentioned = frozenset(each for state in states for each in state.replicas) - known
@@ -62,7 +66,7 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
     return ClusterNow(
         states=states,
         brokers=tuple(by_id[each] for each in sorted(by_id)),
-        reassignments=kafka.running_reassignments([each.topic_partition for each in states]),
+        reassignments=reassignments,
         min_isr=kafka.min_insync_replicas(topics),
         sizes=sizes,
         log_dirs=log_dirs,
