@@ -20,6 +20,8 @@ from lab.cluster import Cluster
 
 pytestmark = pytest.mark.timeout(900)
 
+_LIMIT_S = 120
+"""From the lost majority to a new topic: two looks, a stop, a recovery with its start, and a topic."""
 _CONFIGS = {"min.insync.replicas": 1, "retention.ms": 86400001}
 
 
@@ -61,9 +63,11 @@ def test_the_survivor_becomes_the_only_voter(cluster: Cluster, tmp_path: Path) -
     plan = tmp_path / "plan.json"
     look = site.run(lost_voters=lost, manual_output_file=str(plan))
     assert look.returncode == 0, look.output
+    began_to_check = time.monotonic()
     checked = site.run("--check", "--diff", lost_voters=lost, plan_file=str(plan), automated_recovery=True)
     assert checked.returncode == 0, checked.output
     assert files_of(cluster.work_dir / f"controller-{first}") == before
+    began += time.monotonic() - began_to_check  # Nobody has to do that.
 
     report = tmp_path / "report.json"
     with site.started(survivor) as start_command:
@@ -79,6 +83,7 @@ def test_the_survivor_becomes_the_only_voter(cluster: Cluster, tmp_path: Path) -
         cluster.client.create_topic("new", {0: [1]})
         took_s = time.monotonic() - began
         print(f"from the lost majority to a new topic: {took_s:.0f} s")  # noqa: T201
+        assert took_s <= _LIMIT_S
         outcome = json.loads(report.read_text("utf-8"))["outcome"]
         assert (outcome["brokers"], outcome["missingBrokers"]) == ([1], 0)
         _check_recovered(cluster, first)
