@@ -51,7 +51,7 @@ def judge_controllers(
             CHECK_NAMES[config],
             f"the controllers' own {config} is unknown ({unknown or 'no controller answered'}). For "
             f"{_name_topics(inherited)}, {_EFFECTS[config]}",
-            f"Set kafka_bootstrap_controllers, if this host can reach them. {set_it}",
+            set_it if values else f"Set kafka_bootstrap_controllers, if this host can reach them. {set_it}",
         )
 
 

@@ -254,6 +254,7 @@ class _Inspection:
         settings = TopicSettings(
             {topic: int(each.value) for topic, each in min_isrs.items() if each.value},
             {topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
+            frozenset({self._options.journal.topic, self._options.memory_topic}),
         )
         self.losses = predict_losses(
             View(states=states, brokers=self._seen.brokers, min_isr=settings.min_isr, unclean=settings.unclean)

@@ -36,6 +36,8 @@ class TopicSettings:
     min_isr: Mapping[str, int]
     unclean: Mapping[str, bool]
     """The effective value of unclean.leader.election.enable."""
+    own: frozenset[str] = frozenset()
+    """This collection's own topics: their min.insync.replicas is no choice of the operator."""
 
     def is_below_min_isr(self, state: PartitionState, in_sync: int) -> bool:
         """Return whether so many in-sync replicas are too few for acks=all. False if the setting is not known."""
@@ -197,6 +199,8 @@ def _check_min_isr(states: Sequence[PartitionState], settings: TopicSettings) ->
     name = CheckName.MIN_INSYNC_REPLICAS
     replication_factors: dict[str, int] = {}
     for each in states:
+        if each.topic in settings.own:
+            continue
         replication_factors[each.topic] = min(
             replication_factors.get(each.topic, len(each.replicas)), len(each.replicas)
         )

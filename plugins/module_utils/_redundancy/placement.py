@@ -138,7 +138,7 @@ def find_unanswered(found: ClusterNow, wish: WantedReplicas) -> list[Unplaced]:
     return doubtful
 
 
-def _wanted_partitions(found: ClusterNow, wish: WantedReplicas) -> Collection[TopicPartition] | None:
+def _wanted_partitions(found: ClusterNow, wish: WantedReplicas) -> frozenset[TopicPartition] | None:
     if wish.partitions is None:
         return None
     return expand_topics(wish.partitions, (each.topic_partition for each in found.states))

@@ -26,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.polici
     refuse_unclean_by_controller,
 )
 from lab import Cluster, wait_until
+from lab import settings as node_settings
 
 _MIN_ISR = "min.insync.replicas"
 _UNCLEAN = "unclean.leader.election.enable"
@@ -53,6 +54,45 @@ def test_a_controller_that_elects_unclean_by_its_own_properties_is_found(kafka_v
         assert "no controller's own listener is named (kafka_bootstrap_controllers)" in note
         assert _warn_of(settings, here) == ["unclean.leader.election.enable of topic orders is false by the brokers'"]
         assert _warn_of(settings, []) == [f"the controllers' own {each} is unknown" for each in (_MIN_ISR, _UNCLEAN)]
+
+
+@pytest.mark.wide
+def test_a_removed_controller_decides_nothing(kafka_version: str) -> None:
+    """It stays registered, and may go on to run as an observer, with properties of its own."""
+    with Cluster(kafka_version, brokers=2, controllers=3, dynamic_quorum=True) as cluster:
+        cluster.client.create_topic("orders", {0: [1]})
+        removed = next(each for each in cluster.controllers.values() if each is not cluster.active_controller())
+        removed.stop()
+        removed.properties[_UNCLEAN] = "true"
+        removed.start()
+        cluster.brokers[1].kill()
+        wait_until(lambda: cluster.client.leader("orders") is None, 60, what="the topic is offline")
+        settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
+        here = [Address("127.0.0.1", each.port) for each in cluster.controllers.values()]
+
+        def refuse() -> tuple[str, ...]:
+            with Wire(settings, controllers=here) as connected:
+                kafka = Kafka(connected)
+                brokers = kafka.probe_brokers(kafka.describe_cluster())
+                return refuse_unclean_by_controller(kafka, [TopicPartition("orders", 0)], brokers)
+
+        with pytest.raises(PolicyError, match="is true for orders: "):
+            refuse()
+        remove(cluster, removed.node_id)
+        assert refuse() == ()
+        assert _warn_of(settings, here) == []
+        removed.kill()
+        assert refuse() == ()
+        assert _warn_of(settings, here) == []
+
+
+def remove(cluster: Cluster, controller_id: int) -> None:
+    """Remove a voter by Kafka's own tool. Its directory id is in its metadata log's directory."""
+    text = (cluster.controllers[controller_id].data_dirs[0] / "meta.properties").read_text()
+    (directory,) = (line.partition("=")[2] for line in text.splitlines() if line.startswith("directory.id="))
+    where = ("--bootstrap-server", cluster.bootstrap(node_settings.INTERNAL), "remove-controller")
+    which = ("--controller-id", str(controller_id), "--controller-directory-id", directory)
+    cluster.client.run_tool("org.apache.kafka.tools.MetadataQuorumCommand", *where, *which).check_returncode()
 
 
 def _warn_of(settings: ConnectionSettings, controllers: list[Address]) -> list[str]:
