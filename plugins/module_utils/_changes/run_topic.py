@@ -358,7 +358,8 @@ class TopicLog:
         if not problem:
             return True
         self.notes.append(
-            f"{self.name} is not needed any more and could not be deleted: {problem}. It does not block any run"
+            f"{self.name} is not needed any more and could not be deleted: {problem}. It blocks no run while it has a "
+            "leader. In an outage that takes its leader, a run needs kafka_journal_discard_lost: delete it before"
         )
         return False
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
-from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction
+from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction, find_gaps
 from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, in_batches
 from .._model.reasons import join_first, name_partitions
 from .._model.run import KafkaOpsError
@@ -140,7 +140,10 @@ def _ask_coordinators(
     kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int], producers: Collection[int]
 ) -> tuple[set[tuple[TopicPartition, int]], list[str]]:
     """Return the open transactions that coordinators end, by partition and producer id, and why some may be missing."""
-    missing = [*_find_gaps(kafka, cluster, leaders)]
+    described = kafka.describe_partitions([TRANSACTIONS_TOPIC])
+    missing = [
+        *find_gaps(described, lambda each: each.leader_id in cluster.unfenced and each.topic_partition in leaders)
+    ]
     owned: set[tuple[TopicPartition, int]] = set()
 
     def ask(broker_id: int) -> str:
@@ -160,20 +163,6 @@ def _ask_coordinators(
         if problem:
             missing.append(f"broker {broker_id}: {problem}")
     return owned, missing
-
-
-def _find_gaps(kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int]) -> Iterator[str]:
-    """Yield why some transactional ids have no coordinator that can be asked."""
-    described = kafka.describe_partitions([TRANSACTIONS_TOPIC])
-    # The topic does not exist in a cluster that never had a transaction.
-    yield from (f"topic {TRANSACTIONS_TOPIC}: {each}" for each in described.refused if not each.is_unknown)
-    gone = [
-        each.topic_partition
-        for each in described.partitions
-        if each.is_offline or each.leader_id not in cluster.unfenced or each.topic_partition not in leaders
-    ]
-    if gone:
-        yield f"{join_first(sorted(gone), MOST_NAMED)} of {len(described.partitions)} have no leader that is up"
 
 
 def _read_limit(kafka: Kafka, cluster: Cluster) -> int | None:

@@ -10,16 +10,18 @@ DescribeProducers has API key 61, DescribeTransactions 65 and ListTransactions 6
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.partition import TopicPartition, in_batches
+from .._model.partition import TRANSACTIONS_TOPIC, PartitionState, TopicPartition, in_batches
+from .._model.reasons import join_first
 from .._model.run import Clock
 from . import error_codes
 from .groups import call_until_loaded
 from .messages import by_topic
+from .partitions import Description
 from .settings import Address
 from .wire import Wire
 
@@ -33,6 +35,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 ENDED_BY_COORDINATOR = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
 """States in which a coordinator still ends the transaction: its producer does, or its timeout (TransactionState)."""
+_MOST_NAMED = 5
 _NONE_OPEN = -1
 _UNKNOWN_EPOCH = -1
 _LOWEST_EPOCH = 0
@@ -115,6 +118,19 @@ def coordinated_transactions(wire: Wire, address: Address, *, clock: Clock = tim
         {each.producer_id: (each.transactional_id, each.transaction_state) for each in response.transaction_states},
         error_codes.explain_error("ListTransactions", code) if code else "",
     )
+
+
+def find_gaps(description: Description, led: Callable[[PartitionState], bool]) -> Iterator[str]:
+    """Yield why some transactional ids have no coordinator that can be asked.
+
+    A coordinator answers only for the partitions of ``__transaction_state`` that it leads, and no other one reports
+    that some have no leader. ``description`` is that of this topic, and ``led`` says whether a leader is up.
+    """
+    # The topic does not exist in a cluster that never had a transaction.
+    yield from (f"topic {TRANSACTIONS_TOPIC}: {each}" for each in description.refused if not each.is_unknown)
+    gone = sorted(each.topic_partition for each in description.partitions if each.is_offline or not led(each))
+    if gone:
+        yield f"{join_first(gone, _MOST_NAMED)} of {len(description.partitions)} have no leader that is up"
 
 
 def transaction_partitions(

@@ -21,8 +21,8 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.held_replicas import OffsetAnswer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction
-from .._model.partition import TopicPartition, in_batches
+from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction, find_gaps
+from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, in_batches
 from .._model.run import KafkaOpsError
 from .aftermath_findings import count_and_name, partition_finding, unknown_finding
 from .outcome import AftermathFinding, AftermathKind
@@ -127,6 +127,10 @@ def _list_coordinated(kafka: Kafka, brokers: Mapping[int, Registration]) -> _Coo
         for producer, known in each.transactions.items()
     }
     failed += [each.error for each in answers.values() if not isinstance(each, BrokerCallError) and each.error]
+    try:
+        failed += find_gaps(kafka.describe_partitions([TRANSACTIONS_TOPIC]), lambda each: each.leader_id in live)
+    except KafkaOpsError as error:
+        failed.append(str(error))
     return _Coordinated(found, "; ".join(failed))
 
 

@@ -21,6 +21,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
     AftermathKind,
     Outcome,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.groups.lost_tails import (
     FIRST,
     GROUPS,
@@ -39,7 +41,7 @@ from integration.groups.lost_tails import (
     writer,
 )
 from integration.on_call import OnCall
-from integration.strategies.outages import wait_isr
+from integration.strategies.outages import wait_isr, wait_offline
 from lab import Cluster, wait_until
 
 
@@ -76,6 +78,41 @@ def test_a_transaction_that_its_coordinator_forgot_is_found_and_aborted(kafka_ve
         done.check_returncode()
         wait_until(lambda: len(read_committed(cluster)) == 3, 30, what="consumers go on")
         assert look() == []
+
+
+@pytest.mark.wide
+def test_no_transaction_is_to_be_aborted_whose_coordinator_is_offline(kafka_version: str, tmp_path: Path) -> None:
+    """Its state has no leader yet, and no other broker lists it. Once it has one, the producer commits."""
+    settings = {"transaction.state.log.num.partitions": 1, "transaction.state.log.replication.factor": 1}
+    with Cluster(kafka_version, properties={**settings, "transaction.state.log.min.isr": 1}) as cluster:
+        on_call = OnCall(cluster, tmp_path)
+        producer = writer(cluster, "goes on")
+        producer.init_transactions(60)
+        only = cluster.client.describe(STATE)[0].leader
+        assert only is not None
+        others = [each for each in cluster.brokers if each != only]
+        cluster.client.create_topic(ONLINE, {0: [only, *others]}, {"min.insync.replicas": 1})
+        producer.begin_transaction()
+        producer.produce(ONLINE, "is open", partition=0)
+        producer.flush(60)
+        wait_isr(cluster, [ONLINE], {*cluster.brokers}, seen_by=only)
+        for each in others:
+            cluster.brokers[each].freeze()
+        wait_isr(cluster, [ONLINE], {only}, seen_by=only)
+        cluster.brokers[only].kill()
+        for each in others:
+            cluster.brokers[each].thaw()
+        wait_offline(cluster, [ONLINE], seen_by=others[0], away=[only])
+        outcomes = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, ONLINE))
+        assert [each.status for each in outcomes] == [Status.RECOVERED]
+        found = _look(on_call, outcomes)
+        (open_one,) = (each.explanation for each in found if each.kind is AftermathKind.OPEN_TRANSACTION)
+        assert "its producer may still end it" in open_one
+        assert "abort it" not in open_one
+        assert any(f"{STATE}-0 of 1 have no leader" in each.explanation for each in found)
+        cluster.brokers[only].start()
+        producer.commit_transaction(60)
+        wait_until(lambda: read_committed(cluster) == ["is open"], 30, what="the transaction is committed")
 
 
 @pytest.mark.wide

@@ -223,6 +223,19 @@ def test_a_transaction_that_no_coordinator_ends_is_to_be_aborted(
     assert verdict in found.explanation
 
 
+def test_a_transaction_is_left_alone_whose_coordinator_may_be_offline(cluster: FakeCluster) -> None:
+    state = PartitionState("__transaction_state", 3, "A" * 22, -1, 3, (BEST,), (), (), (), (BEST,))
+    cluster.answer(
+        open_transactions=lambda _address, asked: dict.fromkeys(asked, ()) | {FIRST: (OpenTransaction(7, 3, -1),)},
+        coordinated_transactions=lambda _address: CoordinatedTransactions({}),
+        describe_partitions=lambda topics: Description((state,) if topics == [state.topic] else (), ()),
+    )
+    found = [each.explanation for each in look(cluster)]
+    assert any("its producer may still end it, or it hangs" in each for each in found)
+    assert any("__transaction_state-3 of 1 have no leader that is up" in each for each in found)
+    assert not any("abort it" in each for each in found)
+
+
 OTHER = TopicPartition("elsewhere", 4)
 
 
