@@ -49,11 +49,16 @@ SAVE_FIRST = (
 
 
 def check_brokers(
-    kafka: Kafka, brokers: Sequence[Broker], live: Mapping[int, Address], to_save: Collection[int] = ()
+    kafka: Kafka,
+    brokers: Sequence[Broker],
+    live: Mapping[int, Address],
+    holders: Collection[int],
+    to_save: Collection[int] = (),
 ) -> Iterator[Check]:
     """Check that each broker answers at its advertised address, and that no other broker answers there.
 
-    ``to_save`` are ids of brokers whose disks must be saved before they are started.
+    ``holders`` are ids of brokers with replicas. A recovery does not need the others: a removed broker stays registered
+    until somebody unregisters it. ``to_save`` are ids of brokers whose disks must be saved before they are started.
     """
 
     def identify(broker_id: int) -> None:
@@ -64,7 +69,14 @@ def check_brokers(
     for each in brokers:
         subject = f"broker {each.broker_id}"
         identity = identities.get(each.broker_id)
-        if each.state is not BrokerState.ONLINE:
+        if each.is_fenced and each.broker_id not in holders and each.state is not BrokerState.ONLINE:
+            yield warning(
+                CheckName.BROKERS,
+                f"{each.state.value}: {each.cause}. No partition has a replica on it",
+                f"Start it or, if it was removed, unregister it: kafka-cluster.sh unregister --id {each.broker_id}",
+                subject,
+            )
+        elif each.state is not BrokerState.ONLINE:
             what = SAVE_FIRST if each.broker_id in to_save else remedy
             yield failed(CheckName.BROKERS, f"{each.state.value}: {each.cause}", what, subject)
         elif isinstance(identity, BrokerCallError):

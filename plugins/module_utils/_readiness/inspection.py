@@ -125,7 +125,8 @@ class _Inspection:
     def checks(self) -> Iterator[tuple[CheckName, Callable[[], Iterable[Check]]]]:
         """Yield the methods, each with the name to report if it raises an error."""
         kafka, brokers, live = self._kafka, self._seen.brokers, self._seen.live
-        yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers, live, self._seen.to_save)
+        holders = {each for state in self._seen.states for each in state.replicas}
+        yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers, live, holders, self._seen.to_save)
         yield CheckName.BROKERS, self._check_log_dirs
         yield CheckName.CONTROLLERS, self._check_controllers
         yield CheckName.CERTIFICATES, self._check_certificates

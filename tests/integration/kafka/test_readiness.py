@@ -34,7 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspe
     check_readiness,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.write_test import try_own_topics
-from lab import Cluster
+from lab import Cluster, wait_until
 from lab.changes import Run
 from lab.playbook import run_playbook
 from lab.pool import STANDARD, ClusterPool
@@ -182,3 +182,21 @@ def test_a_record_is_written_to_our_own_topics_and_read_back(cluster: Cluster) -
 def _try_to_write(cluster: Cluster, memory: str, *, check_mode: bool = False) -> tuple[Check, ...]:
     with Wire(settings_of(cluster)) as wire:
         return try_own_topics(Kafka(wire), JournalOptions(), memory, check_mode=check_mode)
+
+
+@pytest.mark.wide
+def test_a_removed_broker_that_is_still_registered_is_a_warning(clusters: ClusterPool, tmp_path: Path) -> None:
+    with clusters.lease(STANDARD, "4.3.1") as cluster:
+        cluster.client.create_topic("elsewhere", {0: [1, 2]}, {"min.insync.replicas": 1})
+        cluster.brokers[3].stop()
+        wait_until(
+            lambda: _brokers_of(look(cluster, tmp_path), Status.WARNING) == ["broker 3"], 30, what="it is fenced"
+        )
+        found = look(cluster, tmp_path)
+        assert not [each for each in found.checks if each.name is CheckName.BROKERS and each.status in RED]
+        (told,) = (each for each in found.checks if each.subject == "broker 3")
+        assert "kafka-cluster.sh unregister --id 3" in told.remedy
+
+
+def _brokers_of(found: Readiness, status: Status) -> list[str]:
+    return [each.subject for each in found.checks if each.name is CheckName.BROKERS and each.status is status]
