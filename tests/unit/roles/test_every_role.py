@@ -72,14 +72,26 @@ def test_the_connection_is_the_shared_one(role: str) -> None:
     defaults = [task["module_defaults"] for task in tasks if "block" in task and "module_defaults" in task]
     groups = {group for group in CONNECTIONS if names & {f"kafkaops.recovery.{name}" for name in GROUPS[group]}}
     given = {name: value for each in defaults for name, value in each.items() if name in map(_key, CONNECTIONS)}
+    # Only secrets are not in the result of the task that checks the variables.
+    secrets = {"kafka": "__kafka_connection_secrets | combine(__{role}_checked.kafka)"}
     assert given == {
-        _key(group): f"{{{{ {CONNECTIONS[group][0]} | combine(__{role}_checked.{group}) }}}}" for group in groups
+        _key(group): f"{{{{ {secrets.get(group, '__{role}_checked.' + group).format(role=role)} }}}}" for group in groups
     }
+
+
+def test_the_secrets_of_a_connection_are_those_that_no_result_shows() -> None:
+    described = specs(CONNECTING, "variables")
+    secrets = {name for name, spec in described.items() if spec.get("no_log")}
+    assert {f"kafka_{name}" for name in loaded(CONNECTING, "vars/main.yml")["__kafka_connection_secrets"]} == secrets
 
 
 @pytest.mark.parametrize(("name", "arguments"), CONNECTIONS.values())
 def test_every_connection_variable_reaches_the_modules(name: str, arguments: Arguments) -> None:
-    handed_on = loaded(CONNECTING, "vars/main.yml")[name]
+    variables = loaded(CONNECTING, "vars/main.yml")
+    handed_on = variables[name]
+    if isinstance(handed_on, str):
+        assert handed_on == "{{ __kafka_connection_open | combine(__kafka_connection_secrets) }}"
+        handed_on = variables["__kafka_connection_open"] | variables["__kafka_connection_secrets"]
     assert handed_on.keys() == arguments.argument_spec.keys()
     assert all(f"kafka_{name} |" in value for name, value in handed_on.items())
 
