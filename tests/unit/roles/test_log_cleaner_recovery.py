@@ -83,7 +83,7 @@ def test_a_repair_that_no_option_names_the_replicas_for_is_refused_before_all_el
     environment = Environment()
     environment.filters["bool"] = boolean
     accepts = environment.compile_expression(first["ansible.builtin.assert"]["that"])
-    variables = {f"__{ROLE}_given": {"repair_uncleanable": repairs, "metrics_source": source}}
+    variables = {f"__{ROLE}_checked": {"options": {"repair_uncleanable": repairs, "metrics_source": source}}}
     assert accepts(variables) is is_accepted
 
 
