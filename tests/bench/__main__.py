@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = Options(chosen.partitions, chosen.repeats)
     load_before = os.getloadavg()[0]
     set_collector_thresholds()  # as in a module
+    # Where it is set, each process compiles all of our code again. The Makefile unsets it too.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     results: dict[str, list[Row]] = {}
     failed = []
     # Import all modules first: after a benchmark, the process may be unable to import.

@@ -75,7 +75,8 @@ def test_the_connection_is_the_shared_one(role: str) -> None:
     # Only secrets are not in the result of the task that checks the variables.
     secrets = {"kafka": "__kafka_connection_secrets | combine(__{role}_checked.kafka)"}
     assert given == {
-        _key(group): f"{{{{ {secrets.get(group, '__{role}_checked.' + group).format(role=role)} }}}}" for group in groups
+        _key(group): f"{{{{ {secrets.get(group, '__{role}_checked.' + group).format(role=role)} }}}}"
+        for group in groups
     }
 
 

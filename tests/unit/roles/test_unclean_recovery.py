@@ -65,7 +65,10 @@ def test_a_limit_of_no_lost_record_is_a_limit() -> None:
     """``default(omit, true)`` would take 0 for "not given"."""
     tasks = (ROLES / ROLE / "tasks/main.yml").read_text("utf-8")
     # Where the plan is made, and where it is carried out.
-    assert tasks.count('max_lost_records: "{{ __unclean_recovery_checked.options.max_lost_records | default(omit) }}"') == 2
+    assert (
+        tasks.count('max_lost_records: "{{ __unclean_recovery_checked.options.max_lost_records | default(omit) }}"')
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
