@@ -7,15 +7,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .._kafka.cluster import Cluster
 from .._kafka.errors import CallError
 from .._kafka.log_dir_space import LogDirSpace
 from .._kafka.port import Kafka
-from .._model.partition import Broker, TopicPartition
+from .._model.partition import Broker, PartitionState, Reassignment, TopicPartition
 from .._model.reasons import join_first
+from .._model.run import looks
 from .placement import ClusterNow, DirWithSpace
+
+_BEHIND_S = 3.0
+"""A broker that is longer behind the controller is not waited for."""
 
 
 def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> ClusterNow:
@@ -23,11 +27,7 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
 
     Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
     """
-    # One that completes between both answers must not leave its old replicas behind, which look like lost ones.
-    reassignments = kafka.running_reassignments(
-        [each.topic_partition for each in kafka.describe_partitions().partitions]
-    )
-    states = kafka.describe_partitions().partitions
+    reassignments, states = _read_partitions(kafka)
     known = {each.broker_id for each in brokers}
     mentioned = frozenset(each for state in states for each in state.replicas) - known
     everyone = (*brokers, *kafka.probe_brokers(cluster, mentioned)) if mentioned else brokers
@@ -74,6 +74,26 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
         hidden=kafka.hidden_among({each.topic for each in sizes} - topics),
         registered=frozenset(cluster.addresses) if cluster.lists_fenced else None,
     )
+
+
+def _read_partitions(kafka: Kafka) -> tuple[Mapping[TopicPartition, Reassignment], tuple[PartitionState, ...]]:
+    """Read the running reassignments, and after them the partitions.
+
+    A reassignment that has completed leaves the replicas that it removes in the metadata of a broker that is behind the
+    controller. They would count as lost. So partitions with more replicas than others of their topic are read again.
+    """
+    states = kafka.describe_partitions().partitions
+    reassignments: Mapping[TopicPartition, Reassignment] = {}
+    for _look in looks(kafka.clock, _BEHIND_S):
+        reassignments = kafka.running_reassignments([each.topic_partition for each in states])
+        states = kafka.describe_partitions().partitions
+        sizes: dict[str, dict[TopicPartition, int]] = {}
+        for each in states:
+            removed = reassignments.get(each.topic_partition, Reassignment()).removing
+            sizes.setdefault(each.topic, {})[each.topic_partition] = len({*each.replicas} - {*removed})
+        if all(len({*of_topic.values()}) == 1 for of_topic in sizes.values()):
+            break
+    return reassignments, states
 
 
 def explain_not_read(found: ClusterNow) -> Iterator[str]:

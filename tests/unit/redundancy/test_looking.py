@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     PartitionState,
@@ -20,25 +20,30 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plac
     WantedReplicas,
     plan_moves,
 )
+from unit.fakes.clock import FakeClock
 from unit.redundancy.test_placement import a_broker, a_partition
 
 
 class FakeKafka:
-    """One partition, whose reassignment completes while its log directories are read or before it is listed."""
+    """Two partitions. The reassignment of one completes while log directories are read, or before it is listed."""
 
-    def __init__(self, *, completes_first: bool) -> None:
+    def __init__(self, *, completes_first: bool, behind: int = 0) -> None:
         self.completes_first = completes_first
+        self.behind = behind
         self.is_complete = False
+        self.clock = FakeClock()
 
     def describe_partitions(self) -> Any:
         done, running = a_partition((1, 4, 6), (1, 4, 6)), a_partition((1, 4, 6, 3, 5), (1, 4, 6))
-        found: PartitionState = done if self.is_complete else running
-        return SimpleNamespace(partitions=(found,))
+        found: PartitionState = running
+        if self.is_complete:
+            self.behind -= 1
+            found = running if self.behind >= 0 else done
+        return SimpleNamespace(partitions=(found, a_partition((1, 2, 6), (1, 2, 6), 1)))
 
-    def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
-        assert [*partitions] == [TopicPartition("orders", 0)]
+    def running_reassignments(self, _partitions: object) -> dict[TopicPartition, Reassignment]:
         self.is_complete = self.is_complete or self.completes_first
-        return {} if self.is_complete else dict.fromkeys(partitions, Reassignment((4, 6), (3, 5)))
+        return {} if self.is_complete else {TopicPartition("orders", 0): Reassignment((4, 6), (3, 5))}
 
     def describe_log_dir_space(self, _address: object) -> tuple[()]:
         self.is_complete = True
@@ -57,7 +62,6 @@ class FakeKafka:
 def test_a_reassignment_that_completes_meanwhile_leaves_no_lost_replicas() -> None:
     brokers = tuple(a_broker(each, is_up=each not in (3, 5)) for each in range(1, 7))
     cluster = SimpleNamespace(addresses={}, lists_fenced=False, online=lambda _brokers: dict.fromkeys((1, 2, 4, 6)))
-    for completes_first in (True, False):
-        fake: Any = FakeKafka(completes_first=completes_first)
-        found = look(fake, cluster, brokers)  # type: ignore[arg-type]
+    for fake in (FakeKafka(completes_first=False), *(FakeKafka(completes_first=True, behind=each) for each in (0, 3))):
+        found = look(cast("Any", fake), cast("Any", cluster), brokers)
         assert plan_moves(found, WantedReplicas(lost_brokers=frozenset({3, 5}))) == ((), ())
