@@ -25,7 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import write_plan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WaitLimits
-from campaign.clients.watch import OF_CLIENTS, ReplayRefusedError, Watch, clients_of
+from campaign.clients.watch import ReplayRefusedError, Watch, clients_of
 from campaign.incident import PARTITIONS, TOPIC, WATCHED, cause, choose_replicas, produce_load
 from campaign.kinds import Kind
 from campaign.scene import Scene
@@ -50,13 +50,18 @@ CAMPAIGN: Specification[Cluster] = Specification(
         listeners=("PLAINTEXT", "SASL_PLAINTEXT"),
         proxied=True,
         # Clients have them created for every trial.
-        properties={"offsets.topic.num.partitions": 1, "transaction.state.log.num.partitions": 1},
+        properties={
+            "offsets.topic.num.partitions": 1,
+            "transaction.state.log.num.partitions": 1,
+            "share.coordinator.state.topic.num.partitions": 1,
+        },
     ),
     heal,
 )
 """One broker has no replica, the quorum survives the loss of a controller, and a broker the loss of a disk."""
 _RUN_TOPIC = "_kafkaops_run"
 _MOST_RUNS = 5
+_EVERY_FOURTH = 4
 _WAIT_MS = 15_000
 _MOST_NOTES = 10
 _LIMIT_S = 150.0
@@ -76,6 +81,8 @@ class End(Enum):
 def run_trial(cluster: Cluster, kind: Kind, seed: int, directory: Path, *, replays: bool = True) -> Verdict:
     """Run one trial on a healthy cluster. Trials with an odd seed have a second run that competes for the lock.
 
+    Every fourth seed has Kafka's own clients, and a share group.
+
     With ``replays``, the records of the dead leader are replayed in the end, and the clients judged once more.
     """
     rng = random.Random(f"{kind.name}, seed {seed}")
@@ -83,7 +90,8 @@ def run_trial(cluster: Cluster, kind: Kind, seed: int, directory: Path, *, repla
     began = time.monotonic()
     try:
         replicas = choose_replicas(cluster, rng)
-        with produce_load(cluster), clients_of(cluster, replicas) as clients:
+        others = directory if seed % _EVERY_FOURTH == 0 else None
+        with produce_load(cluster), clients_of(cluster, replicas, others) as clients:
             scene = Scene(cause(cluster, rng, replicas))
             cluster.proxy.clear()
             on_call = OnCall(cluster, directory, duration_ms=_WAIT_MS)
@@ -133,6 +141,8 @@ class Trial:
         for name, count in anomalies.counts().items():
             setattr(verdict, name, count)
         verdict.acknowledged, verdict.announced = self.watch.acknowledged, self.watch.excused
+        verdict.group_reads = self.watch.group_reads
+        verdict.notes += self.watch.clients.errors[:_MOST_NOTES]
         verdict.notes += [f"clients: {each}" for each in anomalies.texts()[:_MOST_NOTES]]
         if not self.replays or scene.cluster.brokers[scene.incident.dead].running or anomalies:
             return
@@ -156,7 +166,7 @@ class Trial:
         )
 
     def _states_of_clients(self) -> Iterable[PartitionState]:
-        for topic in (WATCHED, *OF_CLIENTS):
+        for topic in (WATCHED, *self.watch.of_clients):
             yield from self.scene.cluster.client.describe(topic, broker=self.scene.observer).values()
 
     def _attempt(self) -> None:
@@ -186,9 +196,9 @@ class Trial:
         if self.scene.cluster.brokers[self.scene.incident.dead].running:
             lost = frozenset()
         limits = WaitLimits(_WAIT_MS, 0, waits=True, lost=lost)
-        waited = self.on_call.wait(Strategy.AGGRESSIVE, limits, NullProgress(), TOPIC, WATCHED, *OF_CLIENTS)
+        waited = self.on_call.wait(Strategy.AGGRESSIVE, limits, NullProgress(), TOPIC, WATCHED, *self.watch.of_clients)
         # No replica of the clients' own topics may hold more: then an operator begins with an empty one.
-        plan = self.on_call.plan_of(waited.survey, Strategy.AGGRESSIVE, may_be_empty=OF_CLIENTS)
+        plan = self.on_call.plan_of(waited.survey, Strategy.AGGRESSIVE, may_be_empty=self.watch.of_clients)
         write_plan(plan, str(path))
 
     def _start(self, plan: Path, who: str) -> Run:

@@ -50,6 +50,8 @@ class Verdict:
     """Records of the clients that a leader acknowledged."""
     announced: int = 0
     """Those of them that the elected replicas did not hold. A replay brings them back."""
+    group_reads: int = 0
+    """What Kafka's own consumer or the share group got, whichever got less, in the trials that have them."""
     replays: int = 0
     elections: int = 0
     unknown_forecasts: int = 0

@@ -61,8 +61,14 @@ class Reader:
     is_committed: bool
     """Whether it reads committed records only."""
     reads: list[Read] = field(default_factory=list)
+    may_repeat: bool = False
+    """Whether it may get a record again: a member of a group, after a change of its members or its coordinator."""
+    is_share: bool = False
+    """Whether it is the only member of a share group."""
+    again: list[Read] = field(default_factory=list)
+    """What a share group got again after its acknowledgment was confirmed."""
     caught_up: bool = False
-    """Whether it reached the end of every partition after the last write."""
+    """Whether it reached the end of every partition after the last write, or had enough time to."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,8 @@ class Truth:
     """Whether a partition of __consumer_offsets was elected: commits may be lost."""
     outcomes_lost: bool = False
     """The same of __transaction_state: a coordinator may tell a producer another outcome than its markers say."""
+    shares_lost: bool = False
+    """The same of __share_group_state: a share group may get records again, or none (docs/groups.md)."""
 
     def excuses(self, partition: Partition, value: str) -> bool:
         if partition in self.unknown:

@@ -124,7 +124,7 @@ def _aborted_reads(history: History, truth: Truth) -> Iterator[str]:
 def _unseen(history: History, truth: Truth) -> Iterator[str]:
     """Yield what consumers passed over. After a truncation, they may miss what takes the place of lost records."""
     for reader in history.readers:
-        if not reader.caught_up:
+        if not reader.caught_up or (reader.is_share and truth.shares_lost):
             continue
         seen = {(each.partition, each.value) for each in reader.reads}
         left = history.left_committed if reader.is_committed else history.left
@@ -149,8 +149,11 @@ def _disorders(history: History) -> Iterator[str]:
 
 def _repeated_polls(history: History, truth: Truth) -> Iterator[str]:
     for reader in history.readers:
+        for each in reader.again:
+            if not (truth.is_truncated(each.partition) or truth.shares_lost):
+                yield f"{_name(each.partition)}: {reader.name} got {each.value} again, which it had acknowledged"
         for partition, reads in _by_partition(reader).items():
-            if truth.is_truncated(partition):
+            if reader.may_repeat or truth.is_truncated(partition):
                 continue
             for one, other in pairwise(reads):
                 if other.offset <= one.offset:

@@ -18,6 +18,8 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from campaign.clients.history import History, Outcome, Partition, Read, Reader, Write
+from campaign.clients.share import ShareMember
+from campaign.clients.verifiable import Verifiable
 from lab import Cluster, settings, wait_until
 
 _BETWEEN_WRITES_S = 0.1
@@ -46,6 +48,10 @@ class Clients:
     cluster: Cluster
     partitions: Sequence[Partition]
     history: History = field(default_factory=History)
+    share: ShareMember | None = None
+    """A member of a share group beside them."""
+    verifiable: Verifiable | None = None
+    """Kafka's own clients beside them."""
     _of_value: dict[str, int] = field(default_factory=dict)
     """The place of each write in the history."""
     _ends: dict[tuple[str, Partition], int] = field(default_factory=dict)
@@ -64,6 +70,7 @@ class Clients:
             reader = Reader(isolation, isolation == "read_committed")
             self.history.readers.append(reader)
             self._others.append(self._thread(self._read, reader))
+        self.history.readers += [each.reader for each in (self.share, self.verifiable) if each is not None]
         for each in (*self._writers, *self._others):
             each.start()
         return self
@@ -74,18 +81,28 @@ class Clients:
         for each in (*self._writers, *self._others):
             each.join()
 
+    @property
+    def errors(self) -> list[str]:
+        """Return the errors of the share group, each once."""
+        return [] if self.share is None else [*dict.fromkeys(self.share.errors)]
+
     def stop_writing(self) -> None:
         """Stop the producers, and wait until each knows the outcome of its records, or gives them up."""
         self._no_more_writes.set()
         for each in self._writers:
             each.join()
+        if self.verifiable is not None:
+            self.history.writes += self.verifiable.stop_writing()
 
     def look_at_end(self) -> None:
         """Read every partition from beginning to end, and wait until the other consumers are there too."""
         self.history.left = self._read_all("read_uncommitted")
         self.history.left_committed = self._read_all("read_committed")
         deadline = time.monotonic() + _END_S
+        others = [each.reader for each in (self.share, self.verifiable) if each is not None]
         for reader in self.history.readers:
+            if reader in others:
+                continue
             reader.caught_up = False
             while not reader.caught_up and time.monotonic() < deadline:
                 reader.caught_up = all(
@@ -93,12 +110,27 @@ class Clients:
                     for each in self.partitions
                 )
                 time.sleep(0.1)
+        for reader in others:
+            self._wait_until_seen(reader, deadline)
         self._read_commits()
+
+    def _wait_until_seen(self, reader: Reader, deadline: float) -> None:
+        """Wait until a member of a group has got every record that is there, or has had the time to."""
+        left = {(each, read.value) for each, reads in self.history.left.items() for read in reads}
+        while time.monotonic() < deadline:
+            if self.verifiable is not None:
+                self.verifiable.read()
+            if left <= {(each.partition, each.value) for each in [*reader.reads]}:
+                break
+            time.sleep(0.5)
+        is_dead = self.verifiable is not None and reader is self.verifiable.reader and not self.verifiable.is_reading
+        reader.caught_up = not is_dead
 
     def _thread(self, work: Callable[[Any], None], argument: object) -> threading.Thread:
         return threading.Thread(target=work, args=(argument,), daemon=True)
 
-    def _config(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
+        """Return the settings of every client."""
         return {
             "bootstrap.servers": self.cluster.bootstrap(settings.INTERNAL),
             "log_level": 0,
@@ -111,7 +143,7 @@ class Clients:
     def _write_plain(self, name: str) -> None:
         generation = itertools.count()
         while not self._no_more_writes.is_set():
-            producer = Producer({**self._config(), **_PLAIN[name], "message.timeout.ms": _DELIVERY_MS, "linger.ms": 5})
+            producer = Producer({**self.config(), **_PLAIN[name], "message.timeout.ms": _DELIVERY_MS, "linger.ms": 5})
             self._write_until_fatal(producer, f"{name}, instance {next(generation)}", may_repeat=name in _MAY_REPEAT)
 
     def _write_until_fatal(self, producer: Producer, name: str, *, may_repeat: bool) -> None:
@@ -175,7 +207,7 @@ class Clients:
 
     def _start_transactional(self, name: str) -> Producer | None:
         config = {"transactional.id": name, "transaction.timeout.ms": _TRANSACTION_MS, "linger.ms": 5}
-        producer = Producer({**self._config(), **config})
+        producer = Producer({**self.config(), **config})
         with suppress(KafkaException):
             producer.init_transactions(_DELIVERY_MS / 1000)
             return producer
@@ -205,7 +237,7 @@ class Clients:
     def _consumer(self, isolation: str, group: str, **more: object) -> Consumer:
         return Consumer(
             {
-                **self._config(),
+                **self.config(),
                 "group.id": group,
                 "isolation.level": isolation,
                 "enable.auto.commit": False,
@@ -274,7 +306,7 @@ class Clients:
 
     def _read_commits(self) -> None:
         asked = [TopicPartition(*each) for each in self.partitions]
-        for reader in self.history.readers:
+        for reader in (each for each in self.history.readers if not each.may_repeat):
             consumer = self._consumer(reader.name, reader.name)
             with suppress(KafkaException):
                 for each in consumer.committed(asked, timeout=30):

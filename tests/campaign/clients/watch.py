@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,14 @@ from typing import Any
 from campaign.clients.history import Partition, Truth
 from campaign.clients.judge import Anomalies, is_acknowledged, judge
 from campaign.clients.real import Clients
+from campaign.clients.share import ShareMember, has_share_groups
+from campaign.clients.verifiable import Verifiable
 from campaign.incident import WATCHED, WATCHED_PARTITIONS, Incident
 from lab import Cluster, scenarios
 from lab.module_process import run_module
 
-OF_CLIENTS = ("__consumer_offsets", "__transaction_state")
-"""Topics that the clients need, and that a recovery recovers, too."""
+_OF_CLIENTS = ("__consumer_offsets", "__transaction_state")
+_OF_SHARE_GROUPS = "__share_group_state"
 _PARTITIONS: Sequence[Partition] = tuple((WATCHED, number) for number in range(WATCHED_PARTITIONS))
 
 
@@ -30,12 +32,20 @@ class ReplayRefusedError(Exception):
 
 
 @contextmanager
-def clients_of(cluster: Cluster, replicas: Sequence[int]) -> Iterator[Clients]:
-    """Create the topic, and run clients on it."""
+def clients_of(cluster: Cluster, replicas: Sequence[int], others: Path | None = None) -> Iterator[Clients]:
+    """Create the topic, and run clients on it.
+
+    With a directory for their output, these are Kafka's own clients, too, and a share group if the version has any.
+    """
     cluster.client.create_topic(WATCHED, dict.fromkeys(range(WATCHED_PARTITIONS), replicas), {"min.insync.replicas": 1})
     scenarios.wait_isr(cluster, WATCHED, set(replicas), seen_by=replicas[0])
-    with Clients(cluster, _PARTITIONS) as clients:
-        yield clients
+    with ExitStack() as stack:
+        clients = Clients(cluster, _PARTITIONS)
+        if others is not None:
+            clients.verifiable = stack.enter_context(Verifiable(cluster, WATCHED, others))
+            if has_share_groups(cluster.version):
+                clients.share = stack.enter_context(ShareMember(cluster, clients.config(), WATCHED))
+        yield stack.enter_context(clients)
 
 
 @dataclass
@@ -50,11 +60,16 @@ class Watch:
     """Those of the topics that the clients need of which we elected a partition."""
     _truth: Truth = field(default_factory=Truth)
 
+    @property
+    def of_clients(self) -> tuple[str, ...]:
+        """Return the topics that the clients need, and that a recovery recovers, too."""
+        return (*_OF_CLIENTS, _OF_SHARE_GROUPS) if self.clients.share is not None else _OF_CLIENTS
+
     def note_election(self, outcome: Mapping[str, Any]) -> None:
         """Note an election of a run if it is one of these partitions, or of a topic that the clients need."""
         if outcome["topic"] == WATCHED:
             self.elected[int(outcome["partition"])].append(int(outcome["leader_after"]))
-        elif outcome["topic"] in OF_CLIENTS:
+        elif outcome["topic"] in self.of_clients:
             self.others_elected.add(outcome["topic"])
 
     def judge(self, *, is_unreported: bool) -> Anomalies:
@@ -76,6 +91,11 @@ class Watch:
         history = self.clients.history
         there = {each.value for reads in history.left_committed.values() for each in reads}
         return sum(is_acknowledged(history, each) and each.value not in there for each in history.writes)
+
+    @property
+    def group_reads(self) -> int:
+        """Return how many records the members of groups got, in the fewest of these groups."""
+        return min((len(each.reads) for each in self.clients.history.readers if each.may_repeat), default=0)
 
     def replay(self, directory: Path) -> Anomalies:
         """Save the dead leader's disk, replay what it alone held, and judge again: no loss is excused any more.
@@ -125,5 +145,14 @@ class Watch:
                 held = {each.value for each in logs[leader]}
                 lost[partition] = frozenset(each.value for log in logs.values() for each in log) - held
                 undecided[partition] = self.incident.watched_undecided[partition[1]][leader]
-        offsets, transactions = (each in self.others_elected or is_unreported for each in OF_CLIENTS)
-        return Truth(lost, undecided, frozenset(unknown), commits_lost=offsets, outcomes_lost=transactions)
+        offsets, transactions, shares = (
+            each in self.others_elected or is_unreported for each in (*_OF_CLIENTS, _OF_SHARE_GROUPS)
+        )
+        return Truth(
+            lost,
+            undecided,
+            frozenset(unknown),
+            commits_lost=offsets,
+            outcomes_lost=transactions,
+            shares_lost=shares,
+        )

@@ -18,12 +18,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looki
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import Question
 from campaign.kept import markdown, read_verdicts
 from campaign.seeds import judge_seeds, seeds_parser, timed
+from campaign.stops.held import HeldFetches
 from campaign.stops.judging import Stopped, Verdict
 from campaign.stops.states import FIVE, RandomState
 from lab import Cluster
 
 SETS = 4
 """How many sets a seed has, each on the state that the one before left."""
+_EVERY_FIFTH = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,16 +47,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_seed(cluster: Cluster, seed: int, kafka_version: str, sets: int = SETS) -> Verdict:
     """Disturb a healthy cluster at random, ask about a random set, stop exactly it, compare, and go on from there.
 
-    Odd seeds are calm.
+    Odd seeds are calm. In every fifth seed, leaders have records of acks=1 that followers in sync do not have yet.
     """
     verdict = Verdict(seed, kafka_version)
     state = RandomState(cluster, random.Random(f"stops, seed {seed}"), is_calm=seed % 2 == 1)
     with timed(verdict):
+        if seed % _EVERY_FIFTH == _EVERY_FIFTH - 1:
+            state.held = HeldFetches(cluster)
+            state.held.prepare()
         try:
             state.create_topics()
             for _ in range(sets):
                 predict_and_stop(state, verdict)
         finally:
+            if state.held is not None:
+                state.held.release()
             state.end()
     verdict.events = state.events
     return verdict
@@ -65,6 +72,7 @@ def predict_and_stop(state: RandomState, verdict: Verdict) -> None:
     is_recent = state.disturb()
     if not is_recent:
         state.settled()
+        state.hide_records()
     down, stopped = frozenset(state.down), state.choose_set()
     before = state.read()
     while True:
@@ -75,6 +83,8 @@ def predict_and_stop(state: RandomState, verdict: Verdict) -> None:
             break
     ends_before = state.ends(before)
     state.stop(stopped)
+    if state.held is not None:
+        state.held.release()
     after = state.settled()
     Stopped(
         gate=gate,

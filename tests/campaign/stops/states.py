@@ -16,6 +16,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from campaign.stops.held import HeldFetches
 from lab import Cluster, settings, wait_until
 from lab.client import PartitionState
 from lab.health import heal
@@ -84,6 +85,8 @@ class RandomState:
     moved: dict[int, tuple[Path, Path]] = field(default_factory=dict)
     """The dead disk of a broker, and where it was moved."""
     reassigned: set[Partition] = field(default_factory=set)
+    held: HeldFetches | None = None
+    """The switches of followers, in seeds in which leaders have records that nobody else has."""
     events: list[str] = field(default_factory=list)
 
     @property
@@ -118,6 +121,14 @@ class RandomState:
             is_recent = chosen()
         return is_recent and self.rng.random() < 0.7
 
+    def hide_records(self) -> None:
+        """Write records that some followers, which stay in sync, do not get until ``held`` releases them."""
+        if self.held is not None and len(self.live) > 1:
+            held = sorted(self.rng.sample(sorted(self.live), self.rng.randrange(1, len(self.live))))
+            self._note(f"do not fetch: {held}")
+            self.held.hold(held)
+            self._write()
+
     def choose_set(self) -> tuple[int, ...]:
         """Return one to three brokers, all of a rack, or the whole ISR of a partition that has another live replica.
 
@@ -139,7 +150,8 @@ class RandomState:
     def stop(self, brokers: Collection[int]) -> None:
         """Stop brokers together: all by SIGKILL, or all by a controlled shutdown."""
         nodes = [self.cluster.brokers[broker] for broker in brokers]
-        is_clean = self.rng.random() < 0.4
+        # A controlled shutdown would wait for the followers that do not fetch.
+        is_clean = self.held is None and self.rng.random() < 0.4
         self._note(f"{'shut down' if is_clean else 'killed'}: {sorted(brokers)}")
         each(lambda node: node.stop() if is_clean else node.kill(), nodes)
         self.down |= {*brokers}

@@ -18,17 +18,19 @@ from lab.pool import ClusterPool
 pytestmark = [pytest.mark.on_any_version, pytest.mark.wide]
 
 _NAMES = ("the response of the election is lost", "the run is killed after the reorder")
-_SEED = 1
-"""With a second run that competes for the lock."""
+_SEEDS = (1, 4)
+"""With a second run that competes for the lock; with Kafka's own clients and a share group."""
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [pytest.param(each, id=each.name) for each in KINDS if each.name in _NAMES],
+    ("kind", "seed"),
+    zip((each for each in KINDS if each.name in _NAMES), _SEEDS, strict=True),
+    ids=["two runs", "more clients"],
 )
-def test_a_trial_is_clean(kind: Kind, clusters: ClusterPool, kafka_version: str, tmp_path: Path) -> None:
+def test_a_trial_is_clean(kind: Kind, seed: int, clusters: ClusterPool, kafka_version: str, tmp_path: Path) -> None:
     with clusters.lease(CAMPAIGN, kafka_version) as cluster:
-        verdict = run_trial(cluster, kind, _SEED, tmp_path, replays=False)
+        verdict = run_trial(cluster, kind, seed, tmp_path, replays=False)
+    assert (verdict.group_reads > 0) == (seed in _SEEDS[1:])
     assert verdict.faults > 0
     assert verdict.elections > 0
     assert verdict.acknowledged > 0

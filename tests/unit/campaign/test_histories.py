@@ -190,3 +190,24 @@ def test_a_group_keeps_the_last_offset_that_it_committed(at_end: int, anomalies:
     assert found(history, Truth(commits_lost=True)) == {}
     history.committed_at_end = {}
     assert found(history) == {}, "what could not be asked is no anomaly"
+
+
+def test_a_member_of_a_group_may_get_a_record_again_and_must_get_each_one() -> None:
+    history = healthy("ab")
+    member = Reader("member", False, [*reads("ab"), *reads("ab")], may_repeat=True, caught_up=True)
+    history.readers.append(member)
+    assert found(history) == {}
+    del member.reads[1::2]
+    assert found(history) == {"unseen": 1}
+
+
+def test_a_share_group_gets_nothing_again_that_it_acknowledged_unless_its_state_was_lost() -> None:
+    history = healthy("ab")
+    member = Reader("share", False, reads("ab"), may_repeat=True, is_share=True, again=reads("a"), caught_up=True)
+    history.readers.append(member)
+    assert found(history) == {"repeated_polls": 1}
+    assert found(history, LOST_B) == {}, "another record has the offset now"
+    assert found(history, Truth(shares_lost=True)) == {}
+    member.reads, member.again = [], []
+    assert found(history) == {"unseen": 2}
+    assert found(history, Truth(shares_lost=True)) == {}
