@@ -13,7 +13,7 @@ version_added: 1.0.0
 description:
   - Returns the patterns, for C(hosts) of a play. Fails if no host matches them all together, or one that adds hosts.
     Ansible itself skips a play without hosts, and its exit status is 0, as if everything were in order.
-  - With C(--syntax-check) it never fails: the syntax does not depend on an inventory.
+  - With C(--syntax-check) it never fails, because the syntax does not depend on an inventory.
 author: [the kafkaops.recovery authors (@kafkaops)]
 options:
   _terms:
