@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
-import numpy  # noqa: F401  # before a module leaves it out (_model/run.py): hypothesis would fail then
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -109,21 +108,6 @@ def set_collector_thresholds() -> None:
     searches among them take a third of the CPU time of writing and reading the plan, and find none.
     """
     gc.set_threshold(100_000, 50, 100)
-
-
-def leave_numpy_out() -> None:
-    """Make the import of NumPy fail, until ``let_numpy_in``. For a process that runs one module.
-
-    PyArrow and PySpark import NumPy and pandas where they are installed, to recognize their objects. There are none
-    here, and the imports take 0.35 s of CPU time. Without NumPy, PyArrow looks for no pandas, and pandas for nothing.
-    """
-    sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # Python then raises ModuleNotFoundError
-
-
-def let_numpy_in() -> None:
-    """Undo ``leave_numpy_out``: PySpark needs pandas for tasks that run Python, and for Spark Connect."""
-    if sys.modules.get("numpy", sys) is None:
-        del sys.modules["numpy"]
 
 
 @contextmanager

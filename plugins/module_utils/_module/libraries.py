@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from .._model.run import let_numpy_in
-
 DOCUMENTS = ("jsonschema",)
 REPORT = (*DOCUMENTS, "jinja2")
 KAFKA = (*DOCUMENTS, "javaproperties", "kafka")
@@ -49,12 +47,8 @@ REQUIRED = {
 def missing_libraries_message(libraries: Iterable[str]) -> str:
     """Return a message about the libraries that are missing or too old. Empty if there are none.
 
-    Imports none of them, because a version that is too old may fail during its import. Whoever asks for pandas is going
-    to use it.
+    Imports none of them, because a version that is too old may fail during its import.
     """
-    libraries = [*libraries]
-    if "pandas" in libraries:
-        let_numpy_in()
     missing = {name: text for name in libraries if (text := _describe_missing(name))}
     if not missing:
         return ""

@@ -32,9 +32,7 @@ if tuple(sys.version_info) < REQUIRED_PYTHON:
 
 # Not at the top: an old Python cannot import these.
 from .._kafka.package import defer_clients  # noqa: E402
-from .._model.run import leave_numpy_out  # noqa: E402
 from .libraries import hide_outdated  # noqa: E402
 
 hide_outdated("kafka", "pyspark")
-leave_numpy_out()
 defer_clients()

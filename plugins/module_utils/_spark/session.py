@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .._model.background import in_background
-from .._model.run import let_numpy_in
 from .failures import explain_failure
 from .java import ClassArchive, Java, SparkUnavailableError, class_archive, find_java, is_recorded, lean_spark_home
 from .options import SparkOptions
@@ -109,8 +108,6 @@ def spark_session(
     Raises SparkUnavailableError if Spark cannot be started, if a cluster gives no executor within _EXECUTOR_LIMIT_S, if
     the JVM ends during the block, or if it aborts a job.
     """
-    if runs_python or options.remote is not None:
-        let_numpy_in()
     if options.remote is not None:
         from .connect import connect_session  # noqa: PLC0415
 
