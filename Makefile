@@ -72,7 +72,7 @@ demo: install ## A real Kafka cluster loses its leaders and records, and gets th
 .PHONY: test
 test: install ## Everything CI checks, on the Kafka versions above (docs/testing.md)
 	@# What waits for brokers is first, and all else fills the cores beside it.
-	+$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target integration lint sanity unit galaxy molecule demo
+	+$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target integration unit molecule lint sanity galaxy demo
 
 .PHONY: test-all
 test-all: install ## All that there is: every Kafka version, long campaigns, other releases of Ansible and Python
