@@ -25,7 +25,7 @@ from lab.faults import After
 from lab.leadership import Operator, leaders, orders
 from lab.waiting import wait_until
 
-_ROUNDS = [pytest.param(2, id="short"), pytest.param(20, id="long", marks=pytest.mark.wide)]
+_ROUNDS = 20
 _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3), 2: (3, 1, 2)}
 
 
@@ -46,12 +46,11 @@ def _together(*works: Callable[[], object]) -> list[LockHeldError]:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("rounds", _ROUNDS)
-def test_elections_against_elections(cluster: Cluster, tmp_path: Path, rounds: int) -> None:
+def test_elections_against_elections(cluster: Cluster, tmp_path: Path) -> None:
     """Each round has one partition, and begins with a free lock. No partition is elected twice."""
-    offline = scenarios.diverged(cluster, "killed", partitions=rounds)
+    offline = scenarios.diverged(cluster, "killed", partitions=_ROUNDS)
     before = cluster.client.describe("killed", broker=offline.best)
-    for number in range(rounds):
+    for number in range(_ROUNDS):
         one, two = (
             lambda home=home, number=number: elect(
                 cluster.bootstrap(), "killed", range(number, number + 1), offline.best
@@ -64,16 +63,16 @@ def test_elections_against_elections(cluster: Cluster, tmp_path: Path, rounds: i
     assert {each.replicas for each in after.values()} == {offline.replicas}
     assert {after[each].leader_epoch - before[each].leader_epoch for each in after} == {1}
     elected = [each for each in cluster.proxy.write_requests() if each.api_key == ApiKey.ElectLeaders]
-    assert len(elected) == rounds
+    assert len(elected) == _ROUNDS
     assert pending_changes(cluster) == ()
 
 
-@pytest.mark.parametrize("rounds", _ROUNDS)
-def test_drains_against_drains(cluster: Cluster, tmp_path: Path, rounds: int) -> None:
+@pytest.mark.wide
+def test_drains_against_drains(cluster: Cluster, tmp_path: Path) -> None:
     """Two hosts list different brokers, and then both restore everything."""
     cluster.client.create_topic("killed", _ORIGINAL)
     one, two = (Operator(cluster) for home in ("one", "two"))
-    for _round in range(rounds):
+    for _round in range(_ROUNDS):
         refused = _together(lambda: one.list(1), lambda: two.list(2))
         assert len(refused) < 2
         drained = orders(cluster, "killed")

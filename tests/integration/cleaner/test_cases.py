@@ -213,6 +213,7 @@ def test_settings_are_changed_permanently(lab: CleanerCluster, operator: Cleaner
     assert _own(lab, 3) == {}
 
 
+@pytest.mark.wide
 @pytest.mark.on_any_version
 def test_impossible_repairs_are_refused_with_remedies(lab: CleanerCluster, operator: CleanerOperator) -> None:
     lab.create("single", (2,))

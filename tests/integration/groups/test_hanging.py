@@ -115,6 +115,7 @@ def test_a_transaction_that_its_coordinator_forgot_is_aborted(forgotten: Forgott
     assert cluster.proxy.write_requests() == []
 
 
+@pytest.mark.wide
 def test_a_transaction_of_a_recent_producer_is_left_open(forgotten: Forgotten) -> None:
     cluster, now = forgotten.cluster, int(time.time() * 1000)
     # Its producer lives, and has just written: with a clock that is ahead, so that the test need not hurry.

@@ -76,6 +76,7 @@ def test_a_look_a_slip_and_a_recovery_from_another_directory(cluster: Cluster, t
     assert cluster.client.describe("typed", broker=offline.best)[0].leader == offline.best
 
 
+@pytest.mark.wide
 def test_a_drain_moves_leaders_by_default_and_by_every_spelling(cluster: Cluster, tmp_path: Path) -> None:
     cluster.client.create_topic("moved", {0: (1, 2, 3), 1: (1, 3, 2)})
     playbook = "kafkaops.recovery.drain_leadership"

@@ -38,6 +38,8 @@ from lab.wire import read_exactly
 from simulator import Log, Partition, SimulatedCluster, World
 from simulator.world import Topic
 
+pytestmark = pytest.mark.wide
+
 _EXACT = {ApiKey.ListOffsets, ApiKey.Fetch}
 """Nothing in these answers is of the machine or of the moment."""
 _SHAPE = {
