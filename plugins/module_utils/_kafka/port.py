@@ -44,6 +44,10 @@ class Kafka(BaseKafka):
         """Return the running reassignments of these partitions (ListPartitionReassignments)."""
         return reassignments.running_reassignments(self.wire, partitions)
 
+    def all_reassignments(self) -> dict[TopicPartition, Reassignment]:
+        """Return all running reassignments (ListPartitionReassignments without names)."""
+        return reassignments.running_reassignments(self.wire, None)
+
     # Our principal's permissions, and what brokers support.
 
     def cluster_operations(self) -> frozenset[str]:

@@ -70,8 +70,10 @@ def parse_unregistered_broker(error: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
-    """Return the running reassignments of these partitions: the replicas that are being added or removed.
+def running_reassignments(
+    wire: Wire, partitions: Collection[TopicPartition] | None
+) -> dict[TopicPartition, Reassignment]:
+    """Return the running reassignments of these partitions, or of all: the replicas that are being added or removed.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -80,13 +82,15 @@ def running_reassignments(wire: Wire, partitions: Collection[TopicPartition]) ->
     def request() -> ListPartitionReassignmentsRequest:
         return message(
             timeout_ms=wire.settings.request_timeout_ms,
-            topics=[
+            topics=None
+            if partitions is None
+            else [
                 message.ListPartitionReassignmentsTopics(name=topic, partition_indexes=numbers)
                 for topic, numbers in by_topic(partitions).items()
             ],
         )
 
-    if not partitions:
+    if partitions is not None and not partitions:
         return {}
     response, _source = wire.call_any(request, "ListPartitionReassignments")
     error_codes.raise_if_refused("ListPartitionReassignments", response)

@@ -82,10 +82,10 @@ def _read_partitions(kafka: Kafka) -> tuple[Mapping[TopicPartition, Reassignment
     A reassignment that has completed leaves the replicas that it removes in the metadata of a broker that is behind the
     controller. They would count as lost. So partitions with more replicas than others of their topic are read again.
     """
-    states = kafka.describe_partitions().partitions
     reassignments: Mapping[TopicPartition, Reassignment] = {}
+    states: tuple[PartitionState, ...] = ()
     for _look in looks(kafka.clock, _BEHIND_S):
-        reassignments = kafka.running_reassignments([each.topic_partition for each in states])
+        reassignments = kafka.all_reassignments()
         states = kafka.describe_partitions().partitions
         sizes: dict[str, dict[TopicPartition, int]] = {}
         for each in states:

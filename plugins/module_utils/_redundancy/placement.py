@@ -86,7 +86,7 @@ class ClusterNow:
 
 def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMove, ...], tuple[Unplaced, ...]]:
     """Return the moves in the order in which they begin, and the partitions that cannot get all replicas back."""
-    wanted = _wanted_partitions(found, wish)
+    wanted = _wanted_partitions(found.states, wish)
     states = _select(found.states, wanted)
     usual = _usual_replicas(found.states)
     lacking = [each for each in (_lack(state, found, wish, usual) for state in states) if each is not None]
@@ -99,7 +99,7 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
             moves.append(move)
         if reason is not None:
             left.append(reason)
-    left += find_unanswered(found, wish)
+    left += find_unanswered(states, found.brokers, wish)
     known = {each.topic_partition for each in found.states}
     missing = sorted({*(wanted or ())} - known)
     topics = {each.topic for each in known}
@@ -110,7 +110,9 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
     return tuple(moves), tuple(left)
 
 
-def find_unanswered(found: ClusterNow, wish: WantedReplicas) -> list[Unplaced]:
+def find_unanswered(
+    states: Sequence[PartitionState], brokers: Iterable[Broker], wish: WantedReplicas
+) -> list[Unplaced]:
     """Return the partitions of which it is unknown whether a replica is lost.
 
     Until broker.session.timeout.ms after a broker has died, the metadata has its replicas in sync. Brokers that were
@@ -119,12 +121,10 @@ def find_unanswered(found: ClusterNow, wish: WantedReplicas) -> list[Unplaced]:
     if not wish.all_under_replicated and wish.partitions is None:
         return []
     silent = {
-        broker_id: each
-        for broker_id, each in silent_brokers(found.brokers).items()
-        if broker_id not in wish.lost_brokers
+        broker_id: each for broker_id, each in silent_brokers(brokers).items() if broker_id not in wish.lost_brokers
     }
     doubtful = []
-    for state in _select(found.states, _wanted_partitions(found, wish)) if silent else ():
+    for state in _select(states, _wanted_partitions(states, wish)) if silent else ():
         unanswered = [each for each in state.isr if each in silent and each not in state.offline_replicas]
         if unanswered:
             reason = say(
@@ -138,10 +138,10 @@ def find_unanswered(found: ClusterNow, wish: WantedReplicas) -> list[Unplaced]:
     return doubtful
 
 
-def _wanted_partitions(found: ClusterNow, wish: WantedReplicas) -> frozenset[TopicPartition] | None:
+def _wanted_partitions(states: Iterable[PartitionState], wish: WantedReplicas) -> frozenset[TopicPartition] | None:
     if wish.partitions is None:
         return None
-    return expand_topics(wish.partitions, (each.topic_partition for each in found.states))
+    return expand_topics(wish.partitions, (each.topic_partition for each in states))
 
 
 def _select(states: Iterable[PartitionState], wanted: Collection[TopicPartition] | None) -> list[PartitionState]:

@@ -171,7 +171,7 @@ class _Run:
             seen[:] = [(cluster, self.kafka.probe_brokers(cluster))]
             if self.given is not None or not silent_brokers(seen[0][1]):
                 return ()
-            return find_unanswered(look(self.kafka, *seen[0]), self.wish)
+            return find_unanswered(self.kafka.describe_partitions().partitions, seen[0][1], self.wish)
 
         limit_ms = self.params["fencing_wait_ms"] if waits else 0
         wait_for_fencing(look_again, limit_ms, self.kafka.clock, progress.step)

@@ -182,6 +182,12 @@ def test_reassignments_of_nothing_are_not_asked_for() -> None:
     assert wire.requests == []
 
 
+def test_all_reassignments_are_asked_for_without_names() -> None:
+    wire = FakeWire(lambda _request: running((A0, [3], [])))
+    assert running_reassignments(real(wire), None).keys() == {A0}
+    assert [each.topics for each in wire.requests] == [None]
+
+
 def test_reassignments_that_may_not_be_seen_are_an_error() -> None:
     wire = FakeWire(lambda _request: running(error_code=31))
     with pytest.raises(RequestRefusedError, match="our principal needs DESCRIBE on the cluster"):

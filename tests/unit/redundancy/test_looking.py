@@ -41,7 +41,7 @@ class FakeKafka:
             found = running if self.behind >= 0 else done
         return SimpleNamespace(partitions=(found, a_partition((1, 2, 6), (1, 2, 6), 1)))
 
-    def running_reassignments(self, _partitions: object) -> dict[TopicPartition, Reassignment]:
+    def all_reassignments(self) -> dict[TopicPartition, Reassignment]:
         self.is_complete = self.is_complete or self.completes_first
         return {} if self.is_complete else {TopicPartition("orders", 0): Reassignment((4, 6), (3, 5))}
 
