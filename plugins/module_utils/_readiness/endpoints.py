@@ -65,6 +65,8 @@ def check_brokers(
         kafka.wire.with_connection(live[broker_id], lambda connection: check_identity(connection, broker_id))
 
     identities = kafka.in_parallel(identify, live)
+    servers = ",".join(map(str, kafka.settings.bootstrap_servers))
+    unregister = f"kafka-cluster.sh unregister --bootstrap-server {servers}"
     remedy = "Start it, or correct advertised.listeners, name resolution or the packet filter between it and this host"
     for each in brokers:
         subject = f"broker {each.broker_id}"
@@ -73,7 +75,7 @@ def check_brokers(
             yield warning(
                 CheckName.BROKERS,
                 f"{each.state.value}: {each.cause}. No partition has a replica on it",
-                f"Start it or, if it was removed, unregister it: kafka-cluster.sh unregister --id {each.broker_id}",
+                f"Start it or, if it was removed, unregister it: {unregister} --id {each.broker_id}",
                 subject,
             )
         elif each.state is not BrokerState.ONLINE:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -195,7 +196,10 @@ def test_a_removed_broker_that_is_still_registered_is_a_warning(clusters: Cluste
         found = look(cluster, tmp_path)
         assert not [each for each in found.checks if each.name is CheckName.BROKERS and each.status in RED]
         (told,) = (each for each in found.checks if each.subject == "broker 3")
-        assert "kafka-cluster.sh unregister --id 3" in told.remedy
+        assert told.remedy.endswith(f"kafka-cluster.sh unregister --bootstrap-server {cluster.bootstrap()} --id 3")
+        _command, *words = shlex.split(told.remedy.partition("unregister it: ")[2])
+        cluster.client.run_tool("org.apache.kafka.tools.ClusterTool", *words).check_returncode()
+        wait_until(lambda: not _brokers_of(look(cluster, tmp_path), Status.WARNING), 30, what="it is unregistered")
 
 
 def _brokers_of(found: Readiness, status: Status) -> list[str]:
