@@ -64,7 +64,11 @@ def _in_list(role: str, tasks: Sequence[dict[str, Any]], seen: set[str]) -> Iter
         yield task
         yield from _in_list(role, [*task.get("block", []), *task.get("always", [])], seen)
         if file := task.get("ansible.builtin.include_tasks") or task.get("ansible.builtin.import_tasks"):
-            # One of several files, or a variable that names one.
-            named = [loaded(role, "vars/main.yml")[each] for each in re.findall(r"__\w+_(?:start|next)", file)]
-            for each in re.findall(r"\w+\.yml", " ".join([file, *named])):
+            for each in named_files(role, file):
                 yield from _in_file(role, each, seen)
+
+
+def named_files(role: str, path: str) -> list[str]:
+    """Return the files that the path of an include or import may be: one of several, or what a variable names."""
+    named = [loaded(role, "vars/main.yml")[each] for each in re.findall(r"__\w+_(?:start|next)", path)]
+    return re.findall(r"\w+\.yml", " ".join([path, *named]))

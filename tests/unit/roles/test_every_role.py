@@ -17,10 +17,11 @@ import yaml
 
 from ansible_collections.kafkaops.recovery.plugins import modules
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import Arguments
-from unit.roles.role import CONNECTIONS, ROLES, SHARED, loaded, specs, tasks_of
+from unit.roles.role import CONNECTIONS, ROLES, SHARED, loaded, named_files, specs, tasks_of
 
 CONNECTING = "kafka_connection"
 EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {CONNECTING})
+_INCLUDE, _IMPORT = "ansible.builtin.include_tasks", "ansible.builtin.import_tasks"
 GROUPS = yaml.safe_load((ROLES.parent / "meta/runtime.yml").read_text("utf-8"))["action_groups"]
 
 
@@ -61,6 +62,15 @@ def test_a_role_checks_its_variables_first_and_reads_only_what_that_returns(role
             if re.search(rf"(?<![\w'.]){name}\b(?!')", text)
         }
         assert read <= secrets, path
+
+
+@pytest.mark.parametrize("role", EVERY_ROLE)
+def test_the_path_of_a_file_that_imports_another_has_a_default(role: str) -> None:
+    """To load the import, ansible-core 2.18 evaluates it once more, without results of tasks (`make test-ansible`)."""
+    for path in [task[_INCLUDE] for task in tasks_of(role) if _INCLUDE in task]:
+        texts = [(ROLES / role / "tasks" / each).read_text("utf-8") for each in named_files(role, path)]
+        if re.search(r"\b__", path) and any(f"{_IMPORT}:" in each for each in texts):
+            assert "default(" in path
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
