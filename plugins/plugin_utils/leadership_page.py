@@ -46,8 +46,7 @@ def blocks(orders: Result, leaders: Result, may_stop: Iterable[Block] = (), *, r
 
 def _targets(leaders: Result) -> str:
     verb = "would move" if leaders["summary"].get("would_move") else "moved"
-    named = [f"broker {each['broker_id']}{rack_of(each)}" for each in leaders["targets"]]
-    shares = [f"{each['partitions']:,} to {name}" for each, name in zip(leaders["targets"], named, strict=True)]
+    shares = [f"{each['partitions']:,} to broker {each['broker_id']}{rack_of(each)}" for each in leaders["targets"]]
     return f"Leaderships that {verb}: {listed(shares, _MOST_TARGETS)}."
 
 

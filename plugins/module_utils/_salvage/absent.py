@@ -79,18 +79,23 @@ def keep_one_topic(findings: Sequence[DiskFinding]) -> list[DiskFinding]:
     A salvage names a partition by its topic's name, and offsets of two topics must not be taken for the same.
     """
     saved: dict[TopicPartition, str | None] = {}
-    return [
-        each
-        if each.status is not SalvageStatus.WOULD_BE_SAVED
-        or saved.setdefault(each.topic_partition, each.topic_id) == each.topic_id
-        else replace(
-            each,
-            status=SalvageStatus.LEFT_ALONE,
-            absence=Absence.NAMED_ALIKE,
-            lost=(),
-            unreadable=(),
-            reason=f"{each.reason}; this run saves another topic of this name, with id {saved[each.topic_partition]}. "
-            f"To save this one: copy its directory and meta.properties to a directory of their own, and salvage that",
-        )
-        for each in findings
-    ]
+    kept = []
+    for each in findings:
+        if each.status is not SalvageStatus.WOULD_BE_SAVED:
+            kept.append(each)
+            continue
+        first = saved.setdefault(each.topic_partition, each.topic_id)
+        kept.append(each if first == each.topic_id else _named_alike(each, first))
+    return kept
+
+
+def _named_alike(finding: DiskFinding, saved: str | None) -> DiskFinding:
+    return replace(
+        finding,
+        status=SalvageStatus.LEFT_ALONE,
+        absence=Absence.NAMED_ALIKE,
+        lost=(),
+        unreadable=(),
+        reason=f"{finding.reason}; this run saves another topic of this name, with id {saved}. To save this one: copy "
+        "its directory and meta.properties to a directory of their own, and salvage that",
+    )
