@@ -67,6 +67,7 @@ options:
   plan_file:
     description:
       - The plan to carry out, or without O(apply) to compare with the cluster.
+      - O(salvage_dir) and O(groups) may be left out. If they are given, the plan must be of them.
     type: path
   plan_digest:
     description:

@@ -33,7 +33,7 @@ options:
     required: true
   lost_voters:
     description:
-      - Ids of the voters that are lost for good.
+      - Ids of the voters that are lost for good. By default, those of O(plan_file).
     type: list
     elements: int
     default: []

@@ -67,6 +67,8 @@ options:
   plan_file:
     description:
       - The plan to carry out, or without O(apply) to compare with the cluster.
+      - O(lost_brokers), O(partitions) and O(partitions_file) may be left out. If they are given, the plan must be for
+        them.
     type: path
   plan_digest:
     description:

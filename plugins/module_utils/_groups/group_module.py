@@ -55,8 +55,6 @@ from .plan_file import GROUP_PLAN_FILE, write_transactions_file, write_undo_file
 from .results import RestoredGroups, report_of
 
 _Outcome = TypeVar("_Outcome")
-_OF_A_PLAN = ("salvage_dir", "groups", "beyond_end_time")
-"""The options that a plan was made with."""
 _OLDEST = datetime(1970, 1, 2, tzinfo=UTC)
 """Kafka gives timestamps below 0 a meaning of their own (ListOffsets): -1 is the log end."""
 
@@ -87,6 +85,8 @@ def restore_groups(
         lambda: _check_options(params),
     )
     of_cluster, saved = read
+    if given is not None:
+        require_same_wish(given, saved, params)
     writes = params["apply"] and not check_mode
     with Wire(settings) as wire:
         done = _Run(Kafka(wire), params, of_cluster, saved, beyond_end_time, given, stop).run(writes=writes)
@@ -102,8 +102,8 @@ def restore_groups(
 
 def _check_options(params: Mapping[str, Any]) -> None:
     errors = []
-    if params["plan_file"] and any(params[name] for name in _OF_A_PLAN):
-        errors.append(f"a plan says itself which groups get what: give no {', '.join(_OF_A_PLAN)} with it")
+    if params["plan_file"] and params["beyond_end_time"]:
+        errors.append("a plan says itself where groups continue: give no beyond_end_time with it")
     if params["plan_output_file"] and (params["plan_file"] or params["apply"]):
         errors.append("a plan is either written (to be reviewed) or carried out: run this twice")
     if params["plan_digest"] and not params["plan_file"]:
@@ -116,6 +116,17 @@ def _check_options(params: Mapping[str, Any]) -> None:
         errors.append("groups is empty: leave it out to look at every group")
     if errors:
         raise GroupOptionsError("\n".join(errors))
+
+
+def require_same_wish(given: GroupPlan, saved: SavedCommits, params: Mapping[str, Any]) -> None:
+    """Raise GroupOptionsError if the plan is of another salvage, or of other groups, than what is given beside it."""
+    errors = []
+    if params["salvage_dir"] and saved.salvage_id != given.salvage_id:
+        errors.append(f"salvage_dir has salvage {saved.salvage_id}, but the plan is of {given.salvage_id or 'none'}")
+    if params["groups"] and (others := {each.group for each in given.commits}.difference(params["groups"])):
+        errors.append(f"the plan also has groups that were not asked for: {join_first(sorted(others))}")
+    if errors:
+        raise GroupOptionsError("\n".join([*errors, "Leave this out, or make a new plan"]))
 
 
 def _read_beyond_end_time(text: str | None) -> datetime | None:

@@ -94,7 +94,8 @@ def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[Log
         return QuorumDecision(plan, (), (), None, plan.forgets, (note,)), True
     answering = {int(voter): where for each in logs for voter, where in each["answering"].items()}
     said = {copy.host: tuple(each["beyond"]) for copy, each in zip(copies, logs, strict=True)}
-    decision = decide(copies, params["lost_voters"], answering, said)
+    lost = params["lost_voters"] or (reviewed.lost_voters if reviewed is not None else ())
+    decision = decide(copies, lost, answering, said)
     if reviewed is not None and decision.plan is not None and reviewed.digest != decision.plan.digest:
         raise PlanError(
             f"{params['plan_file']} is not the plan for what the disks have now: its digest is {reviewed.digest}, and "

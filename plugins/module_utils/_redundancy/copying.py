@@ -283,7 +283,7 @@ class ReplicaCopier:
         left = max(0, self._total_bytes - copied)
         time_left = f", {left / rate:.0f} s left" if rate >= 1 else ""
         self.progress.step(
-            f"copying {len(self._running)} replicas sets at {rate / _MIB:.1f} MiB/s{time_left}",
+            f"copying {len(self._running)} partitions at {rate / _MIB:.1f} MiB/s{time_left}",
             copied,
             self._total_bytes,
         )

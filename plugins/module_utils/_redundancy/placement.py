@@ -8,7 +8,8 @@
    offline. A replica on a broker that is up is never lost, so no healthy replica moves.
 2. Partitions below min ISR come first, then those with the fewest copies.
 3. A new replica takes the place of the lost one in the order. Its broker is in a rack that has no other replica, if
-   there is one, and holds few replicas; for the first place, it is the preferred leader of few partitions.
+   there is one, then one without a rack, and holds few replicas; for the first place, it is the preferred leader of
+   few partitions.
 4. A copy that is running to replace a lost replica, as a killed run leaves it, is taken over: throttled and watched.
 5. A broker gets a replica only if the log directory that it would choose has the space, with a margin.
 """
@@ -243,7 +244,7 @@ def _plan(lack: _Lack, found: ClusterNow, places: _Places) -> tuple[ReplicaMove 
     racks = places.racks
     before = {racks.get(each) for each in lack.base} - {None}
     after = {racks.get(each) for each in target} - {None}
-    note = f"on {len(after)} racks, before on {len(before)}" if len(after) < len(before) else ""
+    note = f"on fewer racks than before: {len(after)} instead of {len(before)}" if len(after) < len(before) else ""
     short = (
         left(ReplicaStatus.NO_BROKER, f"{missing} of its {len(slots)} replicas cannot be placed: {reasons[0]}")
         if missing
@@ -294,7 +295,10 @@ class _Places:
 
         def rank(broker_id: int) -> tuple[object, ...]:
             leads = (broker_id in self._wish.deprioritized, self._preferred[broker_id]) if is_first else ()
-            return (used[self.racks.get(broker_id)], *leads, self._held[broker_id], broker_id)
+            rack = self.racks.get(broker_id)
+            # Nobody knows what a broker without a rack shares with others, so it comes after every unused rack.
+            is_new_rack = rack is not None and not used[rack]
+            return (not is_new_rack, used[rack], *leads, self._held[broker_id], broker_id)
 
         # The best one mostly has the space, so the log directories of the others are not looked at.
         for broker_id in sorted(free, key=rank):

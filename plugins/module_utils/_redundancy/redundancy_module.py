@@ -23,7 +23,8 @@ from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._model.partition import Broker, racks_of
+from .._model.partition import Broker, expand_topics, racks_of
+from .._model.reasons import join_first
 from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
 from .._model.silent_leaders import silent_brokers, wait_for_fencing
 from .._module.connection import connection_settings
@@ -66,6 +67,8 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
         lambda: REDUNDANCY_PLAN_FILE.read(params["plan_file"], params["plan_digest"]) if params["plan_file"] else None,
         lambda: _check_options(params),
     )
+    if given is not None:
+        require_same_wish(given, wish)
     writes = params["apply"] and not check_mode
     with Wire(settings) as wire:
         done = _Run(Kafka(wire), params, wish, given, stop).run(writes=writes)
@@ -103,12 +106,23 @@ def _wish(params: Mapping[str, Any]) -> WantedReplicas:
     )
 
 
+def require_same_wish(given: RedundancyPlan, wish: WantedReplicas) -> None:
+    """Raise RedundancyOptionsError if the plan replaces other replicas than those that were asked for beside it."""
+    errors = []
+    if wish.lost_brokers and wish.lost_brokers != {*given.lost_brokers}:
+        planned = join_first(given.lost_brokers) or "none"
+        errors.append(f"lost_brokers is {join_first(sorted(wish.lost_brokers))}, but that of the plan is {planned}")
+    moved = [each.topic_partition for each in given.moves]
+    if wish.partitions is not None and (others := {*moved} - expand_topics(wish.partitions, moved)):
+        errors.append(f"the plan also has partitions that were not asked for: {join_first(sorted(map(str, others)))}")
+    if errors:
+        raise RedundancyOptionsError("\n".join([*errors, "Leave this out, or make a new plan"]))
+
+
 def _check_options(params: Mapping[str, Any]) -> None:
     named = params["partitions"] or params["partitions_file"]
     wishes = params["lost_brokers"] or params["all_under_replicated"] or named
     errors = []
-    if params["plan_file"] and wishes:
-        errors.append("a plan says itself what is replaced: give no lost brokers and no partitions with it")
     if not params["plan_file"] and not wishes:
         errors.append(
             "say what was lost: redundancy_lost_brokers=4,5, redundancy_all_under_replicated=true, "

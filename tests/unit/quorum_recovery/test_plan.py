@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.copy import CopyState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.look import look
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.module import plan_results
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.plan import (
     decide,
     decode_plan,
@@ -202,3 +204,17 @@ def test_if_no_controller_is_left_the_newest_copy_of_a_broker_is_named(tmp_path:
     newer.add(topic_record("a"))
     (refusal,) = decide([older.read(), newer.read()], VOTERS).refusals
     assert "The newest copy of a broker is that of broker 2 on node2, in epoch 1 up to offset 3" in refusal
+
+
+def test_a_reviewed_plan_says_itself_which_voters_are_lost(tmp_path: Path) -> None:
+    disk, plan_file = Disk(tmp_path), tmp_path / "plan.json"
+    disk.add(topic_record("a"))
+    looked = look({"host": disk.host, "properties": str(disk.properties), "log_dir": None, "lacking": None})
+    nothing_else = dict.fromkeys(("plan_file", "output_file", "outcome", "report_file")) | {"unread": {}}
+    params = nothing_else | {"logs": [looked], "lost_voters": [102, 103], "report_later": False}
+    plan_results({**params, "output_file": str(plan_file)}, check_mode=False)
+    reviewed = {**params, "plan_file": str(plan_file)}
+    for lost in ([], [103, 102]):
+        assert plan_results({**reviewed, "lost_voters": lost}, check_mode=False)["refusals"] == []
+    (refusal,) = plan_results({**reviewed, "lost_voters": [102]}, check_mode=False)["refusals"]
+    assert refusal.startswith("voters 103 are neither declared lost nor have a whole disk")

@@ -61,6 +61,15 @@ def test_a_lost_replica_goes_to_its_rack_and_keeps_its_place() -> None:
     assert move.is_below_min_isr
 
 
+def test_a_broker_without_a_rack_comes_after_every_unused_rack_and_before_a_used_one() -> None:
+    racks = {1: "a", 2: None, 3: "b", 4: "a", 5: "c", 6: "c"}
+    for down, target in (((5, 6), (1, 3)), ((3, 5, 6), (1, 2)), ((2, 3, 5, 6), (1, 4))):
+        found = a_cluster(a_partition((1, 5), (1,)), down=down)
+        found = replace(found, brokers=tuple(replace(each, rack=racks[each.broker_id]) for each in found.brokers))
+        (move,), _left = plan_moves(found, WantedReplicas(lost_brokers=frozenset(down)))
+        assert move.target == target
+
+
 def test_a_broker_that_is_up_keeps_its_replica_though_it_was_declared_lost() -> None:
     wish = WantedReplicas(lost_brokers=frozenset({1, 3}))
     (move,), _left = plan_moves(a_cluster(a_partition((1, 3, 6), (1, 6))), wish)
