@@ -21,10 +21,12 @@ either the old or the new file, and the next run continues.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,11 +41,13 @@ from .node import METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_propert
 from .plan import QuorumPlan, VotersChange, format_voters
 from .scan import read_copy
 
+with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
+    import javaproperties
+
 _NO_DIRECTORY = "A" * 22
 _NOBODY = -1
-_VOTERS_LINE = re.compile(
-    rb"(?P<key>\s*" + re.escape(VOTERS).encode() + rb"(?:\s*[=:]\s*|[ \t]+))(?P<value>[^\r\n]*)(?P<end>[\r\n]*)"
-)
+_VOTERS_KEY = re.compile(rf"\s*{re.escape(VOTERS)}(?:\s*[=:]\s*|[ \t]+)")
+"""The property's name and separator, as they are mostly written: a name may have escapes, too."""
 
 
 class ApplyError(KafkaOpsError):
@@ -254,16 +258,18 @@ def _apply_properties(changes: list[VotersChange], plan: QuorumPlan, backup_dir:
 
 
 def replace_voters(change: VotersChange) -> None:
-    """Replace the property's value, and leave every other byte of the file as it is. Raises ApplyError or OSError."""
-    lines = Path(change.path).read_bytes().splitlines(keepends=True)
-    found = [(index, match) for index, line in enumerate(lines) if (match := _VOTERS_LINE.fullmatch(line))]
-    if len(found) != 1 or found[0][1]["value"].endswith(b"\\"):
-        raise ApplyError(
-            f"{change.path} has {VOTERS} {len(found)} times, or on several lines: set it to {change.after!r} yourself"
-        )
-    ((index, match),) = found
-    lines[index] = match["key"] + change.after.encode() + match["end"]
-    replace_file(change.path, b"".join(lines))
+    """Replace the property's value, which may be continued on several lines. Every other byte of the file stays.
+
+    Raises ApplyError or OSError.
+    """
+    parts = [*javaproperties.parse(io.BytesIO(Path(change.path).read_bytes()))]
+    # Java takes the last of several.
+    last = max(number for number, each in enumerate(parts) if getattr(each, "key", None) == VOTERS)
+    sources = [each.source for each in parts]
+    key = _VOTERS_KEY.match(sources[last])
+    line_end = sources[last][len(sources[last].rstrip("\r\n")) :]
+    sources[last] = f"{key[0] if key else f'{VOTERS}='}{change.after}{line_end}"
+    replace_file(change.path, "".join(sources).encode("iso-8859-1"))
     after = read_properties(change.path)
     if list(after.static_voters) != parse_voters(change.after, change.path):
         raise ApplyError(f"{change.path} does not read back as it was written")

@@ -88,8 +88,9 @@ def remove_pending(log_dir: str) -> None:
 def replace_file(path: str, content: bytes) -> None:
     """Replace a file by new content with the same owner and mode: wholly or not at all, also after a power loss.
 
-    Raises OSError.
+    A symbolic link stays, and the file that it names is replaced. Raises OSError.
     """
+    path = os.path.realpath(path)
     temporary = f"{path}.kafkaops-new"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as file:

@@ -25,7 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery
     read_pending,
     write_pending,
 )
-from unit.quorum_recovery.disks import Disk, a_plan, locked_by_another_process, topic_record, voter
+from unit.quorum_recovery.disks import VOTERS, Disk, a_plan, locked_by_another_process, topic_record, voter
 
 
 def test_dynamic_voters_get_one_batch_and_no_vote(tmp_path: Path) -> None:
@@ -53,6 +53,35 @@ def test_static_voters_leave_the_log_and_every_other_byte(tmp_path: Path) -> Non
     assert Path(backup, disk.properties.name).read_text("utf-8") == properties
     # Kafka 3.9 does not start as the only voter with a vote for itself, whatever the kind of quorum.
     assert json.loads(disk.quorum_state.read_text("utf-8"))["votedId"] == -1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"KEY=VOTERS\r\nx=1\r\n", b"KEY=MINE\r\nx=1\r\n"),
+        (b"  KEY : 101@c101.invalid:9093,\\\n  102@c102.invalid:9093,103@c103.invalid:9093\nx=1", b"  KEY : MINE\nx=1"),
+        (b"KEY=\\\r\n  VOTERS\r\nx=1", b"KEY=MINE\r\nx=1"),
+        (b"#KEY=1@old:1\nKEY=1@old:1\nKEY VOTERS", b"#KEY=1@old:1\nKEY=1@old:1\nKEY MINE"),
+        (b"# caf\xe9 \\\ncontroller\\.quorum.voters=VOTERS\n", b"# caf\xe9 \\\nKEY=MINE\n"),
+    ],
+    ids=["CRLF", "continued", "continued from its start", "several times", "escapes"],
+)
+def test_voters_are_replaced_however_they_are_written(tmp_path: Path, before: bytes, after: bytes) -> None:
+    disk = Disk(tmp_path, dynamic=False).add(topic_record("a"))
+    common = b"node.id=101\nprocess.roles=controller\nlog.dirs=" + bytes(disk.log_dir) + b"\n"
+
+    def written(text: bytes) -> bytes:
+        voters = b",".join(b"%d@c%d.invalid:9093" % (each, each) for each in VOTERS)
+        named = text.replace(b"KEY", b"controller.quorum.voters").replace(b"VOTERS", voters)
+        return common + named.replace(b"MINE", b"101@c101.invalid:9093")
+
+    target = tmp_path / "elsewhere.properties"
+    target.write_bytes(written(before))
+    disk.properties.unlink()
+    disk.properties.symlink_to(target)
+    apply(a_plan(disk), disk.host, None)
+    assert target.read_bytes() == written(after)
+    assert disk.properties.is_symlink()
 
 
 def test_an_epoch_that_another_node_has_seen_is_passed(tmp_path: Path) -> None:
