@@ -50,6 +50,7 @@ from .plan import (
     GroupPlan,
     TransactionStatus,
     TransactionStep,
+    UnknownCommits,
 )
 from .plan_file import GROUP_PLAN_FILE, write_transactions_file, write_undo_file
 from .results import RestoredGroups, report_of
@@ -243,19 +244,29 @@ class _Run:
             salvage_id=self.saved.salvage_id,
             commits=tuple(groups.steps),
             transactions=tuple(transactions.steps),
-            unknown=(*groups.unknown, *transactions.unknown),
-            notes=tuple(self._hidden(cluster, groups)),
+            unknown=(*groups.unknown, *transactions.unknown, *self._hidden(cluster, groups)),
+            notes=tuple(groups.notes),
         )
         return plan, groups, transactions
 
-    def _hidden(self, cluster: Cluster, groups: GroupLook) -> Iterator[str]:
-        """Yield what is not looked at: Kafka leaves out commits and transactions of topics that we may not see."""
+    def _hidden(self, cluster: Cluster, groups: GroupLook) -> Iterator[UnknownCommits]:
+        """Yield what Kafka leaves out without an error: commits and transactions of topics that we may not see.
+
+        Without DESCRIBE on the cluster, it also leaves out groups that we may not see.
+        """
         hidden = find_hidden_topics(self.kafka, cluster.unfenced, {each.topic for each in groups.leaders})
         if hidden.names:
             names = join_first(hidden.names)
-            yield f"topics that are hidden from us were not looked at: {names}. Grant DESCRIBE on them"
+            yield UnknownCommits((), f"topics that are hidden from us: {names}. Grant DESCRIBE on them")
+        by_error: dict[str, list[int]] = {}
         for broker_id, error in hidden.unknown.items():
-            yield f"which topics of broker {broker_id} are hidden from us is not known: {error}"
+            by_error.setdefault(error, []).append(broker_id)
+        for error, brokers in by_error.items():
+            yield UnknownCommits((), f"which groups and topics of {_named(brokers)} are hidden from us: {error}")
+
+
+def _named(brokers: Sequence[int]) -> str:
+    return f"broker{'s' * (len(brokers) > 1)} {join_first(sorted(brokers))}"
 
 
 def _merge(

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -22,6 +22,7 @@ from .._kafka.group_commits import Commit, GroupCommits, partition_of
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.share_groups import ShareOffsets
+from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition
 from .._model.reasons import join_first
 from .decide import CommitFields, PresentLog, SavedCommits, decide_commit, decide_share_start
@@ -49,6 +50,7 @@ class GroupLook:
     """The leader of each partition that has one."""
     offline: tuple[TopicPartition, ...] = ()
     """The partitions without a leader, if all groups are looked at."""
+    notes: list[str] = field(default_factory=list)
 
 
 def look_at_groups(
@@ -64,9 +66,8 @@ def look_at_groups(
     """
     found = GroupLook()
     _list_groups(kafka, cluster, found)
-    names = {*found.states} | {group for group, _partition in saved.commits}
-    if wanted is not None:
-        names = {*wanted}
+    known = {*found.states} | {group for group, _partition in saved.commits}
+    names = known if wanted is None else {*wanted}
     described = kafka.describe_partitions().partitions
     leaders = found.leaders = {each.topic_partition: each.leader_id for each in described if not each.is_offline}
     if wanted is None:
@@ -74,6 +75,7 @@ def look_at_groups(
         _find_unlisted(cluster, described, found)
     _find_coordinators(cluster, leaders, sum(each.topic == OFFSETS_TOPIC for each in described), names, found)
     _read_commits(kafka, found)
+    _find_absent(names - known, known, found)
     all_saved: dict[tuple[str, TopicPartition], CommitFields] = {
         **saved.commits,
         **_name_topics(saved, described, found.share),
@@ -97,9 +99,7 @@ def look_at_groups(
         step = decide(group, name, now, kept.get((group, name)), log)
         if step is not None:
             found.steps.append(step)
-    for name, groups in unanswered.items():
-        why = "has no leader that answers, or does not exist"
-        found.unknown.append(UnknownCommits(tuple(groups), f"{name} {why}: where its log starts and ends is not known"))
+    _note_unanswered(kafka, unanswered, {each.topic for each in described}, found)
     return found
 
 
@@ -167,6 +167,28 @@ def _read_commits(kafka: Kafka, found: GroupLook) -> None:
             if commits.error:
                 failed.setdefault(commits.error, []).append(group)
     found.unknown += [UnknownCommits(tuple(groups), error) for error, groups in failed.items()]
+
+
+def _note_unanswered(
+    kafka: Kafka, unanswered: Mapping[TopicPartition, Sequence[str]], topics: Collection[str], found: GroupLook
+) -> None:
+    """Note the partitions whose logs are not known. Those of topics that do not exist any more need nothing."""
+    unseen = {each.topic for each in unanswered} - {*topics}
+    deleted = unseen.difference(kafka.hidden_among(unseen))
+    if deleted:
+        names = join_first(sorted(deleted), MOST_NAMED)
+        found.notes.append(f"topics that do not exist any more are left out, with the groups' offsets: {names}")
+    for name, groups in unanswered.items():
+        if name.topic not in deleted:
+            why = f"{name} has no leader that answers, or is hidden: where its log starts and ends is not known"
+            found.unknown.append(UnknownCommits(tuple(groups), why))
+
+
+def _find_absent(unlisted: Iterable[str], known: Collection[str], found: GroupLook) -> None:
+    """Note the groups that were asked for and do not exist: their coordinator answers, and has no commit of them."""
+    absent = [each for each in unlisted if (one := found.commits.get(each)) and not one.error and not one.commits]
+    texts = not_found(absent, known, "group")
+    found.unknown += [UnknownCommits((each,), texts[each]) for each in sorted(absent)]
 
 
 def share_commits(found: ShareOffsets) -> GroupCommits:

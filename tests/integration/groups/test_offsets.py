@@ -117,6 +117,10 @@ def test_groups_get_what_the_disk_holds(outage: Outage, tmp_path: Path) -> None:
         "ahead,elsewhere,0,1000\nbilling,elsewhere,0,5\n",
         "live,elsewhere,0,3\n",
     )
+    cluster.client.delete_topic(ONLINE)
+    deleted = run_playbook(_PLAYBOOK, outage.variables())
+    assert deleted.returncode == 0, deleted.output
+    assert "topics that do not exist any more are left out, with the groups' offsets: elsewhere" in deleted.words
 
 
 @pytest.mark.wide

@@ -53,6 +53,9 @@ def test_groups_outside_of_the_log_continue_at_its_start_or_end(kafka_version: s
             **dict.fromkeys(well, 6),
         }
         assert run_playbook(_PLAYBOOK, given).returncode == 0
+        absent = run_playbook(_PLAYBOOK, {**given, "group_recovery_groups": "ahead,behnd"})
+        assert absent.returncode == 2, absent.output
+        assert "group behnd was not found: did you mean behind?" in absent.words
 
 
 @pytest.mark.wide

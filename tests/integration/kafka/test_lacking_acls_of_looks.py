@@ -90,6 +90,14 @@ def test_restore_redundancy(person: Person, grant: Grant) -> None:
     assert (TOPIC in restored) == (grant == ("DELETE", Resource.JOURNAL))
 
 
+def test_groups_that_may_be_hidden_are_not_known(person: Person) -> None:
+    """Without DESCRIBE on the cluster, a broker leaves groups out of its list, and returns no error."""
+    person.have("restore_groups")
+    with person.alice.lacking(("DESCRIBE", Resource.CLUSTER)):
+        found = person.run("group_recovery")
+    assert [each["groups"] for each in found["unknown"] if "are hidden from us" in each["reason"]] == [[]]
+
+
 @pytest.mark.usefixtures("lost")
 @pytest.mark.parametrize("grant", required("restore_groups"))
 def test_restore_groups(person: Person, grant: Grant) -> None:
