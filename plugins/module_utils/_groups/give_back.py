@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.errors import BrokerCallError
-from .._kafka.group_commits import Commit, GroupCommits, has_members
+from .._kafka.group_commits import has_members
+from .._kafka.groups import Commit, GroupCommits
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import TopicPartition
@@ -88,7 +89,7 @@ class Committer:
     def _read(self, coordinator: Address, group: str) -> GroupCommits:
         if group in self.found.share:
             return share_commits(self.kafka.share_start_offsets(coordinator, [group])[group])
-        return self.kafka.read_commits_of(coordinator, [group])[group]
+        return self.kafka.read_commits(coordinator, [group])[group]
 
     def _write(
         self, coordinator: Address, group: str, wanted: Mapping[TopicPartition, Commit]

@@ -26,7 +26,7 @@ from .._changes.journal import Journal
 from .._documents.report_file import ReportFile
 from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
-from .._kafka.group_commits import Commit
+from .._kafka.groups import Commit
 from .._kafka.hidden_topics import find_hidden_topics
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire

@@ -18,7 +18,8 @@ from datetime import datetime
 
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
-from .._kafka.group_commits import Commit, GroupCommits, partition_of
+from .._kafka.group_commits import partition_of
+from .._kafka.groups import Commit, GroupCommits
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.share_groups import ShareOffsets
@@ -151,7 +152,7 @@ def _read_commits(kafka: Kafka, found: GroupLook) -> None:
 
     def ask(address: Address) -> dict[str, GroupCommits]:
         names = by_coordinator[address]
-        of_consumers = kafka.read_commits_of(address, [each for each in names if each not in found.share])
+        of_consumers = kafka.read_commits(address, [each for each in names if each not in found.share])
         starts = kafka.share_start_offsets(address, [each for each in names if each in found.share])
         found.stateless |= {(group, name) for group, each in starts.items() for name in each.uninitialized}
         return of_consumers | {group: share_commits(each) for group, each in starts.items()}

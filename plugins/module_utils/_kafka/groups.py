@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""List groups, and read the committed offsets of consumer groups.
+"""List groups, and read the committed offsets of those that are no share groups.
 
 ListGroups has API key 16, OffsetFetch 9 (with KIP-709).
 """
@@ -33,29 +33,51 @@ _GROUPS_PER_UNLIMITED_REQUEST = 10
 _MAX_NAMED_PARTITIONS = 1000
 """A request with partitions repeats them for each group, and so does its answer."""
 _POLL_INTERVAL_S = 0.2
-_FIRST_VERSION_WITH_SEVERAL_GROUPS = 8
-_LAST_VERSION_WITH_TOPIC_NAMES = 9
-SHARE_GROUP = "share"
+FIRST_VERSION_WITH_SEVERAL_GROUPS = 8
+LAST_VERSION_WITH_TOPIC_NAMES = 9
+_SHARE_GROUP = "share"
 """The type of a share group in ListGroups."""
 
 
 @dataclass(frozen=True, slots=True)
-class CommittedOffsets:
+class Commit:
+    """A committed offset."""
+
+    offset: int
+    """The next record to read."""
+    leader_epoch: int = -1
+    """Leader epoch of the record before it (KIP-320). -1 if the consumer did not commit it."""
+    metadata: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCommits:
     """The committed offsets of one group."""
 
-    offsets: dict[TopicPartition, int]
+    commits: dict[TopicPartition, Commit]
     """Only the partitions with a committed offset."""
     error: str = ""
-    """Why partitions may be missing. Empty if none is."""
+    """Why commits may be missing. Empty if none is."""
+
+    @property
+    def offsets(self) -> dict[TopicPartition, int]:
+        """Return the offsets alone."""
+        return {partition: each.offset for partition, each in self.commits.items()}
 
 
-def coordinated_groups(wire: Wire, address: Address, *, clock: Clock = time) -> list[str]:
-    """Return the groups with committed offsets that this broker coordinates and that our principal may see.
+def group_states(wire: Wire, address: Address, *, is_share: bool = False, clock: Clock = time) -> dict[str, str]:
+    """Return the state of each group that this broker coordinates and that our principal may see, in order of name.
+
+    Share groups have no committed offsets. These or all others are returned.
 
     Raises BrokerCallError or RequestRefusedError.
     """
-    listed = list_groups(wire, address, clock=clock)
-    return sorted(each.group_id for each in listed if getattr(each, "group_type", "").lower() != SHARE_GROUP)
+    listed = sorted(list_groups(wire, address, clock=clock), key=lambda each: str(each.group_id))
+    return {
+        each.group_id: each.group_state
+        for each in listed
+        if (getattr(each, "group_type", "").lower() == _SHARE_GROUP) is is_share
+    }
 
 
 def list_groups(wire: Wire, address: Address, *, clock: Clock = time) -> Sequence[Any]:
@@ -84,49 +106,51 @@ def call_until_loaded(wire: Wire, address: Address, request: Any, clock: Clock) 
         clock.sleep(_POLL_INTERVAL_S)
 
 
-def committed_offsets(
-    wire: Wire, coordinator: Address, groups: Sequence[str], partitions: Collection[TopicPartition]
-) -> dict[str, CommittedOffsets]:
-    """Return the offsets that each group committed for these partitions.
+def read_commits(
+    wire: Wire, coordinator: Address, groups: Sequence[str], partitions: Collection[TopicPartition] | None = None
+) -> dict[str, GroupCommits]:
+    """Return what each group committed for these partitions, or for all.
 
     For many partitions, the request asks for all partitions of each group. Then the broker leaves out topics that our
     principal may not describe. So pass only partitions that a broker has described.
 
     Raises BrokerCallError.
     """
-    found = {group: CommittedOffsets({}, "it is not in the answer") for group in groups}
+    found = {group: GroupCommits({}, "it is not in the answer") for group in groups}
     message = OffsetFetchRequest
     group_message = message.OffsetFetchRequestGroup
-    wanted = set(partitions)
-    is_named = len(wanted) <= _MAX_NAMED_PARTITIONS
-    topics = [
-        group_message.OffsetFetchRequestTopics(name=topic, partition_indexes=numbers)
-        for topic, numbers in by_topic(partitions if is_named else ()).items()
-    ]
-    for some in in_batches(groups, _GROUPS_PER_REQUEST if is_named else _GROUPS_PER_UNLIMITED_REQUEST):
+    wanted = None if partitions is None else {*partitions}
+    topics = None
+    if wanted is not None and len(wanted) <= _MAX_NAMED_PARTITIONS:
+        topics = [
+            group_message.OffsetFetchRequestTopics(name=topic, partition_indexes=numbers)
+            for topic, numbers in by_topic(wanted).items()
+        ]
+    for some in in_batches(groups, _GROUPS_PER_UNLIMITED_REQUEST if topics is None else _GROUPS_PER_REQUEST):
         request = message(
-            groups=[group_message(group_id=group, topics=topics if is_named else None) for group in some],
+            groups=[group_message(group_id=group, topics=topics) for group in some],
             require_stable=False,
-            min_version=_FIRST_VERSION_WITH_SEVERAL_GROUPS,
-            max_version=_LAST_VERSION_WITH_TOPIC_NAMES,
+            min_version=FIRST_VERSION_WITH_SEVERAL_GROUPS,
+            max_version=LAST_VERSION_WITH_TOPIC_NAMES,
         )
         for group in wire.call(coordinator, request).groups:
             found[group.group_id] = _convert_group(group, wanted)
     return found
 
 
-def _convert_group(group: Any, wanted: Collection[TopicPartition]) -> CommittedOffsets:
-    commits = [
+def _convert_group(group: Any, wanted: Collection[TopicPartition] | None) -> GroupCommits:
+    answers = [
         (partition, each)
         for topic in group.topics
         for each in topic.partitions
-        if (partition := TopicPartition(topic.name, each.partition_index)) in wanted
+        for partition in [TopicPartition(topic.name, each.partition_index)]
+        if wanted is None or partition in wanted
     ]
-    code = next((code for code in (group.error_code, *(each.error_code for _partition, each in commits)) if code), 0)
-    return CommittedOffsets(
+    code = next((code for code in (group.error_code, *(each.error_code for _partition, each in answers)) if code), 0)
+    return GroupCommits(
         {
-            partition: each.committed_offset
-            for partition, each in commits
+            partition: Commit(each.committed_offset, each.committed_leader_epoch, each.metadata or "")
+            for partition, each in answers
             if not each.error_code and each.committed_offset >= 0
         },
         error_codes.explain_error("OffsetFetch", code) if code else "",

@@ -214,11 +214,11 @@ class Kafka(BaseKafka):
 
     def coordinated_groups(self, address: Address) -> list[str]:
         """Return the consumer and streams groups that this broker coordinates (ListGroups)."""
-        return groups.coordinated_groups(self.wire, address, clock=self.clock)
+        return [*self.group_states(address)]
 
     def coordinated_share_groups(self, address: Address) -> list[str]:
         """Return the share groups that this broker coordinates (ListGroups)."""
-        return share_groups.coordinated_share_groups(self.wire, address, clock=self.clock)
+        return [*self.share_group_states(address)]
 
     def share_start_offsets(self, coordinator: Address, names: Sequence[str]) -> dict[str, share_groups.ShareOffsets]:
         """Return the start offsets of each share group (DescribeShareGroupOffsets)."""
@@ -226,7 +226,7 @@ class Kafka(BaseKafka):
 
     def share_group_states(self, address: Address) -> dict[str, str]:
         """Return the state of each share group that this broker coordinates (ListGroups)."""
-        return share_groups.share_group_states(self.wire, address, clock=self.clock)
+        return groups.group_states(self.wire, address, is_share=True, clock=self.clock)
 
     def set_share_start_offsets(
         self, coordinator: Address, group: str, starts: Mapping[TopicPartition, int]
@@ -234,22 +234,18 @@ class Kafka(BaseKafka):
         """Set where a share group starts. Return each partition's error text or None (AlterShareGroupOffsets)."""
         return share_groups.set_share_start_offsets(self.wire, coordinator, group, starts)
 
-    def committed_offsets(
-        self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition]
-    ) -> dict[str, groups.CommittedOffsets]:
-        """Return the offsets that each group committed for these partitions (OffsetFetch)."""
-        return groups.committed_offsets(self.wire, coordinator, names, partitions)
-
     def group_states(self, address: Address) -> dict[str, str]:
         """Return the state of each group, except share groups, that this broker coordinates (ListGroups)."""
-        return group_commits.group_states(self.wire, address, clock=self.clock)
+        return groups.group_states(self.wire, address, clock=self.clock)
 
-    def read_commits_of(self, coordinator: Address, names: Sequence[str]) -> dict[str, group_commits.GroupCommits]:
-        """Return all commits of each group, with leader epoch and metadata (OffsetFetch)."""
-        return group_commits.read_commits_of(self.wire, coordinator, names)
+    def read_commits(
+        self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition] | None = None
+    ) -> dict[str, groups.GroupCommits]:
+        """Return what each group committed for these partitions, or for all (OffsetFetch)."""
+        return groups.read_commits(self.wire, coordinator, names, partitions)
 
     def write_commits(
-        self, coordinator: Address, group: str, commits: Mapping[TopicPartition, group_commits.Commit]
+        self, coordinator: Address, group: str, commits: Mapping[TopicPartition, groups.Commit]
     ) -> dict[TopicPartition, str | None]:
         """Commit for a group without members. Return each partition's error text or None (OffsetCommit)."""
         return group_commits.write_commits(self.wire, coordinator, group, commits)

@@ -9,15 +9,12 @@ DescribeShareGroupOffsets has API key 90, AlterShareGroupOffsets 91 (KIP-1000). 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from .._model.partition import TopicPartition, in_batches
-from .._model.run import Clock
 from . import error_codes
-from .groups import SHARE_GROUP, list_groups
 from .messages import by_topic, defined, field
 from .settings import Address
 from .wire import Wire
@@ -148,26 +145,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
                 ),
             ],
         )
-
-
-def share_group_states(wire: Wire, address: Address, *, clock: Clock = time) -> dict[str, str]:
-    """Return the state of each share group that this broker coordinates and that our principal may see.
-
-    Raises BrokerCallError or RequestRefusedError.
-    """
-    return {
-        each.group_id: each.group_state
-        for each in list_groups(wire, address, clock=clock)
-        if getattr(each, "group_type", "").lower() == SHARE_GROUP
-    }
-
-
-def coordinated_share_groups(wire: Wire, address: Address, *, clock: Clock = time) -> list[str]:
-    """Return the share groups that this broker coordinates and that our principal may see.
-
-    Raises BrokerCallError or RequestRefusedError.
-    """
-    return sorted(share_group_states(wire, address, clock=clock))
 
 
 @dataclass(frozen=True, slots=True)

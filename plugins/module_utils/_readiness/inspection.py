@@ -195,7 +195,7 @@ class _Inspection:
         hidden: list[str] = []
         for address in self._seen.live.values():
             groups = self._kafka.coordinated_groups(address)
-            committed = self._kafka.committed_offsets(address, groups, [partition])
+            committed = self._kafka.read_commits(address, groups, [partition])
             hidden += [group for group, each in committed.items() if "AUTHORIZATION" in each.error]
         return sorted(hidden)
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from .._kafka.cluster import Registration
 from .._kafka.errors import BrokerCallError
 from .._kafka.group_commits import partition_of
-from .._kafka.groups import CommittedOffsets
+from .._kafka.groups import GroupCommits
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
@@ -109,7 +109,7 @@ def _find_commits(  # noqa: PLR0917
     if not ends:
         return
     unanswered: dict[str, list[str]] = {}
-    for group, committed in kafka.committed_offsets(coordinator, groups, ends).items():
+    for group, committed in kafka.read_commits(coordinator, groups, ends).items():
         if committed.error:
             unanswered.setdefault(committed.error, []).append(group)
         for partition, offset in committed.offsets.items():
@@ -142,9 +142,9 @@ def find_commits_to_lost(
     """
     addresses = {each.broker_id: each.address for each in brokers.values() if lost and not each.is_fenced}
 
-    def ask(broker_id: int) -> Mapping[str, CommittedOffsets]:
+    def ask(broker_id: int) -> Mapping[str, GroupCommits]:
         address = addresses[broker_id]
-        return kafka.committed_offsets(address, kafka.coordinated_groups(address), lost)
+        return kafka.read_commits(address, kafka.coordinated_groups(address), lost)
 
     for broker_id, found in kafka.in_parallel(ask, addresses).items():
         if isinstance(found, BrokerCallError):

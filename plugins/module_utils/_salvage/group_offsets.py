@@ -16,11 +16,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from .._kafka import groups as live_groups
 from .._kafka.bulk import UnusualAnswerError, read_varint
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
-from .._kafka.group_commits import Commit
-from .._kafka.groups import committed_offsets, coordinated_groups
+from .._kafka.groups import Commit
 from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
@@ -91,8 +91,10 @@ def find_newer_commits(
     for each in cluster.registrations:
         # The groups of a coordinator that does not answer have no committed offset here.
         with suppress(BrokerCallError, RequestRefusedError):
-            led = set(coordinated_groups(wire, each.address))
-            found = committed_offsets(wire, each.address, [group for group in groups if group in led], partitions)
+            led = live_groups.group_states(wire, each.address)
+            found = live_groups.read_commits(
+                wire, each.address, [group for group in groups if group in led], partitions
+            )
             known |= {(group, name): at for group, one in found.items() for name, at in one.offsets.items()}
     return tuple(
         NewerCommit(group, name.topic, name.partition, commit.offset, known.get((group, name)))

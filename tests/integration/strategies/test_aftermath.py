@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import CommittedOffsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
@@ -41,11 +41,11 @@ _LONGER_THAN_THE_TEST_MS = 600_000
 class KafkaOfManyPartitions(Kafka):
     """Asks as if more partitions were recovered than one request for a group names."""
 
-    def committed_offsets(
-        self, coordinator: Address, names: Sequence[str], partitions: Collection[model.TopicPartition]
-    ) -> dict[str, CommittedOffsets]:
+    def read_commits(
+        self, coordinator: Address, names: Sequence[str], partitions: Collection[model.TopicPartition] | None = None
+    ) -> dict[str, GroupCommits]:
         others = (model.TopicPartition("none", number) for number in range(1000))
-        return super().committed_offsets(coordinator, names, [*partitions, *others])
+        return super().read_commits(coordinator, names, [*(partitions or ()), *others])
 
 
 def test_what_is_flagged_before_and_left_behind_after(cluster: Cluster, on_call: OnCall) -> None:

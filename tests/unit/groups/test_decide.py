@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide i
     decide_share_start,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitNeed
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import Commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import _parse_value
 

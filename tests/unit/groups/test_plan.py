@@ -29,7 +29,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan_fil
     GROUP_PLAN_FILE,
     write_undo_file,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import Commit, GroupCommits
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
 _STEP = CommitStep(

@@ -37,7 +37,7 @@ def a_coordinator(*codes: int) -> FakeWire:
 def listed(fake: FakeWire, clock: FakeClock | None = None) -> list[str]:
     stand_in: Any = fake
     wire: Wire = stand_in
-    return groups.coordinated_groups(wire, ADDRESS, clock=clock or FakeClock())
+    return [*groups.group_states(wire, ADDRESS, clock=clock or FakeClock())]
 
 
 def test_a_coordinator_that_loads_is_asked_again() -> None:
@@ -76,8 +76,8 @@ def test_above_a_thousand_partitions_a_group_is_asked_for_all_it_has() -> None:
     for count, requests in ((1000, 1), (1001, 3)):
         partitions = [TopicPartition("orders", number) for number in range(count)]
         before = len(stand_in.requests)
-        found = groups.committed_offsets(stand_in, ADDRESS, names, partitions)
-        assert found == {each: groups.CommittedOffsets({partitions[0]: 7}) for each in names}
+        found = groups.read_commits(stand_in, ADDRESS, names, partitions)
+        assert found == {each: groups.GroupCommits({partitions[0]: groups.Commit(7)}) for each in names}
         sent = stand_in.requests[before:]
         assert len(sent) == requests
         assert {group.topics is None for request in sent for group in request.groups} == {count > 1000}
@@ -116,11 +116,11 @@ def test_group_missing_in_the_answer_has_an_error() -> None:
     )
     stand_in: Any = FakeWire(lambda _request: answer)
     first, second = TopicPartition("orders", 0), TopicPartition("orders", 1)
-    assert groups.committed_offsets(stand_in, ADDRESS, ["all", "some", "hidden", "absent"], [first, second]) == {
-        "all": groups.CommittedOffsets({first: 7}),
-        "some": groups.CommittedOffsets({first: 7}, "TOPIC_AUTHORIZATION_FAILED (error 29)"),
-        "hidden": groups.CommittedOffsets(
+    assert groups.read_commits(stand_in, ADDRESS, ["all", "some", "hidden", "absent"], [first, second]) == {
+        "all": groups.GroupCommits({first: groups.Commit(7)}),
+        "some": groups.GroupCommits({first: groups.Commit(7)}, "TOPIC_AUTHORIZATION_FAILED (error 29)"),
+        "hidden": groups.GroupCommits(
             {}, "GROUP_AUTHORIZATION_FAILED (error 30) (our principal needs DESCRIBE on the group)"
         ),
-        "absent": groups.CommittedOffsets({}, "it is not in the answer"),
+        "absent": groups.GroupCommits({}, "it is not in the answer"),
     }

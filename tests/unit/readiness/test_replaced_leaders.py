@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import CommittedOffsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
@@ -77,10 +77,12 @@ class FakeBrokers(Kafka):
     def coordinated_groups(self, address: Address) -> list[str]:
         return [*self.commits]
 
-    def committed_offsets(
-        self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition]
-    ) -> dict[str, CommittedOffsets]:
-        return {each: CommittedOffsets(dict.fromkeys(partitions, offset)) for each, offset in self.commits.items()}
+    def read_commits(
+        self, coordinator: Address, names: Sequence[str], partitions: Collection[TopicPartition] | None = None
+    ) -> dict[str, GroupCommits]:
+        return {
+            each: GroupCommits(dict.fromkeys(partitions or (), Commit(offset))) for each, offset in self.commits.items()
+        }
 
 
 @pytest.mark.parametrize(

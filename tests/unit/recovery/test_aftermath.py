@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import partition_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import CommittedOffsets
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
@@ -61,7 +61,7 @@ def cluster() -> FakeCluster:
         open_transactions=lambda _address, asked: dict.fromkeys(asked, ()),
         log_end_offsets=lambda _address, asked: {each: [OffsetAnswer(0, END, 8)] for each in asked},
         coordinated_groups=lambda address: ["billing"] if address.host == f"broker-{BEST}.invalid" else [],
-        committed_offsets=lambda _address, groups, _partitions: {each: CommittedOffsets({}) for each in groups},
+        read_commits=lambda _address, groups, _partitions: {each: GroupCommits({}) for each in groups},
         coordinated_share_groups=lambda _address: [],
         coordinated_transactions=lambda _address: CoordinatedTransactions({}, "it does not say"),
         broker_config=lambda *_arguments: None,
@@ -107,11 +107,11 @@ def test_a_hidden_topic_of_groups_is_reported(cluster: FakeCluster) -> None:
 
 def test_groups_that_do_not_answer_are_reported_once_for_each_cause(cluster: FakeCluster) -> None:
     cluster.answer(
-        committed_offsets=lambda _address, groups, _partitions: (
+        read_commits=lambda _address, groups, _partitions: (
             {
-                "a": CommittedOffsets({}, "hidden"),
-                "b": CommittedOffsets({}, "hidden"),
-                "c": CommittedOffsets({FIRST: END + 1}, "torn"),
+                "a": GroupCommits({}, "hidden"),
+                "b": GroupCommits({}, "hidden"),
+                "c": GroupCommits({FIRST: Commit(END + 1)}, "torn"),
             }
             if groups
             else {}
@@ -164,9 +164,7 @@ def test_a_transaction_whose_time_is_unknown_has_no_age(cluster: FakeCluster) ->
 def test_findings_that_affect_applications_come_before_truncations(cluster: FakeCluster) -> None:
     cluster.answer(
         open_transactions=lambda _address, _asked: {FIRST: (OpenTransaction(7, 3, -1),)},
-        committed_offsets=lambda _address, groups, _partitions: {
-            each: CommittedOffsets({FIRST: 99}) for each in groups
-        },
+        read_commits=lambda _address, groups, _partitions: {each: GroupCommits({FIRST: Commit(99)}) for each in groups},
     )
     found = aftermath.find_aftermath(cluster, OUTCOMES)
     assert [each.kind for each in found] == [
@@ -307,8 +305,8 @@ def test_groups_whose_commits_may_be_lost_are_named_and_all_their_offsets_compar
     """The groups "billing" and "sales" are in different partitions."""
     with_an_online_partition(cluster, 50).answer(
         coordinated_groups=lambda address: ["billing", "sales"] if address.host == f"broker-{BEST}.invalid" else [],
-        committed_offsets=lambda _address, groups, partitions: {
-            each: CommittedOffsets({OTHER: {"billing": 1, "sales": END + 2}[each]} if OTHER in partitions else {})
+        read_commits=lambda _address, groups, partitions: {
+            each: GroupCommits({OTHER: Commit({"billing": 1, "sales": END + 2}[each])} if OTHER in partitions else {})
             for each in groups
         },
     )

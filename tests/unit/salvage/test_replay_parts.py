@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import Commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Tail
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import remove_overlaps
