@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons i
 # ansible-playbook imports this action in its own process, and so gets hold of its output for what a signal stops.
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import interrupted  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.failing import printed_once
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.recovery_variables import decide
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables import (
     VariablesError,
     checked,
@@ -32,6 +33,10 @@ _ELSEWHERE = ("hosts", "summary")
 """Variables with a role's prefix that its playbook has, or that it publishes."""
 _OF_OTHERS = "kafka_connection_"
 _OUTPUTS = ("_report_file", "_report_html", "_output_file")
+_DECIDED = "unclean_recovery"
+"""The role whose variables are decided on together. Few variables of the other roles depend on each other."""
+_REPORTS = {"unclean_recovery": "recovery", "leadership_drain": "leadership"}
+"""The roles that write a report of every run, and how the names of these files begin."""
 _OF_A_CLUSTER = ("kafka_bootstrap_servers", "kafka_command_config")
 """Hosts that differ in one of these are of different clusters, as for roles/kafka_connection/tasks/one_host.yml."""
 
@@ -68,14 +73,30 @@ class ActionModule(ActionBase):
         for name in shared:
             if name in open_:
                 groups[_group(name)][name.removeprefix(_SHARED)] = open_[name]
+        options = {name.removeprefix(f"{role}_"): open_[name] for name in own if name in open_}
+        html = options.get("report_html", "")
+        is_check = bool(variables.get("ansible_check_mode"))
+        decided = {"decided": decide(options, groups["kafka"], is_check=is_check)} if role == _DECIDED else {}
         return (
             result
             | groups
+            | decided
             | {
-                "options": {name.removeprefix(f"{role}_"): open_[name] for name in own if name in open_},
-                "began": datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f"),
+                "options": options,
+                "variables": self._for_commands(role, open_, variables),
+                "report_file": options.get("report_file") or _default_report(role, html),
+                "report_html": html,
             }
         )
+
+    def _for_commands(self, role: str, values: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a command needs that repeats this run. Of a dictionary, a command only needs whether it is given.
+
+        ROLE_hosts is a variable of the playbook, and not one of the role.
+        """
+        hosts = self._templar.template(variables.get(f"{role}_hosts", ""))
+        given = {name: bool(value) if isinstance(value, dict) else value for name, value in values.items()}
+        return given | ({f"{role}_hosts": hosts} if hosts else {})
 
     def _unknown(self, role: str, own: Any, shared: Any, variables: dict[str, Any]) -> list[str]:
         typed = load_extra_vars(self._loader)
@@ -127,6 +148,18 @@ class ActionModule(ActionBase):
                 return text  # The home directory of the user that the module becomes.
             return str(Path.cwd() / Path(os.path.expandvars(text)).expanduser())
         return text if text.startswith(("/", "~", "$")) else f"~/{text}"
+
+
+def _default_report(role: str, html: str) -> str:
+    """Return the path of the report of a run without a report file; empty if it writes none.
+
+    A page is made from a report: that is written beside the page. The module that writes a report of every run creates
+    its directory.
+    """
+    if role not in _REPORTS:
+        return f"{html}.json" if html else ""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return f"{state}/kafkaops-recovery/reports/{_REPORTS[role]}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}.json"
 
 
 def _group(name: str) -> str:

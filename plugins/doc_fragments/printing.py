@@ -23,6 +23,7 @@ options:
     description:
       - Options of M(kafkaops.recovery.incident_report), such as C(files), C(html) and C(title). Unless C(html) is
         empty, the file is written first. Its path is printed at the end, and the task fails if it could not be written.
+      - Empty names and URIs in C(files) are left out.
     type: dict
     default: {}
 """

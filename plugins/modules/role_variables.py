@@ -60,9 +60,31 @@ journal:
   returned: success
   type: dict
   sample: {journal_topic: _kafkaops_run}
-began:
-  description: When the role began, in UTC, for names of files that no other run has.
+variables:
+  description:
+    - All these variables by their full names, and C(ROLE_hosts), for commands that repeat the run.
+    - Of a dictionary, only whether it is given.
+  returned: success
+  type: dict
+  sample: {kafka_bootstrap_servers: ["kafka1:9092"], readiness_fail_on: failed, readiness_hosts: bastion}
+decided:
+  description:
+    - What the variables mean together, such as C(has_plan) and C(only_looks). C(refusals) are the reasons why the role
+      refuses them although each one alone is right.
+  returned: for the role unclean_recovery
+  type: dict
+  sample: {refusals: [], has_plan: false, only_looks: true}
+report_file:
+  description:
+    - The path of the report, empty if the role writes none.
+    - Without a report file, the report is written beside the HTML page. A role that writes a report of every run writes
+      it to a directory of reports, with the time in UTC in its name.
   returned: success
   type: str
-  sample: 20260131T024100123456
+  sample: /root/.local/state/kafkaops-recovery/reports/recovery-20260131T024100123456.json
+report_html:
+  description: The path of the HTML page, empty if none is wanted.
+  returned: success
+  type: str
+  sample: /var/www/readiness.html
 """

@@ -193,6 +193,8 @@ _POLICY = (
     "unclean_recovery_max_lost_records",
     "unclean_recovery_max_estimated_loss",
     "unclean_recovery_proof",
+    "unclean_recovery_recordings",
+    "unclean_recovery_metadata_log_dir",
     "unclean_recovery_lost_brokers",
     "unclean_recovery_wait_ms",
     "unclean_recovery_allow_empty_leader",
@@ -200,6 +202,8 @@ _POLICY = (
     _THEN_RESTORE,
     *_JOURNAL,
 )
+_NOT_SAID = {"unclean_recovery_proof": "ignore", "unclean_recovery_wait_ms": 0}
+"""Values that a command need not have, because they are the default."""
 _ALL = ("-e", "unclean_recovery_all_offline_partitions=true")
 _ELECT = ("-e", "unclean_recovery_automated_recovery=true")
 
@@ -212,6 +216,9 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
     a plan was given as data.
     """
     given = {**variables, "kafka_bootstrap_servers": servers(variables)}
+    for name, value in _NOT_SAID.items():
+        if given.get(name) == value:
+            del given[name]
     plan_file = given.get("unclean_recovery_plan_file") or ""
     reviewed = plan_file or given.get("unclean_recovery_manual_output_file") or ""
     has_plan = bool(plan_file or given.get("unclean_recovery_plan"))

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import is_uri
+
 from .failing import printed_once
 from .page import Block, Line, Paragraph
 from .rendering import is_in_awx, is_structured, is_terminal, rendered, show
@@ -53,11 +55,15 @@ class PrintingAction(ActionBase):
         return printed_once(result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}))
 
     def _write_page(self, page: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
-        """Write the HTML report where the module of this role ran, if one is requested, and return the result."""
+        """Write the HTML report where the module of this role ran, if one is requested, and return the result.
+
+        It is made without files of other file systems: these are not on this host.
+        """
         if not page.get("html"):
             return {}
         task = self._task.copy()
-        task.action, task.args = _PAGE_MODULE, page
+        files = [each for each in page.get("files", ()) if each and not is_uri(each)]
+        task.action, task.args = _PAGE_MODULE, {**page, "files": files}
         action = self._shared_loader_obj.action_loader.get(
             _PAGE_ACTION,
             task=task,

@@ -18,6 +18,8 @@ from typing import Any
 
 from ansible.module_utils.common.validation import check_type_bool, check_type_dict, check_type_float, check_type_int
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import is_uri
+
 Spec = Mapping[str, Any]
 Paths = Callable[[str], str]
 
@@ -25,7 +27,6 @@ _ANY_NEAR = 0.6
 _A_SLIP = 0.85
 """How much alike a variable and an option are, if the variable is surely the option with a slip."""
 _MOST_OF_A_VALUE = 80
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _NUMBERS = re.compile(r"(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,6}))?")
 _BETWEEN = re.compile(r"[\s,;]+")
 _BOOLEANS = {True: {"on", "yes", "true"}, False: {"off", "no", "false"}}
@@ -118,7 +119,7 @@ def _bool(value: Any, _spec: Spec, _path: Paths) -> bool:
 
 def _path(value: Any, spec: Spec, path: Paths) -> str:
     text = _str(value, spec, path)
-    return text if _URI.match(text) else path(text)
+    return text if is_uri(text) else path(text)
 
 
 def _dict(value: Any, spec: Spec, path: Paths) -> dict[str, Any]:

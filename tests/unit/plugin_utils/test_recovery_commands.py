@@ -44,7 +44,11 @@ def test_a_run_of_all_partitions_is_repeated() -> None:
     ("given", "words"),
     [
         ({}, []),
-        ({"unclean_recovery_wait_ms": "60000"}, ["unclean_recovery_wait_ms=60000"]),
+        ({"unclean_recovery_wait_ms": 60000}, ["unclean_recovery_wait_ms=60000"]),
+        ({"unclean_recovery_wait_ms": 0, "unclean_recovery_proof": "ignore"}, []),
+        ({"unclean_recovery_proof": "accept"}, ["unclean_recovery_proof=accept"]),
+        ({"unclean_recovery_recordings": "/recordings"}, ["unclean_recovery_recordings=/recordings"]),
+        ({"unclean_recovery_metadata_log_dir": "/kraft"}, ["unclean_recovery_metadata_log_dir=/kraft"]),
         ({"unclean_recovery_include_internal_topics": False}, []),
         ({"unclean_recovery_include_internal_topics": True}, ["unclean_recovery_include_internal_topics=true"]),
         ({"unclean_recovery_allow_dropping_unregistered": True}, ["unclean_recovery_allow_dropping_unregistered=true"]),

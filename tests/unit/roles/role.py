@@ -23,6 +23,7 @@ CONNECTIONS = {
     "journal": ("kafka_connection_journal", JOURNAL),
 }
 """The action groups whose options every role takes from kafka_connection: that role's variable, and the options."""
+GROUPS = yaml.safe_load((ROLES.parent / "meta/runtime.yml").read_text("utf-8"))["action_groups"]
 SHARED = {name: each for _variable, arguments in CONNECTIONS.values() for name, each in arguments.argument_spec.items()}
 
 

@@ -17,12 +17,11 @@ import yaml
 
 from ansible_collections.kafkaops.recovery.plugins import modules
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import Arguments
-from unit.roles.role import CONNECTIONS, ROLES, SHARED, loaded, named_files, specs, tasks_of
+from unit.roles.role import CONNECTIONS, GROUPS, ROLES, SHARED, loaded, named_files, specs, tasks_of
 
 CONNECTING = "kafka_connection"
 EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {CONNECTING})
 _INCLUDE, _IMPORT = "ansible.builtin.include_tasks", "ansible.builtin.import_tasks"
-GROUPS = yaml.safe_load((ROLES.parent / "meta/runtime.yml").read_text("utf-8"))["action_groups"]
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)
@@ -54,7 +53,7 @@ def test_a_role_checks_its_variables_first_and_reads_only_what_that_returns(role
     assert first["kafkaops.recovery.role_variables"] == {"role": role}
     assert first["register"] == f"__{role}_checked"
     secrets = {name for name, each in specs(role).items() if each.get("no_log")}
-    for path in [*(ROLES / role / "tasks").glob("*.yml"), ROLES / role / "vars/main.yml"]:
+    for path in [*(ROLES / role / "tasks").glob("*.yml"), *(ROLES / role / "vars").glob("*.yml")]:
         read = {
             name
             for text in _expressions(yaml.safe_load(path.read_text("utf-8")))
@@ -130,8 +129,17 @@ def test_every_report_has_a_page_that_the_summary_names(role: str) -> None:
         if name.endswith("_tables") and "page" in arguments
     ]
     (arguments,) = summaries
-    assert f"__{role}_report_html" in arguments["page"]["html"]
+    assert f"__{role}_checked.report_html" in arguments["page"]["html"]
     assert arguments["page"].keys() == {"files", "html", "title"}
+
+
+@pytest.mark.parametrize(("role", "found"), [("quorum_preflight", "voters"), ("readiness", "checks")])
+def test_what_was_found_is_shown_where_only_the_report_could_not_be_written(role: str, found: str) -> None:
+    """The module fails then, and returns all the same what it found."""
+    (module,) = (each for each in tasks_of(role) if "failed_when" in each)
+    assert module["failed_when"] == f"{module['register']}.{found} is not defined"
+    (printed,) = (each for each in tasks_of(role) if any(name.endswith("_tables") for name in each))
+    assert "when" not in printed
 
 
 @pytest.mark.parametrize("role", EVERY_ROLE)

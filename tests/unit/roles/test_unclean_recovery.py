@@ -2,34 +2,21 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The role's contract: its argument specs, its defaults, and what it hands on to the modules."""
+"""What the role decides by its variables, and what it hands on to the next commands."""
 
 from __future__ import annotations
 
-import pytest
-from ansible.module_utils.parsing.convert_bool import boolean
-from jinja2 import Environment
+import re
+from pathlib import Path
+from typing import Any
 
-from unit.roles.role import ROLES, loaded, options, own_options
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils import next_steps
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.recovery_variables import decide
+from unit.roles.role import ROLES, own_options
 
 ROLE = "unclean_recovery"
-CONTRACT = {
-    "unclean_recovery_all_offline_partitions",
-    "unclean_recovery_partitions_file",
-    "unclean_recovery_partitions",
-    "unclean_recovery_plan_file",
-    "unclean_recovery_show_replica_info",
-    "unclean_recovery_manual_output_file",
-    "unclean_recovery_automated_recovery",
-    "unclean_recovery_duration_ms",
-    "unclean_recovery_election_attempts",
-    "unclean_recovery_evidence_dir",
-    "unclean_recovery_report_file",
-    "unclean_recovery_report_html",
-    "unclean_recovery_include_internal_topics",
-    "kafka_bootstrap_servers",
-    "kafka_command_config",
-}
 NOT_REPEATED = {
     # What a command does, and what it writes.
     "unclean_recovery_all_offline_partitions",
@@ -57,10 +44,6 @@ NOT_REPEATED = {
 }
 
 
-def test_the_names_are_those_of_the_contract() -> None:
-    assert options(ROLE).keys() >= CONTRACT
-
-
 def test_a_limit_of_no_lost_record_is_a_limit() -> None:
     """``default(omit, true)`` would take 0 for "not given"."""
     tasks = (ROLES / ROLE / "tasks/main.yml").read_text("utf-8")
@@ -71,34 +54,97 @@ def test_a_limit_of_no_lost_record_is_a_limit() -> None:
     )
 
 
+DEFAULTS = {"automated_recovery": False, "then_restore_redundancy": False, "lost_brokers": []}
+BROKERS = {"bootstrap_servers": ["a:9092"]}
+
+
+def decided(given: dict[str, object], *, is_check: bool = False) -> dict[str, Any]:
+    return decide({**DEFAULTS, **given}, BROKERS, is_check=is_check)
+
+
 @pytest.mark.parametrize(
-    ("given", "has_plan", "publishes"),
+    ("given", "publishes"),
     [
-        ({}, False, True),
-        ({"publish_plan": True}, False, True),
-        ({"publish_plan": False}, False, False),
-        ({"automated_recovery": True}, False, False),
-        ({}, True, False),
+        ({}, True),
+        ({"publish_plan": True}, True),
+        ({"publish_plan": False}, False),
+        ({"automated_recovery": True}, False),
+        ({"plan_file": "plan.json"}, False),
     ],
 )
-def test_a_plan_is_published_unless_that_is_switched_off(
-    given: dict[str, object], has_plan: bool, publishes: bool
+def test_a_plan_is_published_unless_that_is_switched_off(given: dict[str, object], publishes: bool) -> None:
+    assert decided(given)["publishes"] is publishes
+
+
+@pytest.mark.parametrize(
+    ("given", "is_check", "only_looks", "restores"),
+    [
+        ({}, False, True, False),
+        ({"automated_recovery": True}, False, False, False),
+        ({"automated_recovery": True, "then_restore_redundancy": True}, False, False, True),
+        ({"automated_recovery": True, "then_restore_redundancy": True}, True, True, False),
+    ],
+)
+def test_nothing_is_written_in_check_mode_or_unless_it_is_requested(
+    given: dict[str, object], is_check: bool, only_looks: bool, restores: bool
 ) -> None:
-    variables = {
-        "__unclean_recovery_checked": {"options": {"automated_recovery": False, **given}},
-        "__unclean_recovery_has_plan": has_plan,
-    }
-    environment = Environment(autoescape=True)
-    environment.filters["bool"] = boolean
-    template = loaded(ROLE, "vars/main.yml")["__unclean_recovery_publishes"]
-    assert environment.from_string(template).render(variables) == str(publishes)
+    found = decided(given, is_check=is_check)
+    assert (found["only_looks"], found["restores"]) == (only_looks, restores)
 
 
-def test_the_next_commands_are_given_the_variables_that_they_repeat() -> None:
-    repeated = loaded(ROLE, "vars/main.yml")["__unclean_recovery_repeated"]
-    # Of the playbook, not of the role.
-    own = {name for name in repeated if not name.startswith("kafka_")} - {"unclean_recovery_hosts"}
-    assert own == own_options(ROLE) - NOT_REPEATED
-    # Never as the user typed it: a path or a list may have another spelling.
-    ends = {name: name.removeprefix("unclean_recovery_").removeprefix("kafka_") for name in repeated}
-    assert all(ends[name] in value for name, value in repeated.items())
+AUTOMATED = {"automated_recovery": True, "all_offline_partitions": True}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        AUTOMATED,
+        {"partitions": []},
+        {"plan": {"digest": "sha256:0"}, "plan_digest": "sha256:0", "automated_recovery": True},
+        {"manual_output_file": "plan.json", "report_file": "report.json", "report_html": "report.html"},
+        AUTOMATED | {"then_restore_redundancy": True, "lost_brokers": [1]},
+    ],
+)
+def test_what_belongs_together_is_not_refused(given: dict[str, object]) -> None:
+    assert decided(given)["refusals"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"automated_recovery": True}, "exactly one of .* must say which partitions; given: none"),
+        (
+            {"all_offline_partitions": True, "partitions": []},
+            "given: unclean_recovery_all_offline_partitions and unclean_recovery_partitions",
+        ),
+        (
+            {"designations": [], "designations_file": "d.json"},
+            "given: unclean_recovery_designations_file and unclean_recovery_designations",
+        ),
+        ({"plan_file": "p.json", "plan": {"digest": ""}}, "unclean_recovery_plan_file and unclean_recovery_plan"),
+        ({"plan_digest": "sha256:0"}, "unclean_recovery_plan_digest pins the plan that was approved"),
+        (AUTOMATED | {"manual_output_file": "p.json"}, "exclude each other"),
+        ({"plan_file": "p.json", "manual_output_file": "q.json"}, "makes a plan, and .* is one"),
+        (AUTOMATED | {"then_restore_redundancy": True}, "unclean_recovery_lost_brokers names none"),
+        ({"report_file": "one", "evidence_dir": "one"}, "must be different paths"),
+    ],
+)
+def test_what_excludes_each_other_is_refused(given: dict[str, object], why: str) -> None:
+    (refusal,) = decided(given)["refusals"]
+    assert re.search(why, refusal)
+
+
+def test_every_refusal_is_named_at_once() -> None:
+    given = {**DEFAULTS, "automated_recovery": True, "plan_digest": "sha256:0"}
+    assert [each.split(" ")[0] for each in decide(given, {}, is_check=False)["refusals"]] == [
+        "kafka_bootstrap_servers",
+        "exactly",
+        "unclean_recovery_plan_digest",
+    ]
+
+
+def test_every_variable_is_repeated_in_the_next_commands_or_not_for_a_reason() -> None:
+    source = Path(next_steps.__file__).read_text("utf-8")
+    repeated = {name for name in own_options(ROLE) if f'"{name}"' in source}
+    assert repeated == own_options(ROLE) - NOT_REPEATED

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Decide what the variables of the role unclean_recovery mean together. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Options = Mapping[str, Any]
+"""The variables that are given or have a default, without prefix, in the types of the argument specs."""
+
+_SELECTORS = (
+    "all_offline_partitions",
+    "partitions_file",
+    "partitions",
+    "designations_file",
+    "designations",
+    "plan_file",
+    "plan",
+)
+_LISTS = ("partitions", "designations")
+"""An empty list selects no partition. It never means all partitions."""
+_OUTPUTS = ("manual_output_file", "evidence_dir", "report_file", "report_html")
+
+
+def decide(options: Options, kafka: Options, *, is_check: bool) -> dict[str, Any]:
+    """Return what the role does with these variables. ``kafka`` are the shared variables of the connection."""
+    has_plan = _has_plan(options)
+    automated = options["automated_recovery"]
+    only_looks = is_check or not automated
+    return {
+        "refusals": [*_refusals(options, kafka)],
+        "has_plan": has_plan,
+        # Nothing is written in check mode, or if it was not requested.
+        "only_looks": only_looks,
+        # Lost replicas are replaced after the elections, also where an earlier run has done these.
+        "restores": options["then_restore_redundancy"] and not only_looks,
+        # A plan that this run carries out is not passed to later jobs.
+        "publishes": options.get("publish_plan", True) and not automated and not has_plan,
+        # Then the role fails if the plan is too large to be published. It warns otherwise.
+        "must_publish": options.get("publish_plan", False),
+        "outputs": [*_outputs(options)],
+    }
+
+
+def _has_plan(options: Options) -> bool:
+    return bool(options.get("plan_file") or options.get("plan"))
+
+
+def _outputs(options: Options) -> Iterator[str]:
+    return (options[each] for each in _OUTPUTS if options.get(each))
+
+
+def _refusals(options: Options, kafka: Options) -> Iterator[str]:
+    """Yield why these variables are refused although each one alone is right."""
+    if not kafka.get("bootstrap_servers") and not kafka.get("command_config"):
+        yield "kafka_bootstrap_servers or kafka_command_config must say where the brokers are"
+    selectors = [
+        f"unclean_recovery_{each}"
+        for each in _SELECTORS
+        if (options.get(each) is not None if each in _LISTS else options.get(each))
+    ]
+    # A run that only looks covers all offline partitions, unless it is told which.
+    if len(selectors) > 1 or (not selectors and options["automated_recovery"]):
+        *first, last = (f"unclean_recovery_{each}" for each in _SELECTORS)
+        yield (
+            f"exactly one of {', '.join(first)} and {last} must say which partitions; "
+            f"given: {' and '.join(selectors) or 'none'}"
+        )
+    has_plan, output = _has_plan(options), options.get("manual_output_file")
+    if options.get("plan_digest") and not has_plan:
+        yield (
+            "unclean_recovery_plan_digest pins the plan that was approved, and there is none: give it as "
+            "unclean_recovery_plan_file or unclean_recovery_plan"
+        )
+    if options["automated_recovery"] and output:
+        yield (
+            "unclean_recovery_manual_output_file and unclean_recovery_automated_recovery exclude each other: either a "
+            "person reviews the plan, or it is carried out"
+        )
+    if has_plan and output:
+        yield (
+            "unclean_recovery_manual_output_file makes a plan, and unclean_recovery_plan_file or unclean_recovery_plan "
+            "is one: to carry it out, set unclean_recovery_automated_recovery"
+        )
+    if options["then_restore_redundancy"] and not options["lost_brokers"]:
+        yield (
+            "unclean_recovery_then_restore_redundancy replaces the replicas of lost brokers, and "
+            "unclean_recovery_lost_brokers names none"
+        )
+    outputs = [*_outputs(options)]
+    if len({*outputs}) < len(outputs):
+        *first, last = (f"unclean_recovery_{each}" for each in _OUTPUTS)
+        yield f"{', '.join(first)} and {last} must be different paths"
