@@ -26,71 +26,44 @@ from .bulk import (
     read_topics,
 )
 from .errors import BrokerCallError
-from .messages import by_topic, defined, field
+from .messages import by_topic
 from .settings import Address
 from .wire import Connection, Wire
 
-# pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
-
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest, ElectLeadersRequest, ElectLeadersResponse
-    from kafka.protocol.api_message import ApiMessage
 
-    from .messages import DefinedMessage
+    from .messages import define_message
 
-    class DesignatedElectLeadersRequest(ApiMessage, metaclass=DefinedMessage):
-        """Version 3 adds DesignatedLeaders, one for each entry of Partitions."""
+    DesignatedElectLeadersRequest = define_message(
+        43,
+        "ElectLeadersRequest",
+        """
+            ElectionType int8 1+
+            TopicPartitions []TopicPartitions?
+              Topic string, Partitions []int32, DesignatedLeaders []int32? 3+
+            TimeoutMs int32 default=60000
+        """,
+        "0-3",
+        "2+",
+    )
+    """Version 3 adds DesignatedLeaders, one for each entry of Partitions."""
 
-        definition = defined(
-            43,
-            "ElectLeadersRequest",
-            [
-                field("ElectionType", "int8", "1+"),
-                field(
-                    "TopicPartitions",
-                    "[]TopicPartitions",
-                    nullableVersions="0+",
-                    fields=[
-                        field("Topic", "string"),
-                        field("Partitions", "[]int32"),
-                        field("DesignatedLeaders", "[]int32", "3+", nullableVersions="3+"),
-                    ],
-                ),
-                field("TimeoutMs", "int32", default="60000"),
-            ],
-            "0-3",
-            "2+",
-        )
-
-    class DesignatedElectLeadersResponse(ApiMessage, metaclass=DefinedMessage):
-        """The same fields as Kafka's own version 2. kafka-python finds the class by its API key."""
-
-        definition = defined(
-            43,
-            "ElectLeadersResponse",
-            [
-                field("ThrottleTimeMs", "int32"),
-                field("ErrorCode", "int16", "1+", ignorable=False),
-                field(
-                    "ReplicaElectionResults",
-                    "[]ReplicaElectionResult",
-                    fields=[
-                        field("Topic", "string"),
-                        field(
-                            "PartitionResult",
-                            "[]PartitionResult",
-                            fields=[
-                                field("PartitionId", "int32"),
-                                field("ErrorCode", "int16"),
-                                field("ErrorMessage", "string", nullableVersions="0+"),
-                            ],
-                        ),
-                    ],
-                ),
-            ],
-            "0-3",
-            "2+",
-        )
+    DesignatedElectLeadersResponse = define_message(
+        43,
+        "ElectLeadersResponse",
+        """
+            ThrottleTimeMs int32
+            ErrorCode int16 1+
+            ReplicaElectionResults []ReplicaElectionResult
+              Topic string
+              PartitionResult []PartitionResult
+                PartitionId int32, ErrorCode int16, ErrorMessage string?
+        """,
+        "0-3",
+        "2+",
+    )
+    """The same fields as Kafka's own version 2. kafka-python finds the class by its API key."""
 
 
 PREFERRED = 0

@@ -4,12 +4,9 @@
 
 """Make parts of messages: partitions by topic, Uuids, Fetch requests, and definitions of new messages.
 
-Messages that kafka-python lacks are made from Kafka's own definitions: the content of a ``common/message/*.json`` in
-the kafka-clients jar, as a Python dict, because AnsiballZ packs only Python files. It is a message class'
-``definition``:
-
-    class FrobnicateRequest(ApiMessage, metaclass=DefinedMessage):
-        definition = defined(4711, "FrobnicateRequest", [field("Strength", "int32")])
+Messages that kafka-python lacks are made from Kafka's own definitions, the ``common/message/*.json`` in the
+kafka-clients jar. They are written here in a shorter notation (``parse_fields``), as Python texts, because AnsiballZ
+packs only Python files.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import base64
 import re
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -30,7 +27,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from kafka.protocol.consumer import FetchRequest
     from kafka.protocol.schemas import StructField
 
-    class DefinedMessage(type(ApiMessage)):  # type: ignore[misc]  # kafka-python has no types for its metaclass
+    class _DefinedMessage(type(ApiMessage)):  # type: ignore[misc]  # kafka-python has no types for its metaclass
         """kafka-python's metaclass of messages, with the definition from the class, not from kafka-python's files."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any], **options: Any) -> Any:
@@ -40,6 +37,21 @@ with suppress(ImportError):  # a missing library is reported before the module s
             attributes |= {"_json": definition, "_struct": StructField(definition)}
             # JsonSchemaData.__new__ would look for a file named like the class.
             return super(JsonSchemaData, cls).__new__(cls, name, bases, attributes, **options)
+
+    def define_message(api_key: int, name: str, fields: str, versions: str = "0", flexible_versions: str = "0+") -> Any:
+        """Return a message's class. Its name ends in Request or Response. ``parse_fields`` reads the fields.
+
+        kafka-python finds the class of a response by its API key, as long as it is referenced.
+        """
+        definition = {
+            "apiKey": api_key,
+            "type": "request" if name.endswith("Request") else "response",
+            "name": name,
+            "validVersions": versions,
+            "flexibleVersions": flexible_versions,
+            "fields": parse_fields(fields),
+        }
+        return _DefinedMessage(name, (ApiMessage,), {"definition": definition})
 
 
 _UUID = re.compile("[A-Za-z0-9_-]{22}")
@@ -130,20 +142,38 @@ def fetch_request(  # noqa: PLR0917  # the protocol's own fields
     )
 
 
-def defined(
-    api_key: int, name: str, fields: Sequence[Mapping[str, Any]], versions: str = "0", flexible_versions: str = "0+"
-) -> dict[str, Any]:
-    """Return the definition of a message. Its name ends in Request or Response."""
-    return {
-        "apiKey": api_key,
-        "type": "request" if name.endswith("Request") else "response",
-        "name": name,
-        "validVersions": versions,
-        "flexibleVersions": flexible_versions,
-        "fields": fields,
-    }
+def parse_fields(text: str) -> list[dict[str, Any]]:
+    """Return the definitions of fields, as Kafka's JSON files have them.
+
+    A field is its name, its type and, if it is not in all versions, its versions. Fields are separated by commas or
+    lines. The fields of a structure are indented below it. ``?`` after a type means that the value may be null.
+    ``tag=N`` makes it a tagged field, with null as its default if that is a value. Further words are attributes
+    with Kafka's names, such as ``default=-1`` or ``mapKey``.
+    """
+    root: dict[str, Any] = {}
+    parents = [(-1, root)]
+    for line in filter(str.strip, text.splitlines()):
+        depth = len(line) - len(line.lstrip())
+        while parents[-1][0] >= depth:
+            parents.pop()
+        for each in line.split(","):
+            parsed = _parse_field(*each.split())
+            parents[-1][1].setdefault("fields", []).append(parsed)
+        parents.append((depth, parsed))
+    found: list[dict[str, Any]] = root.get("fields", [])
+    return found
 
 
-def field(name: str, kind: str, versions: str = "0+", **more: Any) -> dict[str, Any]:
-    """Return the definition of one field. ``more`` are further attributes, with the names in Kafka's definitions."""
-    return {"name": name, "type": kind, "versions": versions, **more}
+def _parse_field(name: str, kind: str, *words: str) -> dict[str, Any]:
+    versions = next((each for each in words if each[0].isdigit()), "0+")
+    parsed: dict[str, Any] = {"name": name, "type": kind.removesuffix("?"), "versions": versions}
+    if kind.endswith("?"):
+        parsed["nullableVersions"] = versions
+    for each in words:
+        key, equals, value = each.partition("=")
+        if key == "tag":
+            parsed |= {"taggedVersions": versions, "tag": int(value)}
+            parsed |= {"default": "null"} if kind.endswith("?") else {}
+        elif each != versions:
+            parsed[key] = value if equals else True
+    return parsed

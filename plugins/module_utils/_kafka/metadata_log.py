@@ -14,7 +14,7 @@ batch has the time at which the active controller appended it, in milliseconds o
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -22,12 +22,10 @@ from .._model.partition import METADATA_TOPIC, Cause, TopicPartition
 from .._model.run import KafkaOpsError
 from . import error_codes
 from .errors import BrokerCallError, RequestRefusedError
-from .messages import defined, fetch_request, field, uuid_text
+from .messages import fetch_request, uuid_text
 from .quorum import KnownLeader, controllers, controllers_request, known_leader, known_leader_request
 from .settings import Address
 from .wire import Wire
-
-# pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
 
 _METADATA = TopicPartition(METADATA_TOPIC, 0)
 _TOPIC_ID = uuid_text(uuid.UUID(int=1))
@@ -36,60 +34,51 @@ _CHUNK_BYTES = 8 * 1024 * 1024
 _BEFORE_ANY_EPOCH = 0
 FIRST_RECORD = 1
 """Offset 0 has the control batch of the first leader of all."""
-_PARTITION = [field("Partition", "int32"), field("CurrentLeaderEpoch", "int32")]
-_SNAPSHOT_ID = [field("EndOffset", "int64"), field("Epoch", "int32")]
-
-
-def _snapshots(*of_partition: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the field of the topics in a FetchSnapshot message, with these fields for each partition."""
-    partitions = field("Partitions", "[]PartitionSnapshot", fields=of_partition)
-    return field("Topics", "[]TopicSnapshot", fields=[field("Name", "string"), partitions])
-
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from aiokafka.errors import CorruptRecordException  # type: ignore[import-untyped]  # it ships no types
     from aiokafka.record.memory_records import MemoryRecords  # type: ignore[import-untyped]
-    from kafka.protocol.api_message import ApiMessage
 
-    from .messages import DefinedMessage
+    from .messages import define_message
 
-    class FetchSnapshotRequest(ApiMessage, metaclass=DefinedMessage):
-        """Version 0: the same in Kafka 3.9 to 4.4."""
+    FetchSnapshotRequest = define_message(
+        59,
+        "FetchSnapshotRequest",
+        """
+            ClusterId string? tag=0
+            ReplicaId int32 default=-1
+            MaxBytes int32
+            Topics []TopicSnapshot
+              Name string
+              Partitions []PartitionSnapshot
+                Partition int32
+                CurrentLeaderEpoch int32
+                SnapshotId SnapshotId
+                  EndOffset int64, Epoch int32
+                Position int64
+        """,
+    )
+    """Version 0: the same in Kafka 3.9 to 4.4."""
 
-        definition = defined(
-            59,
-            "FetchSnapshotRequest",
-            [
-                field("ClusterId", "string", nullableVersions="0+", taggedVersions="0+", tag=0, default="null"),
-                field("ReplicaId", "int32", default="-1"),
-                field("MaxBytes", "int32"),
-                _snapshots(
-                    *_PARTITION,
-                    field("SnapshotId", "SnapshotId", fields=_SNAPSHOT_ID),
-                    field("Position", "int64"),
-                ),
-            ],
-        )
-
-    class FetchSnapshotResponse(ApiMessage, metaclass=DefinedMessage):
-        """Version 0: the same in Kafka 3.9 to 4.4."""
-
-        definition = defined(
-            59,
-            "FetchSnapshotResponse",
-            [
-                field("ThrottleTimeMs", "int32"),
-                field("ErrorCode", "int16"),
-                _snapshots(
-                    field("Index", "int32"),
-                    field("ErrorCode", "int16"),
-                    field("SnapshotId", "SnapshotId", fields=_SNAPSHOT_ID),
-                    field("Size", "int64"),
-                    field("Position", "int64"),
-                    field("UnalignedRecords", "records"),
-                ),
-            ],
-        )
+    FetchSnapshotResponse = define_message(
+        59,
+        "FetchSnapshotResponse",
+        """
+            ThrottleTimeMs int32
+            ErrorCode int16
+            Topics []TopicSnapshot
+              Name string
+              Partitions []PartitionSnapshot
+                Index int32
+                ErrorCode int16
+                SnapshotId SnapshotId
+                  EndOffset int64, Epoch int32
+                Size int64
+                Position int64
+                UnalignedRecords records
+        """,
+    )
+    """Version 0: the same in Kafka 3.9 to 4.4."""
 
 
 class MetadataLogError(KafkaOpsError):

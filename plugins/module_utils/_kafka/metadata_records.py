@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import io
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple
 
 from .._model.run import KafkaOpsError
-from .messages import field, parse_uuid, uuid_text
+from .messages import parse_fields, parse_uuid, uuid_text
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.schemas import StructField
@@ -74,180 +74,162 @@ _FRAME_VERSIONS = (0, 1)
 """1 in the log of every release, 0 in the format of the proposal."""
 
 
-def _ids(name: str, versions: str = "0+", **more: Any) -> dict[str, Any]:
-    return field(name, "[]int32", versions, **more)
-
-
-def _tagged(name: str, kind: str, tag: int, versions: str = "0+", **more: Any) -> dict[str, Any]:
-    return field(name, kind, versions, taggedVersions=versions, tag=tag, **more)
-
-
-def _nullable(name: str, kind: str, tag: int, versions: str = "0+") -> dict[str, Any]:
-    return _tagged(name, kind, tag, versions, nullableVersions=versions, default="null")
-
-
-_ENDPOINT = [
-    field("Name", "string", mapKey=True),
-    field("Host", "string"),
-    field("Port", "uint16"),
-    field("SecurityProtocol", "int16"),
-]
-_FEATURE = [
-    field("Name", "string", mapKey=True),
-    field("MinSupportedVersion", "int16"),
-    field("MaxSupportedVersion", "int16"),
-]
-
-_DEFINITIONS: Mapping[RecordType, tuple[int, Sequence[Mapping[str, Any]]]] = {
+_DEFINITIONS: Mapping[RecordType, tuple[int, str]] = {
     RecordType.REGISTER_BROKER: (
         4,
-        [
-            field("BrokerId", "int32"),
-            field("IsMigratingZkBroker", "bool", "2+", default="false"),
-            field("IncarnationId", "uuid"),
-            field("BrokerEpoch", "int64"),
-            field("EndPoints", "[]BrokerEndpoint", fields=_ENDPOINT),
-            field("Features", "[]BrokerFeature", fields=_FEATURE),
-            field("Rack", "string", nullableVersions="0+"),
-            field("Fenced", "bool", default="true"),
-            field("InControlledShutdown", "bool", "1+", default="false"),
-            _tagged("LogDirs", "[]uuid", 0, "3+"),
-            _nullable("CordonedLogDirs", "[]uuid", 1, "4+"),
-        ],
+        """
+            BrokerId int32
+            IsMigratingZkBroker bool 2+ default=false
+            IncarnationId uuid
+            BrokerEpoch int64
+            EndPoints []BrokerEndpoint
+              Name string mapKey, Host string, Port uint16, SecurityProtocol int16
+            Features []BrokerFeature
+              Name string mapKey, MinSupportedVersion int16, MaxSupportedVersion int16
+            Rack string?
+            Fenced bool default=true
+            InControlledShutdown bool 1+ default=false
+            LogDirs []uuid 3+ tag=0
+            CordonedLogDirs []uuid? 4+ tag=1
+        """,
     ),
-    RecordType.UNREGISTER_BROKER: (0, [field("BrokerId", "int32"), field("BrokerEpoch", "int64")]),
-    RecordType.TOPIC: (0, [field("Name", "string"), field("TopicId", "uuid")]),
+    RecordType.UNREGISTER_BROKER: (0, "BrokerId int32, BrokerEpoch int64"),
+    RecordType.TOPIC: (0, "Name string, TopicId uuid"),
     RecordType.PARTITION: (
         2,
-        [
-            field("PartitionId", "int32"),
-            field("TopicId", "uuid"),
-            _ids("Replicas"),
-            _ids("Isr"),
-            _ids("RemovingReplicas"),
-            _ids("AddingReplicas"),
-            field("Leader", "int32"),
-            _tagged("LeaderRecoveryState", "int8", 0, default="0"),
-            field("LeaderEpoch", "int32"),
-            field("PartitionEpoch", "int32"),
-            field("Directories", "[]uuid", "1+"),
-            _nullable("EligibleLeaderReplicas", "[]int32", 1, "2+"),
-            _nullable("LastKnownElr", "[]int32", 2, "2+"),
-        ],
+        """
+            PartitionId int32
+            TopicId uuid
+            Replicas []int32
+            Isr []int32
+            RemovingReplicas []int32
+            AddingReplicas []int32
+            Leader int32
+            LeaderRecoveryState int8 tag=0 default=0
+            LeaderEpoch int32
+            PartitionEpoch int32
+            Directories []uuid 1+
+            EligibleLeaderReplicas []int32? 2+ tag=1
+            LastKnownElr []int32? 2+ tag=2
+        """,
     ),
     RecordType.CONFIG: (
         0,
-        [
-            field("ResourceType", "int8"),
-            field("ResourceName", "string"),
-            field("Name", "string"),
-            field("Value", "string", nullableVersions="0+"),
-        ],
+        """
+            ResourceType int8
+            ResourceName string
+            Name string
+            Value string?
+        """,
     ),
     RecordType.PARTITION_CHANGE: (
         2,
-        [
-            field("PartitionId", "int32"),
-            field("TopicId", "uuid"),
-            _nullable("Isr", "[]int32", 0),
-            _tagged("Leader", "int32", 1, default="-2"),
-            _nullable("Replicas", "[]int32", 2),
-            _nullable("RemovingReplicas", "[]int32", 3),
-            _nullable("AddingReplicas", "[]int32", 4),
-            _tagged("LeaderRecoveryState", "int8", 5, default="-1"),
-            _nullable("EligibleLeaderReplicas", "[]int32", 6, "2+"),
-            _nullable("LastKnownElr", "[]int32", 7, "2+"),
-            _nullable("Directories", "[]uuid", 8, "1+"),
-        ],
+        """
+            PartitionId int32
+            TopicId uuid
+            Isr []int32? tag=0
+            Leader int32 tag=1 default=-2
+            Replicas []int32? tag=2
+            RemovingReplicas []int32? tag=3
+            AddingReplicas []int32? tag=4
+            LeaderRecoveryState int8 tag=5 default=-1
+            EligibleLeaderReplicas []int32? 2+ tag=6
+            LastKnownElr []int32? 2+ tag=7
+            Directories []uuid? 1+ tag=8
+        """,
     ),
-    RecordType.FENCE_BROKER: (0, [field("Id", "int32"), field("Epoch", "int64")]),
-    RecordType.UNFENCE_BROKER: (0, [field("Id", "int32"), field("Epoch", "int64")]),
-    RecordType.REMOVE_TOPIC: (0, [field("TopicId", "uuid")]),
+    RecordType.FENCE_BROKER: (0, "Id int32, Epoch int64"),
+    RecordType.UNFENCE_BROKER: (0, "Id int32, Epoch int64"),
+    RecordType.REMOVE_TOPIC: (0, "TopicId uuid"),
     RecordType.DELEGATION_TOKEN: (
         0,
-        [
-            field("Owner", "string"),
-            field("Requester", "string"),
-            field("Renewers", "[]string"),
-            field("IssueTimestamp", "int64"),
-            field("MaxTimestamp", "int64"),
-            field("ExpirationTimestamp", "int64"),
-            field("TokenId", "string"),
-        ],
+        """
+            Owner string
+            Requester string
+            Renewers []string
+            IssueTimestamp int64
+            MaxTimestamp int64
+            ExpirationTimestamp int64
+            TokenId string
+        """,
     ),
-    RecordType.REMOVE_DELEGATION_TOKEN: (0, [field("TokenId", "string")]),
+    RecordType.REMOVE_DELEGATION_TOKEN: (0, "TokenId string"),
     RecordType.USER_SCRAM_CREDENTIAL: (
         0,
-        [
-            field("Name", "string"),
-            field("Mechanism", "int8"),
-            field("Salt", "bytes"),
-            field("StoredKey", "bytes"),
-            field("ServerKey", "bytes"),
-            field("Iterations", "int32"),
-        ],
+        """
+            Name string
+            Mechanism int8
+            Salt bytes
+            StoredKey bytes
+            ServerKey bytes
+            Iterations int32
+        """,
     ),
-    RecordType.REMOVE_USER_SCRAM_CREDENTIAL: (0, [field("Name", "string"), field("Mechanism", "int8")]),
-    RecordType.FEATURE_LEVEL: (0, [field("Name", "string"), field("FeatureLevel", "int16")]),
+    RecordType.REMOVE_USER_SCRAM_CREDENTIAL: (0, "Name string, Mechanism int8"),
+    RecordType.FEATURE_LEVEL: (0, "Name string, FeatureLevel int16"),
     RecordType.CLIENT_QUOTA: (
         0,
-        [
-            field(
-                "Entity",
-                "[]EntityData",
-                fields=[field("EntityType", "string"), field("EntityName", "string", nullableVersions="0+")],
-            ),
-            field("Key", "string"),
-            field("Value", "float64"),
-            field("Remove", "bool"),
-        ],
+        """
+            Entity []EntityData
+              EntityType string, EntityName string?
+            Key string
+            Value float64
+            Remove bool
+        """,
     ),
     RecordType.PRODUCER_IDS: (
         0,
-        [field("BrokerId", "int32"), field("BrokerEpoch", "int64", default="-1"), field("NextProducerId", "int64")],
+        """
+            BrokerId int32
+            BrokerEpoch int64 default=-1
+            NextProducerId int64
+        """,
     ),
     RecordType.ACCESS_CONTROL_ENTRY: (
         0,
-        [
-            field("Id", "uuid"),
-            field("ResourceType", "int8"),
-            field("ResourceName", "string"),
-            field("PatternType", "int8"),
-            field("Principal", "string"),
-            field("Host", "string"),
-            field("Operation", "int8"),
-            field("PermissionType", "int8"),
-        ],
+        """
+            Id uuid
+            ResourceType int8
+            ResourceName string
+            PatternType int8
+            Principal string
+            Host string
+            Operation int8
+            PermissionType int8
+        """,
     ),
-    RecordType.REMOVE_ACCESS_CONTROL_ENTRY: (0, [field("Id", "uuid")]),
-    RecordType.NO_OP: (0, []),
+    RecordType.REMOVE_ACCESS_CONTROL_ENTRY: (0, "Id uuid"),
+    RecordType.NO_OP: (0, ""),
     RecordType.REGISTER_CONTROLLER: (
         0,
-        [
-            field("ControllerId", "int32"),
-            field("IncarnationId", "uuid"),
-            field("ZkMigrationReady", "bool"),
-            field("EndPoints", "[]ControllerEndpoint", fields=_ENDPOINT),
-            field("Features", "[]ControllerFeature", fields=_FEATURE),
-        ],
+        """
+            ControllerId int32
+            IncarnationId uuid
+            ZkMigrationReady bool
+            EndPoints []ControllerEndpoint
+              Name string mapKey, Host string, Port uint16, SecurityProtocol int16
+            Features []ControllerFeature
+              Name string mapKey, MinSupportedVersion int16, MaxSupportedVersion int16
+        """,
     ),
     RecordType.BROKER_REGISTRATION_CHANGE: (
         3,
-        [
-            field("BrokerId", "int32"),
-            field("BrokerEpoch", "int64"),
-            _tagged("Fenced", "int8", 0),
-            _tagged("InControlledShutdown", "int8", 1, "1+"),
-            _tagged("LogDirs", "[]uuid", 2, "2+"),
-            _nullable("CordonedLogDirs", "[]uuid", 3, "3+"),
-        ],
+        """
+            BrokerId int32
+            BrokerEpoch int64
+            Fenced int8 tag=0
+            InControlledShutdown int8 1+ tag=1
+            LogDirs []uuid 2+ tag=2
+            CordonedLogDirs []uuid? 3+ tag=3
+        """,
     ),
-    RecordType.BEGIN_TRANSACTION: (0, [_nullable("Name", "string", 0)]),
-    RecordType.END_TRANSACTION: (0, []),
-    RecordType.ABORT_TRANSACTION: (0, [_nullable("Reason", "string", 0)]),
-    RecordType.CLEAR_ELR: (0, [field("TopicName", "string")]),
+    RecordType.BEGIN_TRANSACTION: (0, "Name string? tag=0"),
+    RecordType.END_TRANSACTION: (0, ""),
+    RecordType.ABORT_TRANSACTION: (0, "Reason string? tag=0"),
+    RecordType.CLEAR_ELR: (0, "TopicName string"),
 }
-_NEWEST = {kind.value: version for kind, (version, _fields) in _DEFINITIONS.items()}
+"""By type: the newest version that is known, and its fields (``parse_fields``)."""
+_NEWEST = {kind.value: version for kind, (version, _text) in _DEFINITIONS.items()}
 
 _PARTITION_KEY_BYTES = 20
 """A PartitionChangeRecord begins with the partition's number and the topic's id."""
@@ -337,7 +319,7 @@ def _struct(kind: RecordType) -> tuple[Any, dict[str, Any]]:
         "name": kind.name,
         "validVersions": f"0-{newest}",
         "flexibleVersions": "0+",
-        "fields": fields,
+        "fields": parse_fields(fields),
         "versions": "0+",
     }
     struct = StructField(definition)

@@ -21,13 +21,11 @@ from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError
 from .errors import BrokerCallError
 from .held_replicas import OffsetAnswer
-from .messages import by_topic, defined, field, parse_uuid, uuid_text
+from .messages import by_topic, parse_uuid, uuid_text
 from .wire import Connection
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.api_message import ApiMessage
-
-    from .messages import DefinedMessage
+    from .messages import define_message
 
 
 HIGHEST_RELEASED_KEY = 93
@@ -161,49 +159,28 @@ def _ask(  # noqa: PLR0917
 @cache
 def messages(api_key: int) -> tuple[Any, Any]:
     """Return the request class and the response class for this API key."""
-    request = defined(
+    request = define_message(
         api_key,
         "GetReplicaLogInfoRequest",
-        [
-            field(
-                "TopicPartitions",
-                "[]TopicPartitions",
-                nullableVersions="0+",
-                fields=[
-                    field("TopicId", "uuid"),
-                    field("Partitions", "[]int32"),
-                ],
-            ),
-        ],
+        """
+            TopicPartitions []TopicPartitions?
+              TopicId uuid, Partitions []int32
+        """,
     )
-    response = defined(
+    response = define_message(
         api_key,
         "GetReplicaLogInfoResponse",
-        [
-            field("ThrottleTimeMs", "int32"),
-            field("BrokerEpoch", "int64"),
-            field("HasMoreData", "bool"),
-            field(
-                "TopicPartitionLogInfoList",
-                "[]TopicPartitionLogInfo",
-                fields=[
-                    field("TopicId", "uuid"),
-                    field(
-                        "PartitionLogInfo",
-                        "[]PartitionLogInfo",
-                        fields=[
-                            field("Partition", "int32"),
-                            field("PartitionLeaderEpoch", "int32"),
-                            field("LogEndOffset", "int64"),
-                            field("ErrorCode", "int16"),
-                        ],
-                    ),
-                ],
-            ),
-        ],
+        """
+            ThrottleTimeMs int32
+            BrokerEpoch int64
+            HasMoreData bool
+            TopicPartitionLogInfoList []TopicPartitionLogInfo
+              TopicId uuid
+              PartitionLogInfo []PartitionLogInfo
+                Partition int32
+                PartitionLeaderEpoch int32
+                LogEndOffset int64
+                ErrorCode int16
+        """,
     )
-    return _message(request), _message(response)
-
-
-def _message(definition: dict[str, Any]) -> Any:
-    return DefinedMessage(definition["name"], (ApiMessage,), {"definition": definition})
+    return request, response

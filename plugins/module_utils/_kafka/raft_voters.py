@@ -14,70 +14,43 @@ from contextlib import suppress
 
 from .._model.quorum import Voter
 from . import error_codes
-from .messages import defined, field, parse_uuid
+from .messages import parse_uuid
 from .settings import Address
 from .wire import Wire
 
-# pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
-
-_ANSWER_FIELDS = [
-    field("ThrottleTimeMs", "int32"),
-    field("ErrorCode", "int16"),
-    field("ErrorMessage", "string", nullableVersions="0+", ignorable=True),
-]
+_ANSWER_FIELDS = "ThrottleTimeMs int32, ErrorCode int16, ErrorMessage string?"
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.api_message import ApiMessage
+    from .messages import define_message
 
-    from .messages import DefinedMessage
+    AddRaftVoterRequest = define_message(
+        80,
+        "AddRaftVoterRequest",
+        """
+            ClusterId string?
+            TimeoutMs int32
+            VoterId int32
+            VoterDirectoryId uuid
+            Listeners []Listener
+              Name string mapKey, Host string, Port uint16
+            AckWhenCommitted bool 1+ default=true
+        """,
+        "0-1",
+    )
+    """The same in Kafka 3.9 (version 0) and 4.2 (version 1, AckWhenCommitted)."""
 
-    class AddRaftVoterRequest(ApiMessage, metaclass=DefinedMessage):
-        """The same in Kafka 3.9 (version 0) and 4.2 (version 1, AckWhenCommitted)."""
+    AddRaftVoterResponse = define_message(80, "AddRaftVoterResponse", _ANSWER_FIELDS, "0-1")
+    """Both versions are the same."""
 
-        definition = defined(
-            80,
-            "AddRaftVoterRequest",
-            [
-                field("ClusterId", "string", nullableVersions="0+"),
-                field("TimeoutMs", "int32"),
-                field("VoterId", "int32"),
-                field("VoterDirectoryId", "uuid"),
-                field(
-                    "Listeners",
-                    "[]Listener",
-                    fields=[
-                        field("Name", "string", mapKey=True),
-                        field("Host", "string"),
-                        field("Port", "uint16"),
-                    ],
-                ),
-                field("AckWhenCommitted", "bool", "1+", default="true"),
-            ],
-            "0-1",
-        )
+    RemoveRaftVoterRequest = define_message(
+        81,
+        "RemoveRaftVoterRequest",
+        "ClusterId string?, VoterId int32, VoterDirectoryId uuid",
+    )
+    """The same from Kafka 3.9 on."""
 
-    class AddRaftVoterResponse(ApiMessage, metaclass=DefinedMessage):
-        """Both versions are the same."""
-
-        definition = defined(80, "AddRaftVoterResponse", _ANSWER_FIELDS, "0-1")
-
-    class RemoveRaftVoterRequest(ApiMessage, metaclass=DefinedMessage):
-        """The same from Kafka 3.9 on."""
-
-        definition = defined(
-            81,
-            "RemoveRaftVoterRequest",
-            [
-                field("ClusterId", "string", nullableVersions="0+"),
-                field("VoterId", "int32"),
-                field("VoterDirectoryId", "uuid"),
-            ],
-        )
-
-    class RemoveRaftVoterResponse(ApiMessage, metaclass=DefinedMessage):
-        """The same from Kafka 3.9 on."""
-
-        definition = defined(81, "RemoveRaftVoterResponse", _ANSWER_FIELDS)
+    RemoveRaftVoterResponse = define_message(81, "RemoveRaftVoterResponse", _ANSWER_FIELDS)
+    """The same from Kafka 3.9 on."""
 
 
 def add_voter(wire: Wire, address: Address, cluster_id: str, voter: Voter) -> None:

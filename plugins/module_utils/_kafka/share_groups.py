@@ -15,11 +15,9 @@ from dataclasses import dataclass
 
 from .._model.partition import TopicPartition, in_batches
 from . import error_codes
-from .messages import by_topic, defined, field
+from .messages import by_topic
 from .settings import Address
 from .wire import Wire
-
-# pylint sees no kafka-python in ansible-test, and so no metaclass. pylint: disable=invalid-metaclass,unused-import
 
 _API_KEY = 90
 _ALTER_API_KEY = 91
@@ -27,124 +25,70 @@ _GROUPS_PER_REQUEST = 10
 _NOT_INITIALIZED = -1
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.api_message import ApiMessage
+    from .messages import define_message
 
-    from .messages import DefinedMessage
+    DescribeShareGroupOffsetsRequest = define_message(
+        _API_KEY,
+        "DescribeShareGroupOffsetsRequest",
+        """
+            Groups []DescribeShareGroupOffsetsRequestGroup
+              GroupId string
+              Topics []DescribeShareGroupOffsetsRequestTopic?
+                TopicName string, Partitions []int32
+        """,
+    )
+    """Version 0. Without topics, all partitions of a group are described."""
 
-    class DescribeShareGroupOffsetsRequest(ApiMessage, metaclass=DefinedMessage):
-        """Version 0. Without topics, all partitions of a group are described."""
+    DescribeShareGroupOffsetsResponse = define_message(
+        _API_KEY,
+        "DescribeShareGroupOffsetsResponse",
+        """
+            ThrottleTimeMs int32
+            Groups []DescribeShareGroupOffsetsResponseGroup
+              GroupId string
+              Topics []DescribeShareGroupOffsetsResponseTopic
+                TopicName string
+                TopicId uuid
+                Partitions []DescribeShareGroupOffsetsResponsePartition
+                  PartitionIndex int32
+                  StartOffset int64
+                  LeaderEpoch int32
+                  ErrorCode int16
+                  ErrorMessage string?
+              ErrorCode int16
+              ErrorMessage string?
+        """,
+    )
+    """Version 0."""
 
-        definition = defined(
-            _API_KEY,
-            "DescribeShareGroupOffsetsRequest",
-            [
-                field(
-                    "Groups",
-                    "[]DescribeShareGroupOffsetsRequestGroup",
-                    fields=[
-                        field("GroupId", "string"),
-                        field(
-                            "Topics",
-                            "[]DescribeShareGroupOffsetsRequestTopic",
-                            nullableVersions="0+",
-                            fields=[field("TopicName", "string"), field("Partitions", "[]int32")],
-                        ),
-                    ],
-                )
-            ],
-        )
+    AlterShareGroupOffsetsRequest = define_message(
+        _ALTER_API_KEY,
+        "AlterShareGroupOffsetsRequest",
+        """
+            GroupId string
+            Topics []AlterShareGroupOffsetsRequestTopic
+              TopicName string
+              Partitions []AlterShareGroupOffsetsRequestPartition
+                PartitionIndex int32, StartOffset int64
+        """,
+    )
+    """Version 0."""
 
-    class DescribeShareGroupOffsetsResponse(ApiMessage, metaclass=DefinedMessage):
-        """Version 0."""
-
-        definition = defined(
-            _API_KEY,
-            "DescribeShareGroupOffsetsResponse",
-            [
-                field("ThrottleTimeMs", "int32"),
-                field(
-                    "Groups",
-                    "[]DescribeShareGroupOffsetsResponseGroup",
-                    fields=[
-                        field("GroupId", "string"),
-                        field(
-                            "Topics",
-                            "[]DescribeShareGroupOffsetsResponseTopic",
-                            fields=[
-                                field("TopicName", "string"),
-                                field("TopicId", "uuid"),
-                                field(
-                                    "Partitions",
-                                    "[]DescribeShareGroupOffsetsResponsePartition",
-                                    fields=[
-                                        field("PartitionIndex", "int32"),
-                                        field("StartOffset", "int64"),
-                                        field("LeaderEpoch", "int32"),
-                                        field("ErrorCode", "int16"),
-                                        field("ErrorMessage", "string", nullableVersions="0+"),
-                                    ],
-                                ),
-                            ],
-                        ),
-                        field("ErrorCode", "int16"),
-                        field("ErrorMessage", "string", nullableVersions="0+"),
-                    ],
-                ),
-            ],
-        )
-
-    class AlterShareGroupOffsetsRequest(ApiMessage, metaclass=DefinedMessage):
-        """Version 0."""
-
-        definition = defined(
-            _ALTER_API_KEY,
-            "AlterShareGroupOffsetsRequest",
-            [
-                field("GroupId", "string"),
-                field(
-                    "Topics",
-                    "[]AlterShareGroupOffsetsRequestTopic",
-                    fields=[
-                        field("TopicName", "string"),
-                        field(
-                            "Partitions",
-                            "[]AlterShareGroupOffsetsRequestPartition",
-                            fields=[field("PartitionIndex", "int32"), field("StartOffset", "int64")],
-                        ),
-                    ],
-                ),
-            ],
-        )
-
-    class AlterShareGroupOffsetsResponse(ApiMessage, metaclass=DefinedMessage):
-        """Version 0."""
-
-        definition = defined(
-            _ALTER_API_KEY,
-            "AlterShareGroupOffsetsResponse",
-            [
-                field("ThrottleTimeMs", "int32"),
-                field("ErrorCode", "int16"),
-                field("ErrorMessage", "string", nullableVersions="0+"),
-                field(
-                    "Responses",
-                    "[]AlterShareGroupOffsetsResponseTopic",
-                    fields=[
-                        field("TopicName", "string"),
-                        field("TopicId", "uuid"),
-                        field(
-                            "Partitions",
-                            "[]AlterShareGroupOffsetsResponsePartition",
-                            fields=[
-                                field("PartitionIndex", "int32"),
-                                field("ErrorCode", "int16"),
-                                field("ErrorMessage", "string", nullableVersions="0+"),
-                            ],
-                        ),
-                    ],
-                ),
-            ],
-        )
+    AlterShareGroupOffsetsResponse = define_message(
+        _ALTER_API_KEY,
+        "AlterShareGroupOffsetsResponse",
+        """
+            ThrottleTimeMs int32
+            ErrorCode int16
+            ErrorMessage string?
+            Responses []AlterShareGroupOffsetsResponseTopic
+              TopicName string
+              TopicId uuid
+              Partitions []AlterShareGroupOffsetsResponsePartition
+                PartitionIndex int32, ErrorCode int16, ErrorMessage string?
+        """,
+    )
+    """Version 0."""
 
 
 @dataclass(frozen=True, slots=True)

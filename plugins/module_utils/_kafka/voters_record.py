@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any
 
 from .._model.quorum import Endpoint, VoterNode
-from .messages import field, parse_uuid
+from .messages import parse_fields, parse_uuid
 from .metadata_records import MetadataRecordError, id_text
 from .record_batch import HEADER_BYTES, LENGTH_END, MAGIC
 
@@ -38,27 +38,16 @@ _AFTER_CRC = struct.Struct(">hiqqqhii")
 _BEFORE_CRC = struct.Struct(">qiib")
 _NO_PRODUCER = -1
 
-_VOTERS = [
-    field("Version", "int16"),
-    field(
-        "Voters",
-        "[]Voter",
-        fields=[
-            field("VoterId", "int32"),
-            field("VoterDirectoryId", "uuid"),
-            field(
-                "Endpoints",
-                "[]Endpoint",
-                fields=[field("Name", "string", mapKey=True), field("Host", "string"), field("Port", "uint16")],
-            ),
-            field(
-                "KRaftVersionFeature",
-                "KRaftVersionFeature",
-                fields=[field("MinSupportedVersion", "int16"), field("MaxSupportedVersion", "int16")],
-            ),
-        ],
-    ),
-]
+_VOTERS = """
+    Version int16
+    Voters []Voter
+      VoterId int32
+      VoterDirectoryId uuid
+      Endpoints []Endpoint
+        Name string mapKey, Host string, Port uint16
+      KRaftVersionFeature KRaftVersionFeature
+        MinSupportedVersion int16, MaxSupportedVersion int16
+"""
 
 
 def control_type(key: bytes | None) -> int | None:
@@ -153,7 +142,7 @@ def _struct() -> Any:
         "name": "VotersRecord",
         "validVersions": "0",
         "flexibleVersions": "0+",
-        "fields": _VOTERS,
+        "fields": parse_fields(_VOTERS),
         "versions": "0+",
     }
     return StructField(definition)
