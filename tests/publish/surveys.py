@@ -70,6 +70,15 @@ class _Indented(yaml.SafeDumper):
         super().increase_indent(flow, indentless=False)
 
 
+class _OnOneLine(list[str]):
+    """A list of short texts."""
+
+
+_Indented.add_representer(
+    _OnOneLine, lambda dumper, texts: dumper.represent_sequence("tag:yaml.org,2002:seq", texts, flow_style=True)
+)
+
+
 def render() -> str:
     """Return the content of ``FILE``."""
     surveys = {name: _survey(name, role, variables) for name, (role, variables) in ASKED.items()}
@@ -111,7 +120,7 @@ def _question(variable: str, option: dict[str, Any], *, required: bool) -> dict[
         "default": default,
     }
     if choices:
-        question["choices"] = choices
+        question["choices"] = _OnOneLine(choices)
     if question["type"] in _TYPES.values():
         question |= {"min": 0, "max": _LARGEST}
     return question
