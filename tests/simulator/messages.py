@@ -7,35 +7,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
-from kafka.protocol.admin import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-    DescribeProducersRequest,
-    DescribeProducersResponse,
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-    ListGroupsRequest,
-    ListGroupsResponse,
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
-from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
-from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
-from kafka.protocol.producer import ProduceRequest, ProduceResponse
+from kafka.protocol import admin, consumer, metadata, producer
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import (
     DesignatedElectLeadersRequest,
@@ -58,23 +33,27 @@ class Api:
         return int(self.request.API_KEY)
 
 
+def _api(module: ModuleType, name: str, min_version: int, max_version: int) -> Api:
+    return Api(getattr(module, f"{name}Request"), getattr(module, f"{name}Response"), min_version, max_version)
+
+
 FETCH_BY_ID_VERSION = 13
-API_VERSIONS = Api(ApiVersionsRequest, ApiVersionsResponse, 0, 4)
-LIST_OFFSETS = Api(ListOffsetsRequest, ListOffsetsResponse, 1, 10)
-FETCH = Api(FetchRequest, FetchResponse, 4, FETCH_BY_ID_VERSION)
-DESCRIBE_CONFIGS = Api(DescribeConfigsRequest, DescribeConfigsResponse, 1, 4)
-DESCRIBE_LOG_DIRS = Api(DescribeLogDirsRequest, DescribeLogDirsResponse, 1, 5)
-ELECT_LEADERS = Api(ElectLeadersRequest, ElectLeadersResponse, 0, 2)
+API_VERSIONS = _api(metadata, "ApiVersions", 0, 4)
+LIST_OFFSETS = _api(consumer, "ListOffsets", 1, 10)
+FETCH = _api(consumer, "Fetch", 4, FETCH_BY_ID_VERSION)
+DESCRIBE_CONFIGS = _api(admin, "DescribeConfigs", 1, 4)
+DESCRIBE_LOG_DIRS = _api(admin, "DescribeLogDirs", 1, 5)
+ELECT_LEADERS = _api(admin, "ElectLeaders", 0, 2)
 DESIGNATED_ELECT_LEADERS = Api(DesignatedElectLeadersRequest, DesignatedElectLeadersResponse, 0, 3)
-ALTER_REASSIGNMENTS = Api(AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse, 0, 1)
-LIST_REASSIGNMENTS = Api(ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse, 0, 0)
-DESCRIBE_CLUSTER = Api(DescribeClusterRequest, DescribeClusterResponse, 0, 2)
-DESCRIBE_TOPIC_PARTITIONS = Api(DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, 0, 0)
-DESCRIBE_PRODUCERS = Api(DescribeProducersRequest, DescribeProducersResponse, 0, 0)
-CREATE_TOPICS = Api(CreateTopicsRequest, CreateTopicsResponse, 7, 7)
-DELETE_TOPICS = Api(DeleteTopicsRequest, DeleteTopicsResponse, 6, 6)
-PRODUCE = Api(ProduceRequest, ProduceResponse, 9, 12)
-LIST_GROUPS = Api(ListGroupsRequest, ListGroupsResponse, 0, 5)
+ALTER_REASSIGNMENTS = _api(admin, "AlterPartitionReassignments", 0, 1)
+LIST_REASSIGNMENTS = _api(admin, "ListPartitionReassignments", 0, 0)
+DESCRIBE_CLUSTER = _api(admin, "DescribeCluster", 0, 2)
+DESCRIBE_TOPIC_PARTITIONS = _api(admin, "DescribeTopicPartitions", 0, 0)
+DESCRIBE_PRODUCERS = _api(admin, "DescribeProducers", 0, 0)
+CREATE_TOPICS = _api(admin, "CreateTopics", 7, 7)
+DELETE_TOPICS = _api(admin, "DeleteTopics", 6, 6)
+PRODUCE = _api(producer, "Produce", 9, 12)
+LIST_GROUPS = _api(admin, "ListGroups", 0, 5)
 
 
 def apis(native_key: int | None, *, designated_elections: bool) -> dict[int, Api]:
