@@ -61,7 +61,13 @@ def test_runs(path: Path, tmp_path: Path) -> None:
             kind: [_fate(cluster, each) for each in fates] for kind, fates in run.get("faults", {}).items()
         }
         options = {key: run[key] for key in ("attempts", "check_mode", "timeout_ms") if key in run}
+        sent = len(cluster.run_topic.sent)
         report = wreck.run(plan, **options)
+        if run.get("check_mode"):
+            assert len(cluster.run_topic.sent) == sent
+            assert report.is_changed == ("would_recover" in run["outcomes"].values())
+        elif not run["requests"]:
+            assert not report.is_changed
         assert [str(each) for each in cluster.writes] == run["requests"]
         assert cluster.clock.monotonic() <= run.get("seconds_at_most", math.inf)
         assert {str(each.topic_partition): each.status.value for each in report.outcomes} == run["outcomes"]

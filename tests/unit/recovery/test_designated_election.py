@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcom
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import ElectionType, LeftAlone, Status
 from unit.fakes.clock import FakeClock
 from unit.fakes.journals import CLUSTER_ID, open_journal, renew_while_others_wait
-from unit.fakes.wreck import BEHIND, BEST, CHANGED, DEAD, ORIGINAL, TOPIC_ID, MakeWreck, Wreck, partitions
+from unit.fakes.wreck import BEHIND, BEST, DEAD, ORIGINAL, TOPIC_ID, MakeWreck, Wreck, partitions
 
 FIRST, SECOND, THIRD = partitions(3)
 ELECTED_CAREFULLY = ["reorder", "elect", "elect", "reorder"]
@@ -63,36 +63,6 @@ def test_each_partition_gets_its_designated_leader_and_original_order(wreck: Wre
     assert {(each.leader_id, each.replicas) for each in wreck.cluster.states.values()} == {(BEST, ORIGINAL)}
     assert wreck.cluster.kinds() == ELECTED_CAREFULLY
     assert wreck.unfinished() == ()
-
-
-def test_a_second_run_changes_nothing_and_writes_nothing(wreck: Wreck) -> None:
-    plan = wreck.plan()
-    wreck.run(plan)
-    wreck.cluster.writes.clear()
-    report = wreck.run(plan)
-    assert statuses(report.outcomes) == [Status.ALREADY_ONLINE] * 3
-    assert not report.is_changed
-    assert wreck.cluster.writes == []
-
-
-def test_no_new_order_if_the_designated_leader_is_first(wreck: Wreck) -> None:
-    for each in wreck.cluster.states:
-        wreck.cluster.change(each, replicas=CHANGED)
-    report = wreck.run()
-    assert statuses(report.outcomes) == [Status.RECOVERED] * 3
-    assert wreck.cluster.kinds() == ["elect", "elect"]
-    assert {each.replicas for each in wreck.cluster.states.values()} == {CHANGED}
-
-
-def test_check_mode_reports_the_elections_and_writes_nothing(wreck: Wreck) -> None:
-    report = wreck.run(check_mode=True)
-    assert statuses(report.outcomes) == [Status.WOULD_RECOVER] * 3
-    assert {each.reason for each in report.outcomes} == {
-        "the newest epoch; the replicas are first put in the order [3, 2, 1], and back afterwards"
-    }
-    assert report.is_changed
-    assert wreck.cluster.writes == []
-    assert wreck.cluster.run_topic.sent == []
 
 
 def test_check_mode_reports_the_same_refusals(wreck: Wreck) -> None:
@@ -261,18 +231,6 @@ def test_an_impossible_designation_is_refused(wreck: Wreck, leader: int, reason:
     assert statuses(report.outcomes) == [Status.REFUSED]
     assert reason in report.outcomes[0].reason
     assert wreck.cluster.writes == []
-
-
-def test_a_live_member_of_the_elr_is_elected_without_a_new_order(wreck: Wreck) -> None:
-    """Real controllers elect such a member when it is unfenced, so no test on brokers covers this."""
-    for each in wreck.cluster.states:
-        wreck.cluster.change(each, isr=(), elr=(DEAD, BEHIND))
-    plan = wreck.plan(BEHIND)
-    ordinary = [replace(each, election_type=ElectionType.PREFERRED) for each in plan.elections]
-    report = wreck.run(replace(plan, elections=tuple(ordinary)))
-    assert {each.status for each in report.outcomes} == {Status.RECOVERED}
-    assert {each.leader_after for each in report.outcomes} == {BEHIND}
-    assert wreck.cluster.kinds() == ["elect"]
 
 
 def test_designated_elections_are_used_if_brokers_offer_them(wreck: Wreck) -> None:

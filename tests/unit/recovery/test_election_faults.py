@@ -11,16 +11,14 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_codes import (
     UNKNOWN_SERVER_ERROR,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.fakes.clock import FakeClock
 from unit.fakes.fates import FAILED_OVER, FORBIDDEN, LOST_ANSWER, LOST_REQUEST, TIMED_OUT, WELL, Fate, nothing
 from unit.fakes.wreck import (
-    BEHIND,
     BEST,
     CHANGED,
     ORIGINAL,
-    MakeWreck,
     Wreck,
     partitions,
     reasons,
@@ -186,16 +184,6 @@ def test_an_order_of_an_earlier_run_is_not_a_conflict(wreck: Wreck, seen: tuple[
     wreck.assert_orders_are_restored()
 
 
-def test_the_order_is_restored_only_after_a_lost_election_has_ended(wreck: Wreck, clock: FakeClock) -> None:
-    """A KRaft broker keeps a forwarded request for 60 s: executed in the original order, it would elect broker 2."""
-    wreck.cluster.fates["elect"] = [Fate(lost_request=True, executed_after_s=50)]
-    report = wreck.run(attempts=1)
-    assert report.outcomes[0].status is Status.RECOVERED
-    assert {each.leader_id for each in wreck.cluster.states.values()} == {BEST}
-    assert 50 <= clock.now < 60
-    wreck.assert_orders_are_restored()
-
-
 def test_the_wait_for_a_lost_election_ends_when_it_can_no_longer_be_executed(wreck: Wreck, clock: FakeClock) -> None:
     clock.now = 1000.0
     wreck.cluster.fates["elect"] = [LOST_REQUEST] * 2
@@ -236,31 +224,3 @@ def test_after_its_time_limit_a_run_stops_and_returns_its_results(wreck: Wreck, 
     assert statuses(report) == [Status.RECOVERED, Status.RECOVERED, Status.FAILED]
     assert "the time limit of 10 s for all elections (election_timeout_ms) was reached" in report.outcomes[2].reason
     wreck.assert_orders_are_restored()
-
-
-def test_a_broker_in_controlled_shutdown_affects_one_partition(wreck: Wreck) -> None:
-    """Test a controlled shutdown, which the metadata does not show."""
-    wreck.cluster.shutting_down = {BEST}
-    report = wreck.run()
-    assert statuses(report) == [Status.FAILED] * 3
-    assert "broker 2 leads it, not the designated 3" in report.outcomes[0].reason
-    assert "or broker 3 is shutting down" in report.outcomes[0].reason
-    assert reasons(report) - {report.outcomes[0].reason} == {
-        "not requested: another broker than the designated one was elected"
-    }
-    assert [wreck.cluster.states[each].leader_id for each in (SECOND, THIRD)] == [NO_LEADER] * 2
-    wreck.assert_orders_are_restored()
-
-
-def test_if_the_designated_broker_is_fenced_late_the_second_best_is_elected(
-    make_wreck: MakeWreck,
-) -> None:
-    """Broker 4 is before the designated leader in the replica list, and has an empty log."""
-    wreck = make_wreck(1)
-    wreck.cluster.change(FIRST, replicas=(1, 4, 2, 3))
-    wreck.cluster.registered.add(4)
-    wreck.cluster.unfenced.add(4)
-    plan = wreck.plan()
-    wreck.cluster.fates["elect"] = [Fate(before=lambda: wreck.cluster.unfenced.discard(BEST))]
-    report = wreck.run(plan)
-    assert (report.outcomes[0].status, report.outcomes[0].leader_after) == (Status.FAILED, BEHIND)
