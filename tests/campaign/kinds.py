@@ -24,6 +24,7 @@ from kafka.protocol.api_key import ApiKey
 
 from campaign.broker_faults import Named, disks, kill, late, stale, unmount, while_asked
 from campaign.incident import PARTITIONS, TOPIC
+from campaign.operators import operators
 from campaign.scene import Scene
 from campaign.surroundings import surroundings
 from lab import settings
@@ -254,6 +255,7 @@ KINDS = tuple(
         ("I", late),
         ("I", stale),
         ("L", surroundings),
+        ("L", operators),
     )
     for name, begin in table()
 )

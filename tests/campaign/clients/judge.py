@@ -97,8 +97,12 @@ def _inconsistent_offsets(history: History, truth: Truth) -> Iterator[str]:
         if len(values) > 1:
             yield f"{_name(partition)}: offset {offset} of epoch {epoch} is {_either(values)}"
     at_end = {(each.partition, each.offset): each.value for reads in history.left.values() for each in reads}
+    there = {(each.partition, each.value) for reads in history.left.values() for each in reads}
     for write in history.writes:
         if write.outcome is not Outcome.OK or write.offset is None or truth.excuses(write.partition, write.value):
+            continue
+        if write.may_repeat and truth.is_truncated(write.partition) and (write.partition, write.value) in there:
+            # It was written twice, and the copy that was acknowledged was lost with the end of the log.
             continue
         found = at_end.get((write.partition, write.offset), write.value)
         if found != write.value:

@@ -66,6 +66,23 @@ def test_an_acknowledged_record_that_is_gone_is_a_lost_write() -> None:
     assert judge(history, NOTHING).lost_writes == ["watched-0: c was acknowledged at offset 2"]
 
 
+@pytest.mark.parametrize(
+    ("may_repeat", "truth", "anomalies"),
+    [
+        (True, Truth(truncated=frozenset({P})), 0),
+        (False, Truth(truncated=frozenset({P})), 1),
+        (True, NOTHING, 1),
+    ],
+)
+def test_of_a_record_that_was_sent_twice_the_acknowledged_copy_may_be_lost(
+    may_repeat: bool, truth: Truth, anomalies: int
+) -> None:
+    history = healthy("ab")
+    history.writes.append(write("a", 2, may_repeat=may_repeat))
+    end_with(history, "abc")
+    assert len(judge(history, truth).inconsistent_offsets) == anomalies
+
+
 @pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.FAILED])
 def test_a_record_without_an_acknowledgment_may_be_there_or_not(outcome: Outcome) -> None:
     history = healthy("ab")
