@@ -18,8 +18,10 @@ options:
     default: false
   quorum_window_ms:
     description:
-      - For how many milliseconds to observe the quorum before the first write. With V(0) and in check mode, the quorum
-        is read once, which does not show leader changes.
+      - For how many milliseconds to observe the quorum before the first write, at most. It is shorter if the leader's
+        epoch stood still for a second, in which every voter fetched and had all records, nothing else is wrong, and the
+        finalized metadata.version is 4.0 or later.
+      - With V(0) and in check mode, the quorum is read once, which does not show leader changes.
     type: int
     default: 3000
 """

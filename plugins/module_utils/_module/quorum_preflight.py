@@ -21,7 +21,7 @@ from .._model.background import in_background
 from .._model.quorum import SeenLeader
 from .._model.run import FRESH_S, Clock, KafkaOpsError
 from .._quorum.observe import observe_quorum
-from .._quorum.verdict import Verdict, may_elect
+from .._quorum.verdict import Verdict, is_settled, may_elect
 from .connection import CONTROLLERS, Arguments, controller_addresses, controller_settings
 
 QUORUM_PREFLIGHT = CONTROLLERS + Arguments(
@@ -51,15 +51,18 @@ Observe = Callable[[ConnectionSettings, Mapping[str, Any], int], Verdict]
 def judge_elections(settings: ConnectionSettings, params: Mapping[str, Any], window_ms: int) -> Verdict:
     """Observe the quorum over its own connections, and judge whether elections may be requested.
 
-    It is observed for ``window_ms`` after the first answer. If the quorum has no leader, that answer takes up to two
-    request_timeout_ms, because brokers wait for a leader. Needs DESCRIBE on the cluster.
+    It is observed for ``window_ms`` after the first answer, or until it is settled. If the quorum has no leader, that
+    answer takes up to two request_timeout_ms, because brokers wait for a leader. Needs DESCRIBE on the cluster.
 
     Raises NoBrokerAnswersError if no broker answers, and RequestRefusedError if our principal may not ask.
     """
     seen = params.get("quorum_seen")
     earlier = SeenLeader(**seen) if seen else None
     with Wire(settings, controller_settings(params)) as wire:
-        return may_elect(observe_quorum(wire, controller_addresses(params), window_ms=window_ms, earlier=earlier))
+        seen_now = observe_quorum(
+            wire, controller_addresses(params), window_ms=window_ms, earlier=earlier, is_enough=is_settled
+        )
+        return may_elect(seen_now)
 
 
 class QuorumCheck:

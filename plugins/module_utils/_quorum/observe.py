@@ -11,7 +11,7 @@ its own listener. So if controllers' addresses are given, the quorum can be obse
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -35,9 +35,10 @@ def observe_quorum(
     *,
     window_ms: int = 0,
     earlier: SeenLeader | None = None,
+    is_enough: Callable[[Observation], bool] = lambda _observation: False,
     clock: Clock = time,
 ) -> Observation:
-    """Observe the quorum now, and then four times per second for ``window_ms``.
+    """Observe the quorum now, and then four times per second for ``window_ms``, or until it ``is_enough``.
 
     If an earlier task of this run saw the leader (``earlier``), the window starts at that time. Epochs only rise, so
     any change since then is visible. ``earlier`` is ignored if it is older than a minute or not from this host's clock.
@@ -48,7 +49,7 @@ def observe_quorum(
     Raises NoBrokerAnswersError (neither a broker nor a controller answers) or RequestRefusedError (our principal may
     not describe the quorum).
     """
-    return _Observer(wire, controllers, clock).observe(window_ms, earlier)
+    return _Observer(wire, controllers, clock).observe(window_ms, earlier, is_enough)
 
 
 class _BrokerSide:
@@ -107,7 +108,9 @@ class _Observer:
             ControllerWatch(wire.controller_side, address, clock) for address in dict.fromkeys(controllers)
         ]
 
-    def observe(self, window_ms: int, earlier: SeenLeader | None) -> Observation:
+    def observe(
+        self, window_ms: int, earlier: SeenLeader | None, is_enough: Callable[[Observation], bool]
+    ) -> Observation:
         first = self._first_look()
         # The window starts after the first look, because that waits for silent controllers.
         began = self._clock.monotonic()
@@ -119,12 +122,14 @@ class _Observer:
             else:
                 earlier = None
         looks = [first]
+        seen = self._observation(looks, earlier)
         # Look until the end of the window, even if looks take long: the findings must cover the whole window.
-        while looks[-1].at_ms < window_ms:
+        while looks[-1].at_ms < window_ms and not is_enough(seen):
             left_ms = window_ms - self._since_ms(began)
             self._clock.sleep(max(0, min(left_ms, _BETWEEN_LOOKS_MS)) / 1000)
             looks.append(self._look(self._since_ms(began)))
-        return replace(self._observation(looks), earlier=earlier)
+            seen = self._observation(looks, earlier)
+        return seen
 
     def _since_ms(self, began: float) -> int:
         return int((self._clock.monotonic() - began) * 1000)
@@ -184,7 +189,7 @@ class _Observer:
             if node_id not in met
         ]
 
-    def _observation(self, looks: Sequence[Look]) -> Observation:
+    def _observation(self, looks: Sequence[Look], earlier: SeenLeader | None) -> Observation:
         answered = [*(watch.features for watch in self._controllers), self._brokers.features]
         features = [each for each in answered if each is not None]
         if not features:
@@ -203,6 +208,7 @@ class _Observer:
         return Observation(
             cluster_id=next((each for each in cluster_ids if each is not None), None),
             looks=tuple(looks),
+            earlier=earlier,
             controllers=tuple(each.controller() for each in sorted(self._controllers, key=_by_id)),
             broker_ids=self._brokers.broker_ids,
             listed_broker_ids=self._brokers.listed_broker_ids,

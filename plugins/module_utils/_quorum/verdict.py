@@ -20,6 +20,10 @@ from .observation import Observation, caught_up_voters, is_caught_up, lagging_vo
 from .without_leader import next_step
 
 _ORDER = list(Severity)
+_ONLY_PRE_VOTE = 22
+"""The metadata.version 4.0-IV0: once it is finalized, no older node can register, and all of 4.0 have Pre-Vote."""
+_TWO_FETCHES_MS = 2 * 500
+"""A follower that lacks nothing fetches again after 500 ms (KafkaRaftClient.MAX_FETCH_WAIT_MS)."""
 
 
 def collect_findings(observation: Observation) -> tuple[Finding, ...]:
@@ -46,6 +50,26 @@ def verdict(reasons: Iterable[str]) -> Verdict:
 def may_elect(observation: Observation) -> Verdict:
     """Judge whether elections, or any other write, may be requested from the controller now."""
     return verdict(_against_elections(observation))
+
+
+def is_settled(observation: Observation) -> bool:
+    """Return whether elections are allowed, and a longer look is not needed for that.
+
+    The epoch of the leader stood still for two fetch intervals, every voter fetched and had all records meanwhile, and
+    nothing was found that can start an election. All nodes have Pre-Vote (KIP-996): without it, a node that is no voter
+    can raise the epoch every few seconds, which a second does not show. All other verdicts need the whole window: those
+    against elections, those of a quorum with a problem, and those about the quorum's own nodes.
+    """
+    state = observation.state
+    if state is None or observation.window_ms < _TWO_FETCHES_MS or not may_elect(observation).allowed:
+        return False
+    if (observation.metadata_version or 0) < _ONLY_PRE_VOTE:
+        return False
+    followers = [each for each in state.voters if each.replica_id != state.leader_id]
+    ages = [age for each in followers for age in (each.lag_ms, each.since_fetch_ms)]
+    return all(age is not None and age <= _TWO_FETCHES_MS for age in ages) and all(
+        each.severity is Severity.INFO or each.kind is Kind.SINGLE_VOTER for each in collect_findings(observation)
+    )
 
 
 def _against_elections(observation: Observation) -> Iterator[str]:

@@ -26,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters i
     plan_voter_change,
 )
 from integration.quorum.watched import CHECK, LIMIT_MS, ONLY_STATIC, Quorum, found, kinds
+from lab import wait_until
 from lab.playbook import read_report, run_playbook
 from lab.quorum import Starve
 from lab.versions import has_pre_vote
@@ -60,6 +61,22 @@ def test_a_healthy_quorum_has_no_finding(quorum: Quorum, kafka_version: str) -> 
     assert [each.replica_id for each in seen.observers] == [1]
     assert seen.verdicts.elections.allowed
     assert _may_restart(seen) == {101: True, 102: True, 103: True}
+
+
+@ONLY_STATIC
+def test_a_quorum_with_a_frozen_voter_is_not_settled_although_elections_are_allowed(
+    quorum: Quorum, kafka_version: str
+) -> None:
+    def is_settled_when_sound() -> bool:
+        return quorum.is_settled() is has_pre_vote(kafka_version)
+
+    wait_until(is_settled_when_sound, 30, what="only with Pre-Vote, the quorum is settled")
+    frozen = quorum.followers()[0]
+    with quorum.frozen(frozen):
+        quorum.wait_for(Kind.VOTER_NOT_FETCHING, frozen)
+        assert not quorum.is_settled()
+        assert quorum.look().verdicts.elections.allowed
+    wait_until(is_settled_when_sound, 30, what="only with Pre-Vote, the quorum is settled again")
 
 
 @ONLY_STATIC

@@ -19,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment, assess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding, Kind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observe import observe_quorum
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import is_settled
 from lab import wait_until
 from lab.quorum import QuorumCluster
 from lab.request import Request
@@ -47,6 +48,12 @@ class Quorum:
     def _look_at(self, addresses: str, window_ms: int) -> Assessment:
         with self.wire() as wire:
             return assess(observe_quorum(wire, parse_addresses(addresses) if addresses else [], window_ms=window_ms))
+
+    def is_settled(self) -> bool:
+        """Observe the quorum as a module does that writes, and return whether it may end before its window."""
+        with self.wire() as wire:
+            addresses = parse_addresses(self.cluster.controllers_at())
+            return is_settled(observe_quorum(wire, addresses, window_ms=LIMIT_MS, is_enough=is_settled))
 
     def watch(self, executor: Executor, window_ms: int, *, controllers: bool = False) -> Future[Assessment]:
         """Start to observe the quorum for a window, and return when the second look has begun.

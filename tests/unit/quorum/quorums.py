@@ -82,12 +82,14 @@ def observed(
     *states: QuorumState | None,
     views: Iterable[View] | None = None,
     controllers: Iterable[Controller] | None = None,
+    at_ms: int = 0,
     **known: Any,
 ) -> Observation:
-    """Observe the quorum in these states, half a second apart, with all controllers in the last look."""
+    """Observe the quorum in these states, half a second apart from ``at_ms`` on, all controllers in the last look."""
     last_views = tuple(view(each) for each in IDS) if views is None else tuple(views)
     looks = [
-        Look(500 * number, each, last_views if number == len(states) - 1 else ()) for number, each in enumerate(states)
+        Look(at_ms + 500 * number, each, last_views if number == len(states) - 1 else ())
+        for number, each in enumerate(states)
     ]
     facts: Mapping[str, Any] = {
         "cluster_id": "4L6g3nShT-eMCtK--X86sw",

@@ -41,6 +41,16 @@ def test_the_window_starts_after_waiting_for_silent_controllers(clock: FakeClock
     assert all(look.state is not None for look in seen.looks)
 
 
+def test_the_window_ends_as_soon_as_it_is_enough(clock: FakeClock) -> None:
+    wire = cast(Wire, FakeWire(clock, ALL))
+    addresses = [address_of(each.node_id) for each in ALL]
+    seen = quorum_observation.observe_quorum(
+        wire, addresses, window_ms=3000, is_enough=lambda so_far: so_far.window_ms >= 1000, clock=clock
+    )
+    assert seen.window_ms == 1000
+    assert len(seen.looks) == 1 + 1000 // 250
+
+
 def test_the_window_starts_when_an_earlier_task_saw_the_leader(clock: FakeClock) -> None:
     clock.sleep(100)
     seen = _observe(clock, *ALL, window_ms=3000, earlier=SeenLeader(101, 7, seen_at_ms=98_000))

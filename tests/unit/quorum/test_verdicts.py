@@ -9,11 +9,12 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Voter
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import SeenLeader, Voter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import assess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import (
     Verdict,
+    is_settled,
     may_add,
     may_elect,
     may_remove,
@@ -53,6 +54,62 @@ def test_elections(observation: Observation, reason: str) -> None:
     reasons = _reasons(may_elect(observation))
     assert reason in reasons
     assert bool(reason) == bool(reasons)
+
+
+_STOOD_STILL = [healthy()] * 3
+
+
+@pytest.mark.parametrize(
+    "observation",
+    [
+        observed(*_STOOD_STILL),
+        observed(healthy(), earlier=SeenLeader(101, 7, 0), at_ms=1000),
+        observed(*[state()] * 3),
+        observed(*_STOOD_STILL, views=[], controllers=[]),
+    ],
+    ids=["healthy", "since an earlier task", "one voter", "through brokers"],
+)
+def test_a_sound_quorum_is_settled_after_two_fetches(observation: Observation) -> None:
+    assert is_settled(observation)
+
+
+@pytest.mark.parametrize(
+    "observation",
+    [
+        observed(healthy(), healthy()),
+        observed(healthy(), earlier=SeenLeader(101, 7, 0), at_ms=999),
+        observed(healthy(), earlier=SeenLeader(101, 6, 0), at_ms=1000),
+        observed(*[state(follower(102, since_fetch_ms=1001), follower(103))] * 3),
+        observed(*[state(follower(102), follower(103, lag_ms=1001))] * 3),
+        observed(*[state(follower(102), unknown(103))] * 3),
+        observed(*_STOOD_STILL, metadata_version=21),
+        observed(*_STOOD_STILL, metadata_version=None),
+        observed(*_STOOD_STILL, None),
+        observed(*[state(follower(102), follower(103), epoch=each) for each in (7, 7, 8)]),
+        observed(*_STOOD_STILL, views=[view(101), view(102, epoch=8), view(103)]),
+        observed(*_STOOD_STILL, views=[view(101), view(102, leads=True), view(103)]),
+        observed(*_STOOD_STILL, controllers=[controller(101), controller(102), controller(103, cause=Cause.HUNG)]),
+        observed(*[state(follower(102), follower(103), observers=[follower(103, directory_id=disk(9))])] * 3),
+    ],
+    ids=[
+        "one fetch",
+        "one fetch since an earlier task",
+        "an election since an earlier task",
+        "a voter does not fetch",
+        "a voter lags",
+        "a voter is unknown",
+        "3.9",
+        "an unknown version",
+        "no leader",
+        "an election",
+        "a higher epoch",
+        "two leaders",
+        "a silent controller",
+        "another disk",
+    ],
+)
+def test_any_doubt_needs_the_whole_window(observation: Observation) -> None:
+    assert not is_settled(observation)
 
 
 @pytest.mark.parametrize(
