@@ -13,14 +13,14 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, make_dataclass
 from enum import StrEnum
 from functools import cache
 from operator import attrgetter, itemgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from .._model.fields import Meta, WrittenAs
+from .._model.fields import SCHEMA_VERSION, Digest, Meta, SchemaVersion, Time, WrittenAs
 
 T = TypeVar("T")
 Schema = dict[str, Any]
@@ -51,6 +51,36 @@ def codec(type_: type[T], description: str = "") -> Codec[T]:
 def document(name: str, title: str, schema: Schema) -> Schema:
     """Return the schema as it is published in docs/schemas/."""
     return {"$schema": DIALECT, "$id": f"urn:kafkaops:recovery:{name}", "title": title, **schema}
+
+
+def with_digest(type_: type[Any], description: str) -> Schema:
+    """Return the schema of a dataclass in a file that also has the digest of its content."""
+    content: Any = Annotated[type_, Meta(flat=True)]
+    return codec(make_dataclass("WithDigest", [("content", content), ("digest", Digest)]), description).schema
+
+
+def timed_report(
+    name: str, title: str, type_: type[T], description: str
+) -> tuple[Schema, Callable[[T, str, str], dict[str, Any]]]:
+    """Return the schema of a report that has a ``type_`` and the times of the run, and the function that encodes it.
+
+    The arguments of that function are the ``type_``, and when the run began and ended.
+    """
+    report = make_dataclass(
+        "TimedReport",
+        [
+            ("schema_version", SchemaVersion, field(default=SCHEMA_VERSION, init=False)),
+            ("started_at", Time),
+            ("finished_at", Time),
+            ("content", Annotated[type_, Meta(flat=True)]),
+        ],
+    )
+    derived: Codec[Any] = codec(report, description)
+
+    def encode(content: T, started_at: str, finished_at: str) -> dict[str, Any]:
+        return derived.encode(report(started_at, finished_at, content))
+
+    return document(name, title, derived.schema), encode
 
 
 def in_camel_case(value: Any) -> Any:

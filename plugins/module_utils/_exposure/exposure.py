@@ -15,8 +15,7 @@ from typing import Any
 from .._model.outage import utc_text
 from .._model.run import Progress
 from .._recorder.names import BROKERS, CLUSTER, REPLICAS, SNAPSHOT, RecordingError, root_uri, scope_directory
-from .brokers import BROKER, absences, deaths, lags, worst_moments
-from .disks import disks
+from .brokers import BROKER, absences, deaths, disks, lags, worst_moments
 from .options import Period
 from .protection import min_isr_of_partitions, racks_of_partitions
 from .report import (

@@ -10,23 +10,20 @@ out, and are listed apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeAlias
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
-from .._documents.dataclass_json import codec, document
+from .._documents.dataclass_json import timed_report
 from .._model.fields import (
     INT32_MAX,
     INT64_MAX,
-    SCHEMA_VERSION,
     BrokerId,
     ClusterId,
     Count,
     Meta,
     Moment,
     PartitionIndex,
-    SchemaVersion,
     SizeBytes,
-    Time,
     TopicName,
 )
 
@@ -195,20 +192,6 @@ class Exposure:
     methods: Annotated[tuple[str, ...], Meta(description="the methods are a list")] = METHODS
 
 
-@dataclass(frozen=True, slots=True)
-class _Report:
-    """A report and its times."""
-
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
-    started_at: Time
-    finished_at: Time
-    exposure: Annotated[Exposure, Meta(flat=True)]
-
-
-_CODEC = codec(_Report, "a report of exposure is an object")
-EXPOSURE_REPORT = document("exposure-report", "What recordings of clusters show on a quiet day", _CODEC.schema)
-
-
-def encode_exposure(exposure: Exposure, started_at: str, finished_at: str) -> dict[str, Any]:
-    """Return the report as JSON values."""
-    return _CODEC.encode(_Report(started_at, finished_at, exposure))
+EXPOSURE_REPORT, encode_exposure = timed_report(
+    "exposure-report", "What recordings of clusters show on a quiet day", Exposure, "a report of exposure is an object"
+)

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
-from .._documents.dataclass_json import codec, document
+from .._documents.dataclass_json import codec, document, with_digest
 from .._model.fields import (
     INT32_MAX,
     INT64_MAX,
     SCHEMA_VERSION,
     ClusterId,
     Count,
-    Digest,
     Meta,
     Milliseconds,
     Offset,
@@ -168,17 +167,11 @@ class GroupPlan:
     notes: _Notes
 
 
-@dataclass(frozen=True, slots=True)
-class _GroupPlanWithDigest:
-    plan: Annotated[GroupPlan, Meta(flat=True)]
-    digest: Digest
-
-
 PLAN = codec(GroupPlan)
 GROUP_PLAN = document(
     "group-plan",
     "Which committed offsets are set to what, and which transactions are aborted",
-    codec(_GroupPlanWithDigest, "a plan for groups is an object").schema,
+    with_digest(GroupPlan, "a plan for groups is an object"),
 )
 
 

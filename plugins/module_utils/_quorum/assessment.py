@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeAlias
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
-from .._documents.dataclass_json import codec, document
+from .._documents.dataclass_json import timed_report
 from .._model.fields import (
-    SCHEMA_VERSION,
     ClusterId,
     LeaderEpoch,
     Meta,
     Milliseconds,
     NodeId,
     Offset,
-    SchemaVersion,
-    Time,
 )
 from .._model.quorum import DirectoryId, Endpoint, FeatureLevel, QuorumReplica, QuorumState, Voter
 from .disruption import is_controller
@@ -166,20 +163,9 @@ def _judge_each(replicas: Iterable[QuorumReplica], judge: Callable[[Voter], Verd
     return tuple(NodeVerdict(each.replica_id, verdict.allowed, verdict.reasons) for each, verdict in judged)
 
 
-@dataclass(frozen=True, slots=True)
-class QuorumReport:
-    """An assessment and its times."""
-
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
-    started_at: Time
-    finished_at: Time
-    assessment: Annotated[Assessment, Meta(flat=True)]
-
-
-_CODEC = codec(QuorumReport, "a report of a quorum is an object")
-QUORUM_REPORT = document("quorum-report", "What was found out about the quorum of the controllers", _CODEC.schema)
-
-
-def encode_quorum_report(assessment: Assessment, started_at: str, finished_at: str) -> dict[str, Any]:
-    """Return the report as JSON values."""
-    return _CODEC.encode(QuorumReport(started_at, finished_at, assessment))
+QUORUM_REPORT, encode_quorum_report = timed_report(
+    "quorum-report",
+    "What was found out about the quorum of the controllers",
+    Assessment,
+    "a report of a quorum is an object",
+)

@@ -10,12 +10,12 @@ Pure; standard library only. Schema: docs/schemas/readiness-report.schema.json.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from .._documents.dataclass_json import codec, document
-from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Count, Meta, SchemaVersion, Time
+from .._documents.dataclass_json import timed_report
+from .._model.fields import BrokerId, ClusterId, Count, Meta
 from .._model.run import KafkaOpsError
 
 
@@ -180,22 +180,9 @@ def build_readiness(cluster_id: str | None, checks: Iterable[Check], losses: Los
     return Readiness(cluster_id, not any(each.status in RED for each in ordered), ordered, losses.brokers, losses.racks)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadinessReport:
-    """The results and their times."""
-
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
-    started_at: Time
-    finished_at: Time
-    readiness: Annotated[Readiness, Meta(flat=True)]
-
-
-_CODEC = codec(ReadinessReport, "a report of the readiness is an object")
-READINESS_REPORT = document(
-    "readiness-report", "Whether a cluster and this host are ready for a recovery", _CODEC.schema
+READINESS_REPORT, encode_readiness_report = timed_report(
+    "readiness-report",
+    "Whether a cluster and this host are ready for a recovery",
+    Readiness,
+    "a report of the readiness is an object",
 )
-
-
-def encode_readiness_report(readiness: Readiness, started_at: str, finished_at: str) -> dict[str, Any]:
-    """Return the report as JSON values."""
-    return _CODEC.encode(ReadinessReport(started_at, finished_at, readiness))

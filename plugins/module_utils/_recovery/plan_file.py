@@ -25,15 +25,15 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any
+from typing import Any
 
-from .._documents.dataclass_json import codec, document
+from .._documents.dataclass_json import codec, document, with_digest
 from .._documents.errors import DocumentError, Problem, raise_if_problems, show_value
 from .._documents.files import MIB, digest, format_document, read_file, write_new_file
 from .._documents.screen import is_integer
 from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
-from .._model.fields import DIGEST_PATTERN, SCHEMA_VERSION, Digest, Meta
+from .._model.fields import DIGEST_PATTERN, SCHEMA_VERSION
 from .plan import Plan, PlannedElection
 from .plan_consistency import find_consistency_problems, renew_plan
 
@@ -41,14 +41,8 @@ MAX_BYTES = 256 * MIB
 """100,000 elections with three candidates each take some 110 MiB."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PlanWithDigest:
-    plan: Annotated[Plan, Meta(flat=True)]
-    digest: Digest
-
-
 _PLAN = codec(Plan)
-PLAN_FILE = document("plan-file", "What one run intends", codec(_PlanWithDigest, "a plan file is an object").schema)
+PLAN_FILE = document("plan-file", "What one run intends", with_digest(Plan, "a plan file is an object"))
 
 
 def write_plan(plan: Plan, path: str, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:

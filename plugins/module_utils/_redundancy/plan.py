@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
 
-from .._documents.dataclass_json import codec, document
+from .._documents.dataclass_json import codec, document, with_digest
 from .._model.fields import (
     SCHEMA_VERSION,
     BrokerId,
     ClusterId,
     Count,
-    Digest,
     Meta,
     PartitionIndex,
     Replicas,
@@ -120,17 +119,11 @@ class RedundancyPlan:
     notes: _Notes
 
 
-@dataclass(frozen=True, slots=True)
-class _PlanWithDigest:
-    plan: Annotated[RedundancyPlan, Meta(flat=True)]
-    digest: Digest
-
-
 PLAN = codec(RedundancyPlan)
 REDUNDANCY_PLAN = document(
     "redundancy-plan",
     "Which partitions get which new replicas",
-    codec(_PlanWithDigest, "a redundancy plan is an object").schema,
+    with_digest(RedundancyPlan, "a redundancy plan is an object"),
 )
 
 

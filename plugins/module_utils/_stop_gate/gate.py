@@ -10,22 +10,19 @@ Standard library only. Schema: docs/schemas/stop-gate-report.schema.json.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from .._documents.dataclass_json import codec, document
+from .._documents.dataclass_json import timed_report
 from .._model.fields import (
     INT32_MAX,
-    SCHEMA_VERSION,
     BrokerId,
     ClusterId,
     Count,
     Meta,
     NodeId,
     PartitionIndex,
-    SchemaVersion,
-    Time,
     TopicName,
 )
 from .._model.partition import PartitionState, Racks, TopicPartition
@@ -286,20 +283,9 @@ def notes_about(view: View) -> tuple[str, ...]:
     return tuple(notes)
 
 
-@dataclass(frozen=True, slots=True)
-class GateReport:
-    """An answer and its times."""
-
-    schema_version: SchemaVersion = field(default=SCHEMA_VERSION, init=False)
-    started_at: Time
-    finished_at: Time
-    gate: Annotated[Gate, Meta(flat=True)]
-
-
-_CODEC = codec(GateReport, "a report of the stop gate is an object")
-STOP_GATE_REPORT = document("stop-gate-report", "Whether brokers may stop, and all reasons against it", _CODEC.schema)
-
-
-def encode_gate_report(gate: Gate, started_at: str, finished_at: str) -> dict[str, Any]:
-    """Return the report as JSON values."""
-    return _CODEC.encode(GateReport(started_at, finished_at, gate))
+STOP_GATE_REPORT, encode_gate_report = timed_report(
+    "stop-gate-report",
+    "Whether brokers may stop, and all reasons against it",
+    Gate,
+    "a report of the stop gate is an object",
+)
