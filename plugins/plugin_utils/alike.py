@@ -13,7 +13,7 @@ from typing import TypeVar
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges, ranges
 
 from .page import Entry, Row
-from .words import Result, listed, partition_name
+from .words import Result, listed, partition_name, words
 
 _MOST_TOPICS = 3
 _Named = TypeVar("_Named")
@@ -65,3 +65,12 @@ def in_topics(partitions: Iterable[Result]) -> str:
     for each in partitions:
         numbers.setdefault(each["topic"], []).append(each["partition"])
     return listed([f"{topic} {first_ranges(each)}" for topic, each in numbers.items()], _MOST_TOPICS)
+
+
+def entries_by_reason(rows: Iterable[Result], name: Callable[[list[Result]], str]) -> Iterator[Entry]:
+    """Yield an entry for all rows with the same status and reason, with the name of them all."""
+    found: dict[tuple[str, str], list[Result]] = {}
+    for each in rows:
+        found.setdefault((each["status"], each["reason"]), []).append(each)
+    for (status, reason), alike in found.items():
+        yield Entry(words(status), (f"{name(alike)}: {reason}",), "bold yellow")

@@ -10,7 +10,14 @@ from collections.abc import Iterable
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
 
+from .page import Paragraph
 from .words import Result
+
+
+def carry_out(plan: str, digest: str | None) -> Paragraph:
+    """Return the text before the command that carries a plan out. A plan in a file is reviewed before that."""
+    review = f"Let a second person review {plan} ({digest}), then carry it out:"
+    return Paragraph(review if plan and digest else "Carry it out:")
 
 
 def servers(variables: Result) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
 
-from .command_words import option_words, servers
+from .alike import entries_by_reason
+from .command_words import carry_out, option_words, servers
 from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, counted, number, partition_name, words
 
@@ -38,7 +39,7 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
     bad = [each for each in result["commits"] if each["status"] not in (*_SETTLED, *_PREDICTED)]
     if bad:
         yield Heading("Not given back")
-        yield Entries(tuple(_alike(bad)))
+        yield Entries(tuple(entries_by_reason(bad, _names)))
     good = [each for each in result["commits"] if each["status"] in (*_SETTLED, *_PREDICTED)]
     if good:
         yield Heading("Committed offsets")
@@ -118,13 +119,8 @@ def _unknown(unknown: Sequence[Result]) -> Iterator[Entry]:
         yield Entry(join_first(each["groups"], _NAMED) or "any group", (each["reason"],), "bold yellow")
 
 
-def _alike(commits: Sequence[Result]) -> Iterator[Entry]:
-    """Join committed offsets with the same status and reason."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for each in commits:
-        found.setdefault((each["status"], each["reason"]), []).append(f"{each['group']} at {partition_name(each)}")
-    for (status, reason), names in found.items():
-        yield Entry(words(status), (f"{join_first(names, _NAMED)}: {reason}",), "bold yellow")
+def _names(commits: Sequence[Result]) -> str:
+    return join_first([f"{each['group']} at {partition_name(each)}" for each in commits], _NAMED)
 
 
 def _row(commit: Result) -> Row:
@@ -155,11 +151,7 @@ def _next(result: Result, variables: Result) -> Iterator[Block]:
     if not variables or not (_count(result, _PREDICTED) or counts["would_abort"] or counts[_HANGING]):
         return
     yield Heading("Next")
-    plan = _plan(variables)
-    if plan and result["plan_digest"]:
-        yield Paragraph(f"Let a second person review {plan} ({result['plan_digest']}), then carry it out:")
-    else:
-        yield Paragraph("Carry it out:")
+    yield carry_out(_plan(variables), result["plan_digest"])
     if _count(result, _PREDICTED) or counts["would_abort"]:
         yield Command(tuple(command(variables)))
     if counts[_HANGING]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .alike import fold_rows, in_topics, name_partitions
-from .command_words import option_words, servers
-from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
+from .alike import entries_by_reason, fold_rows, in_topics, name_partitions
+from .command_words import carry_out, option_words, servers
+from .page import Block, Command, Entries, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, broker_ids, brokers, counted, in_racks, racks_by_broker, size, words
 
 _COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies")
@@ -43,8 +43,9 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
         yield Paragraph(note, "bold yellow", indent=2)
     bad = [each for each in result["partitions"] if each["status"] not in _GOOD]
     if bad:
-        yield Heading("Perhaps without all replicas" if _is_unknown(bad) else "Without all replicas")
-        yield Entries(tuple(_alike(bad)))
+        is_known = any(each["status"] != "unanswered" for each in bad)
+        yield Heading("Without all replicas" if is_known else "Perhaps without all replicas")
+        yield Entries(tuple(entries_by_reason(bad, in_topics)))
     good = [each for each in result["partitions"] if each["status"] in _GOOD and each["target"]]
     if good:
         yield Heading("New replicas")
@@ -93,19 +94,6 @@ def failure(result: Result) -> str:
     return f"not all replicas are restored: {', '.join(sentences)}; the reasons are above" if sentences else ""
 
 
-def _is_unknown(partitions: list[Result]) -> bool:
-    return all(each["status"] == "unanswered" for each in partitions)
-
-
-def _alike(partitions: list[Result]) -> Iterator[Entry]:
-    """Join partitions with the same status and reason."""
-    found: dict[tuple[str, str], list[Result]] = {}
-    for each in partitions:
-        found.setdefault((each["status"], each["reason"]), []).append(each)
-    for (status, reason), alike in found.items():
-        yield Entry(words(status), (f"{in_topics(alike)}: {reason}",), "bold yellow")
-
-
 def _row(partition: Result, racks: Mapping[int, str]) -> Row:
     cells = (
         words(partition["status"]),
@@ -121,17 +109,17 @@ def _next(result: Result, variables: Result) -> Iterator[Block]:
     if not variables or not result["summary"]["would_restore"]:
         return
     yield Heading("Next")
-    plan = variables.get("redundancy_manual_output_file") or variables.get("redundancy_plan_file")
-    if plan and result["plan_digest"]:
-        yield Paragraph(f"Let a second person review {plan} ({result['plan_digest']}), then carry it out:")
-    else:
-        yield Paragraph("Carry it out:")
+    yield carry_out(_plan(variables), result["plan_digest"])
     yield Command(tuple(command(variables)))
+
+
+def _plan(variables: Result) -> str:
+    return variables.get("redundancy_manual_output_file") or variables.get("redundancy_plan_file") or ""
 
 
 def command(variables: Result) -> Iterator[str]:
     """Yield the words of the command that carries out what was planned."""
-    plan = variables.get("redundancy_manual_output_file") or variables.get("redundancy_plan_file")
+    plan = _plan(variables)
     given = {**variables, "kafka_bootstrap_servers": servers(variables), "redundancy_plan_file": plan}
     names = [each for each in _KEPT if not plan or each not in _OF_A_PLAN]
     yield from ("ansible-playbook", "kafkaops.recovery.restore_redundancy")
