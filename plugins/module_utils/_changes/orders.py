@@ -81,9 +81,7 @@ class OrderRequest:
 
     def is_expected(self, running: Reassignment) -> bool:
         """Return whether a running reassignment is the one that was running before, or the removal of ``dropped``."""
-        if self.reassignment is not None:
-            return running.is_part_of(self.reassignment)
-        return bool(running.dropping) and running.dropping == self.dropped
+        return running.is_expected(self.reassignment, self.dropped)
 
     def look_at(self, state: PartitionState) -> Seen:
         """Judge a state of the partition."""

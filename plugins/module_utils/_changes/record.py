@@ -103,9 +103,7 @@ class OrderChange(OfPartition):
 
     def is_same_reassignment(self, running: Reassignment) -> bool:
         """Return whether the running reassignment is a removal by this change, or the one that it found."""
-        if self.reassignment is not None:
-            return running.is_part_of(self.reassignment)
-        return bool(running.dropping) and running.dropping == self.dropped
+        return running.is_expected(self.reassignment, self.dropped)
 
     @property
     def requested_order(self) -> tuple[int, ...]:

@@ -143,6 +143,12 @@ class Reassignment:
         """Return whether it adds and removes no other replicas than the other one."""
         return {*self.adding} <= {*other.adding} and {*self.removing} <= {*other.removing}
 
+    def is_expected(self, found: Reassignment | None, dropped: tuple[int, ...]) -> bool:
+        """Return whether it is the one that was ``found`` before or, without one, the removal of ``dropped``."""
+        if found is not None:
+            return self.is_part_of(found)
+        return bool(self.dropping) and self.dropping == dropped
+
 
 REASSIGNING = (
     "a reassignment of it is running: run again once it has ended. While a broker of its target is dead, it does not "
