@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
@@ -46,6 +46,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waitin
 )
 from lab import Cluster
 from lab.module_process import start_module
+
+
+@dataclass
+class Steps:
+    """Records the reported steps of a run."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        self.texts.append(text)
 
 
 @dataclass

@@ -16,7 +16,6 @@ from lab.ports import HeldPorts
 from lab.waiting import wait_until
 
 REALM = "LAB.EXAMPLE"
-SERVICE = "kafka"
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 _PROGRAMS = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit", "faketime")
 _FAKETIME = {"LD_PRELOAD": "/usr/$LIB/faketime/libfaketime.so.1"}

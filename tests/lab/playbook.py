@@ -154,13 +154,19 @@ def statuses(report: Mapping[str, Any]) -> Sequence[tuple[str, int, str]]:
 
 def typed(directory: Path, *words: str, timeout: float = 240.0) -> PlaybookRun:
     """Run a command of Ansible as a person who has installed the collection and stands in another directory."""
+    return run_as_a_person([str(Path(sys.executable).with_name(words[0])), *words[1:]], directory, timeout)
+
+
+def run_as_a_person(command: Sequence[str], directory: Path, timeout: float, **environment: str) -> PlaybookRun:
+    """Run a command in a directory, with the installed collection and no input."""
     ran = subprocess.run(
-        [str(Path(sys.executable).with_name(words[0])), *words[1:]],
+        command,
         cwd=directory,
         env={
             **os.environ,
             "ANSIBLE_COLLECTIONS_PATH": str(Path(sys.executable).parents[1] / "collections"),
             "ANSIBLE_NOCOLOR": "1",
+            **environment,
         },
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

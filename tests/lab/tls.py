@@ -26,7 +26,6 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-SERVER_CERTIFICATES = ("valid", "wrong_host", "expired")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _SERVER_NAMES = {"valid": _LOOPBACK, "wrong_host": ("elsewhere.example",), "expired": _LOOPBACK}
 _DAY = timedelta(days=1)
@@ -93,7 +92,7 @@ class Certificates:
         return path
 
     def server(self, kind: str) -> Path:
-        """PEM: key and chain of a broker; ``kind`` is one of SERVER_CERTIFICATES."""
+        """PEM: key and chain of a broker; ``kind`` is a key of _SERVER_NAMES."""
         key = ec.generate_private_key(ec.SECP256R1())
         days = -1 if kind == "expired" else 30
         certificate = self._certificate("broker", key, names=_SERVER_NAMES[kind], valid_days=days)

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import itertools
 import threading
@@ -83,11 +82,6 @@ class Topic:
     @cached_property
     def topic_id(self) -> uuid.UUID:
         return uuid.UUID(bytes=hashlib.sha256(self.name.encode()).digest()[:16])
-
-    @cached_property
-    def topic_id_text(self) -> str:
-        """Return the id in the format of Kafka's tools."""
-        return base64.urlsafe_b64encode(self.topic_id.bytes).decode().rstrip("=")
 
 
 @dataclass

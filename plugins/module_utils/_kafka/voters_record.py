@@ -28,7 +28,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 KRAFT_VERSION = 5
 KRAFT_VOTERS = 6
-SNAPSHOT_HEADER = 3
 SNAPSHOT_FOOTER = 4
 _KEY = struct.Struct(">hh")
 _KEY_VERSION = 0

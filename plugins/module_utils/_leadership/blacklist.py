@@ -68,10 +68,6 @@ class Blacklist:
         """The value of preferred_leader_blacklist; None for an empty list, which deletes the config."""
         return ",".join(map(str, self.brokers)) or None
 
-    def all_brokers(self) -> frozenset[int]:
-        """Return all brokers that are on a list."""
-        return frozenset(self.brokers).union(*self.by_topic.values())
-
     def listed_for(self, topic: str) -> frozenset[int]:
         """Return the brokers that come last in the orders of a topic."""
         matching = (brokers for pattern, brokers in self.by_topic.items() if matches(topic, [pattern]))

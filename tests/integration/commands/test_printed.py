@@ -14,7 +14,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from lab import Cluster, scenarios
-from lab.playbook import PROJECT, PlaybookRun
+from lab.playbook import PROJECT, PlaybookRun, run_as_a_person
 from lab.printed import DOCUMENTS, HEADERS, Printed, printed_by, printed_in, printed_in_header
 
 # All commands of a document are one test.
@@ -111,23 +110,8 @@ class Desk:
 
     def paste(self, text: str, timeout: float = 240.0) -> PlaybookRun:
         """Run a text in a shell."""
-        ran = subprocess.run(
-            ["bash", "-e", "-u", "-o", "pipefail", "-c", text],
-            cwd=self._directory,
-            env={
-                **os.environ,
-                "PATH": f"{self._programs}:{os.environ['PATH']}",
-                "ANSIBLE_COLLECTIONS_PATH": str(Path(sys.executable).parents[1] / "collections"),
-                "ANSIBLE_NOCOLOR": "1",
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        return PlaybookRun(ran.returncode, ran.stdout)
+        command = ["bash", "-e", "-u", "-o", "pipefail", "-c", text]
+        return run_as_a_person(command, self._directory, timeout, PATH=f"{self._programs}:{os.environ['PATH']}")
 
 
 def run_all(desk: Desk, commands: Sequence[Printed]) -> str:

@@ -21,7 +21,6 @@ from lab import Cluster
 
 PASSWORD = r"""al1ce's "secret" \o/"""
 IN_JAAS = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
-IN_A_FILE = PASSWORD.replace("\\", "\\\\")
 KEY_PASSWORD = "key-secret"
 PROVIDERS = "org.apache.kafka.common.config.provider."
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 from kafka.protocol.api_key import ApiKey
@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
-from integration.on_call import OnCall
+from integration.on_call import OnCall, Steps
 from lab import Cluster, scenarios, wait_until
 from lab.cut_off import Cable
 from lab.faults import Before
@@ -25,16 +25,6 @@ from lab.held import held
 from lab.leadership import leaders, orders
 
 _COMMON, _OLDER, _NEWER = 10, 20, 5
-
-
-@dataclass
-class Steps:
-    """Records the reported steps of a run."""
-
-    texts: list[str] = field(default_factory=list)
-
-    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        self.texts.append(text)
 
 
 @pytest.fixture

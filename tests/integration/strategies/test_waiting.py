@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 import pytest
 
@@ -16,20 +15,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.waiting import WaitLimits
-from integration.on_call import OnCall
+from integration.on_call import OnCall, Steps
 from lab import Cluster, scenarios, wait_until
 
 _COMMON, _LONGER, _LOST = 10, 5, 1
-
-
-@dataclass
-class Steps:
-    """Records the reported steps of a run."""
-
-    texts: list[str] = field(default_factory=list)
-
-    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        self.texts.append(text)
 
 
 def test_the_longest_log_that_returns_late_is_elected_and_the_lost_broker_given_up(

@@ -20,6 +20,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 
 
+def one_by_one(work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
+    """Do what ``in_parallel`` does in a test."""
+    found: dict[Key, Value | BrokerCallError] = {}
+    for each in keys:
+        try:
+            found[each] = work(each)
+        except BrokerCallError as error:
+            found[each] = error
+    return found
+
+
 @dataclass(kw_only=True)
 class FakeAnswers(Kafka):
     """Returns the same value for every config of a topic or broker."""
@@ -38,14 +49,7 @@ class FakeAnswers(Kafka):
     """Topics whose configs were read."""
 
     def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
-        """Do the work one by one."""
-        found: dict[Key, Value | BrokerCallError] = {}
-        for each in keys:
-            try:
-                found[each] = work(each)
-            except BrokerCallError as error:
-                found[each] = error
-        return found
+        return one_by_one(work, keys)
 
     def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
         self.configs_read += names

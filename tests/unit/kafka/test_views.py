@@ -21,6 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.views import Views
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import SeenLeader
+from unit.fakes.answers import one_by_one
 from unit.fakes.clock import FakeClock
 
 ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
@@ -64,13 +65,7 @@ class FakeAsker:
         return a_quorum(self.ages or {}, self.refusal), left[0]
 
     def in_parallel(self, work: Callable[[Any], Any], keys: Iterable[Any]) -> dict[Any, Any]:
-        answers: dict[Any, Any] = {}
-        for key in keys:
-            try:
-                answers[key] = work(key)
-            except BrokerCallError as error:
-                answers[key] = error
-        return answers
+        return one_by_one(work, keys)
 
 
 class _Listed:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replaced_disk import LogBeginning, leads_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.replaced_leaders import find_replaced_leaders
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.partitions import check_replaced
+from unit.fakes.answers import one_by_one
 
 BROKERS = (
     Broker(1, "one", 9092, None, False, BrokerState.ONLINE),
@@ -65,14 +66,8 @@ class FakeBrokers(Kafka):
             raise self.logs
         return [each for each in self.logs if each.topic_partition in partitions]
 
-    def in_parallel(self, work: Any, keys: Iterable[Any]) -> dict[Any, Any]:
-        found = {}
-        for each in keys:
-            try:
-                found[each] = work(each)
-            except BrokerCallError as error:
-                found[each] = error
-        return found
+    def in_parallel(self, work: Callable[[Any], Any], keys: Iterable[Any]) -> dict[Any, Any]:
+        return one_by_one(work, keys)
 
     def coordinated_groups(self, address: Address) -> list[str]:
         return [*self.commits]
