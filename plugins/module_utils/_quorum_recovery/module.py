@@ -69,7 +69,7 @@ def plan_results(params: Mapping[str, Any], *, check_mode: bool) -> dict[str, An
     if params["output_file"] and plan is not None and not check_mode:
         write_document(params["output_file"], plan, QUORUM_RECOVERY_PLAN)
     if plan is None or not params["report_later"]:
-        outcome = Verified(**_as_verified(params["outcome"])) if params["outcome"] else None
+        outcome = _read_outcome(params["outcome"] or {})
         report_file.write(partial(encode_recovery_report, copies, decision, outcome), QUORUM_RECOVERY_REPORT)
     return {
         "changed": bool(params["output_file"] and plan is not None),
@@ -104,11 +104,15 @@ def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[Log
     return replace(decision, notes=(*_unread(params), *decision.notes)), False
 
 
-def _as_verified(outcome: Mapping[str, Any]) -> dict[str, Any]:
+def _read_outcome(outcome: Mapping[str, Any]) -> Verified | None:
+    """Return what the verification found, by its module's results. None if there was none, or it failed."""
+    if not outcome or outcome.get("failed"):
+        return None
     names = {each.name for each in fields(Verified)}
-    return {
+    values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in outcome.items() if name in names
     }
+    return Verified(**values)
 
 
 def _unread(params: Mapping[str, Any]) -> Iterator[str]:

@@ -218,3 +218,12 @@ def test_a_reviewed_plan_says_itself_which_voters_are_lost(tmp_path: Path) -> No
         assert plan_results({**reviewed, "lost_voters": lost}, check_mode=False)["refusals"] == []
     (refusal,) = plan_results({**reviewed, "lost_voters": [102]}, check_mode=False)["refusals"]
     assert refusal.startswith("voters 103 are neither declared lost nor have a whole disk")
+
+
+def test_the_report_of_a_survivor_that_does_not_lead_has_no_outcome(tmp_path: Path) -> None:
+    disk, report = Disk(tmp_path).add(topic_record("a")), tmp_path / "report.json"
+    looked = look({"host": disk.host, "properties": str(disk.properties), "log_dir": None, "lacking": None})
+    params = {"logs": [looked], "lost_voters": [102, 103], "unread": {}, "plan_file": None, "output_file": None}
+    failed = {"failed": True, "msg": "controller 101 does not lead"}
+    plan_results({**params, "outcome": failed, "report_file": str(report), "report_later": False}, check_mode=False)
+    assert json.loads(report.read_text("utf-8"))["outcome"] is None
