@@ -38,6 +38,7 @@ HISTORY = Arguments(
 
 _WINDOWS_MS = (600_000, 60_000, 10_000)
 """The times before the newest record over which the rate is measured. The first one is that of the estimate."""
+_SHORTEST_MS = 1_000
 _REPLICA_LAG = "replica.lag.time.max.ms"
 _SESSION = "broker.session.timeout.ms"
 
@@ -247,20 +248,38 @@ def _ask_broker(
     if until_ms:
         after = _single(kafka.offsets_at(address, until_ms))
         last |= {each: (answer.offset, until_ms[each]) for each, answer in after.items() if answer.offset >= 0}
-    rates: dict[TopicPartition, list[LogRate]] = {each: [] for each in last}
-    for window in _WINDOWS_MS if last else ():
-        firsts = _single(kafka.offsets_at(address, {each: max(at - window, 0) for each, (_end, at) in last.items()}))
-        for each, first in firsts.items():
-            records, milliseconds = last[each][0] - first.offset, last[each][1] - first.time_ms
-            rate = LogRate(records, milliseconds)
-            if first.offset >= 0 and records > 0 and milliseconds > 0 and rate not in rates[each]:
-                rates[each].append(rate)
+    firsts = {
+        window: _single(kafka.offsets_at(address, {each: max(at - window, 0) for each, (_end, at) in last.items()}))
+        for window in (_WINDOWS_MS if last else ())
+    }
+    rates = {
+        each: measure_rates(offset, at, {window: found[each] for window, found in firsts.items() if each in found})
+        for each, (offset, at) in last.items()
+    }
     for each, end in ends.items():
         newest_of = newest.get(each)
         if newest_of is None:
             yield each, LogTimes(end.offset)
         else:
-            yield each, LogTimes(end.offset, newest_of.time_ms, tuple(rates[each]))
+            yield each, LogTimes(end.offset, newest_of.time_ms, rates[each])
+
+
+def measure_rates(offset: int, at_ms: int, firsts: Mapping[int, OffsetAnswer]) -> tuple[LogRate, ...]:
+    """Return how fast a log grew before its newest record, which is at ``offset`` and of the time ``at_ms``.
+
+    ``firsts`` has the first record of each window, by the window's milliseconds, the longest first. If an earlier
+    record is in a longer window, the whole window counts, because a burst at the end of it is no rate. Otherwise, the
+    time from the first record on counts. A log shorter than a second says nothing of the time after it.
+    """
+    rates: list[LogRate] = []
+    earliest = offset
+    for window, first in firsts.items():
+        rate = LogRate(offset - first.offset, window if first.offset > earliest else at_ms - first.time_ms)
+        if first.offset >= 0:
+            earliest = min(earliest, first.offset)
+            if rate.records > 0 and rate.milliseconds >= _SHORTEST_MS and rate not in rates:
+                rates.append(rate)
+    return tuple(rates)
 
 
 def _single(answers: Mapping[TopicPartition, list[OffsetAnswer]]) -> dict[TopicPartition, OffsetAnswer]:

@@ -16,6 +16,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.explana
     NoticeLimits,
     explain_outage,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.outage import measure_rates
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
     MetadataHistory,
     PartitionHistory,
@@ -81,3 +83,24 @@ def test_an_unknown_session_timeout_gives_no_estimate() -> None:
     known = explain_outage(history, times, LIMITS)[ORDERS].replicas[3].estimate
     assert known is not None
     assert explain_outage(history, times, replace(LIMITS, session_ms=None))[ORDERS].replicas[3].estimate is None
+
+
+def first(offset: int, at_ms: int) -> OffsetAnswer:
+    return OffsetAnswer(0, offset, 1, at_ms)
+
+
+def test_a_burst_at_the_end_of_a_log_is_no_rate() -> None:
+    """A record of 10 s before every window, then 100 records in the last 50 ms."""
+    longer = {600_000: first(1, 400_000), 60_000: first(901, 999_950), 10_000: first(901, 999_950)}
+    assert measure_rates(1001, 1_000_000, longer) == (
+        LogRate(1000, 600_000),
+        LogRate(100, 60_000),
+        LogRate(100, 10_000),
+    )
+    assert measure_rates(1001, 1_000_000, dict.fromkeys(longer, first(901, 999_950))) == ()
+
+
+def test_a_young_log_is_measured_from_its_first_record_on() -> None:
+    young = {600_000: first(0, 970_000), 60_000: first(0, 970_000), 10_000: first(200, 990_000)}
+    assert measure_rates(300, 1_000_000, young) == (LogRate(300, 30_000), LogRate(100, 10_000))
+    assert measure_rates(300, 1_000_000, {600_000: first(-1, -1), 60_000: first(300, 1_000_000)}) == ()
