@@ -70,6 +70,11 @@ def held_offsets(connection: Connection, partitions: Sequence[TopicPartition], w
     return answers
 
 
+def known_offsets(answers: Answers) -> dict[TopicPartition, int]:
+    """Return the offsets of the partitions that were answered once, and without an error."""
+    return {each: found[0].offset for each, found in answers.items() if len(found) == 1 and not found[0].error_code}
+
+
 def offsets_at(connection: Connection, times_ms: Mapping[TopicPartition, int]) -> Answers:
     """Return the first record of each replica at its time or after it. Raises BrokerCallError."""
     questions = {

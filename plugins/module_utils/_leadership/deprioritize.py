@@ -28,6 +28,7 @@ from .._model.run import FRESH_S, KafkaOpsError, Progress
 from .blacklist import Blacklist, require_registered
 from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
+from .history import keep_history
 from .memory import Changes, Memory, list_changes
 from .memory_topic import LeadershipOptions, MemoryTopic, OpenMemory
 from .order_run import OrderRun
@@ -140,7 +141,8 @@ class _Run:
 
     def inspect(self, memory: Memory, pending: Iterable[Change]) -> LeadershipView:
         unfinished = frozenset(each.topic_partition for each in pending if isinstance(each, OrderChange))
-        return inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
+        view = inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
+        return keep_history(self.kafka, view, self.cluster.living(self.brokers))
 
     def write_list(self, store: OpenMemory, view: LeadershipView, journal: Journal) -> Changes:
         """Remember the list, and write the config. Return the changes that remember the config's value.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from .._kafka.cluster import Registration
 from .._kafka.errors import BrokerCallError
-from .._kafka.held_replicas import OffsetAnswer
+from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction, find_gaps
@@ -55,16 +55,12 @@ def look_at_leaders(
                 found.unasked += len(batch)
                 continue
             found.transactions |= kafka.open_transactions(address, batch)
-            found.ends |= _offsets(kafka.log_end_offsets(address, batch))
+            found.ends |= known_offsets(kafka.log_end_offsets(address, batch))
             if with_starts:
-                found.starts |= _offsets(kafka.log_start_offsets(address, batch))
+                found.starts |= known_offsets(kafka.log_start_offsets(address, batch))
         return found
 
     return kafka.in_parallel(look, led)
-
-
-def _offsets(answers: Mapping[TopicPartition, Sequence[OffsetAnswer]]) -> dict[TopicPartition, int]:
-    return {each: found[0].offset for each, found in answers.items() if len(found) == 1 and not found[0].error_code}
 
 
 def find_unanswered(leader: int, found: LeaderLook, wanted: Sequence[TopicPartition]) -> Iterator[AftermathFinding]:

@@ -1,0 +1,66 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A host that was swapped and kept only the last segments leads again once it holds the history (KIP-491)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderStatus
+from lab import Cluster
+from lab.leadership import Operator, leaders, orders, outcome, wait_in_sync
+from lab.node import Broker
+
+TOPIC = "swapped"
+_SEGMENT_BYTES = 1 << 20
+_BATCHES, _RECORDS, _RECORD_BYTES = 6, 300, 2_000
+ORIGINAL, DRAINED = (1, 2, 3), (2, 3, 1)
+
+
+def _directory(broker: Broker) -> Path:
+    (found,) = (each / f"{TOPIC}-0" for each in broker.data_dirs if (each / f"{TOPIC}-0").is_dir())
+    return found
+
+
+def _keep_last_segment(directory: Path) -> int:
+    """Delete all files of the segments before the last one. Returns the offset at which the log begins then."""
+    *earlier, last = sorted(directory.glob("*.log"))
+    assert earlier
+    for segment in earlier:
+        for file in directory.glob(f"{segment.stem}.*"):
+            file.unlink()
+    return int(last.stem)
+
+
+def test_a_host_with_the_last_segments_only_does_not_lead_again(cluster: Cluster, operator: Operator) -> None:
+    cluster.client.create_topic(TOPIC, {0: ORIGINAL}, {"segment.bytes": _SEGMENT_BYTES})
+    for _batch in range(_BATCHES):
+        cluster.client.produce(TOPIC, 0, _RECORDS, record_bytes=_RECORD_BYTES)
+    operator.list(1)
+    operator.move_leaders(away_from=1)
+    swapped = cluster.brokers[1]
+    swapped.stop()
+    start = _keep_last_segment(_directory(swapped))
+    swapped.start()
+    wait_in_sync(cluster, TOPIC)
+
+    found = outcome(operator.unlist(1), TOPIC)
+    assert found.status is OrderStatus.LEFT_ALONE
+    assert f"the log on broker 1, which would be preferred again, begins at offset {start}" in found.reason
+    assert orders(cluster, TOPIC)[0] == DRAINED
+    operator.move_leaders(back_to=1)
+    assert leaders(cluster, TOPIC)[0] == 2
+
+    # As the reason says.
+    swapped.stop()
+    shutil.rmtree(_directory(swapped))
+    swapped.start()
+    wait_in_sync(cluster, TOPIC)
+    assert outcome(operator.restore(), TOPIC).status is OrderStatus.RESTORED
+    assert orders(cluster, TOPIC)[0] == ORIGINAL
+    operator.move_leaders(back_to=1)
+    assert leaders(cluster, TOPIC)[0] == 1
+    assert len(cluster.client.consume_all(TOPIC, 0)) == _BATCHES * _RECORDS

@@ -1,0 +1,105 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A broker does not lead again while its log begins after that of the present leader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import Answers, OffsetAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import (
+    Decision,
+    OrderStatus,
+    decide,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.history import keep_history
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import Memory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order, RememberedOrder
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, LeadershipView
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from unit.fakes.answers import FakeAnswers
+from unit.leadership.worlds import TOPIC_ID, a_state
+
+PARTITION = TopicPartition("orders", 0)
+DRAINED, ORIGINAL = (2, 3, 1), (1, 2, 3)
+LIVING = {each: Address(f"b{each}.invalid", 9092) for each in ORIGINAL}
+UNKNOWN_TOPIC = 3
+
+
+@dataclass(kw_only=True)
+class FakeStarts(FakeAnswers):
+    """Brokers that answer where their log of the partition begins."""
+
+    starts: Mapping[int, Answers | BrokerCallError]
+    asked: list[int] = field(default_factory=list)
+
+    def log_start_offsets(self, address: Address, _partitions: Sequence[TopicPartition]) -> Answers:
+        (broker,) = (each for each, known in LIVING.items() if known == address)
+        self.asked.append(broker)
+        found = self.starts[broker]
+        if isinstance(found, BrokerCallError):
+            raise found
+        return found
+
+
+def at(offset: int, error_code: int = 0) -> Answers:
+    return {PARTITION: [OffsetAnswer(error_code, offset, 7)]}
+
+
+def decided(kafka: FakeStarts, *, listed: Order = (), leader: int = 2, is_drained: bool = True) -> Decision:
+    """Take brokers off the list, and return what is decided for the partition."""
+    state = a_state(DRAINED if is_drained else ORIGINAL, leader=leader)
+    memory = RememberedOrder("orders", 0, TOPIC_ID, ORIGINAL, (ORIGINAL, DRAINED)) if is_drained else None
+    decisions = {PARTITION: decide(state, memory, listed)}
+    view = LeadershipView(
+        Memory(), Config(None, False, ()), Blacklist((1,)), Blacklist(listed), decisions, (), {PARTITION: state}
+    )
+    return keep_history(kafka, view, LIVING).decisions[PARTITION]
+
+
+def test_an_order_that_prefers_a_log_that_begins_later_is_left_alone() -> None:
+    kafka = FakeStarts(starts={1: at(500), 2: at(100)})
+    found = decided(kafka)
+    assert found.outcome.status is OrderStatus.LEFT_ALONE
+    assert found.outcome.replicas_after == DRAINED
+    assert found.remember is not None
+    assert found.outcome.reason.startswith(
+        "the log on broker 1, which would be preferred again, begins at offset 500, and the log on broker 2, which "
+        "leads, at 100: if broker 1 led, all replicas would delete the records before 500."
+    )
+    # The returning broker is asked first: a leader's log start only rises.
+    assert kafka.asked == [1, 2]
+
+
+@pytest.mark.parametrize("start", [0, 99, 100])
+def test_a_log_that_begins_with_the_leaders_or_before_may_lead(start: int) -> None:
+    assert decided(FakeStarts(starts={1: at(start), 2: at(100)})).outcome.status is OrderStatus.WOULD_RESTORE
+
+
+@pytest.mark.parametrize(
+    "starts",
+    [
+        {1: at(-1, UNKNOWN_TOPIC), 2: at(100)},
+        {1: at(500), 2: at(-1, UNKNOWN_TOPIC)},
+        {1: {}, 2: at(100)},
+    ],
+    ids=["an error of the returning broker", "an error of the leader", "no answer"],
+)
+def test_what_is_not_answered_proves_nothing(starts: Mapping[int, Answers]) -> None:
+    assert decided(FakeStarts(starts=starts)).outcome.status is OrderStatus.WOULD_RESTORE
+
+
+def test_nobody_is_asked_if_no_broker_returns() -> None:
+    kafka = FakeStarts(starts={})
+    assert decided(kafka, listed=(1,)).outcome.status is OrderStatus.IN_ORDER
+    assert decided(kafka, listed=(1,), leader=1, is_drained=False).outcome.status is OrderStatus.WOULD_REORDER
+    assert decided(kafka, leader=1).outcome.status is OrderStatus.WOULD_RESTORE
+    assert kafka.asked == []
