@@ -32,7 +32,7 @@ from unit.recovery import outages
 
 _COLUMNS = 80
 _SCREEN_LINES = 60
-_SIZES = (1, 12, 3000)
+_SIZES = (12, 3000)
 _VARIABLES = {"kafka_bootstrap_servers": ["kafka2.example.com:9092"]}
 
 

@@ -30,7 +30,6 @@ _SCREEN_LINES = 60
 
 CASES: dict[str, tuple[Sequence[Outcome], int]] = {
     "1": ((outages.refused(),), 3),
-    "12": (outages.twelve(), 3),
     "14": (outages.fourteen(), 3),
     "3000": (outages.three_thousand(), 20),
 }
@@ -56,10 +55,15 @@ def shown(case: str, width: int, *, color: bool = False, rows: bool = False) -> 
     return rendered(blocks, width, color=color)
 
 
-@pytest.mark.parametrize("width", _WIDTHS)
+@pytest.mark.parametrize("width", _WIDTHS[:2])
 @pytest.mark.parametrize("case", CASES)
 def test_the_text_is_the_approved_one(case: str, width: int) -> None:
     approve(f"recovery-{case}-{width}", shown(case, width))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_only_rows_become_wider_than_120_columns(case: str) -> None:
+    assert shown(case, 200) == shown(case, 120)
 
 
 @pytest.mark.parametrize("width", _WIDTHS)
@@ -67,7 +71,7 @@ def test_single_rows_are_the_approved_ones(width: int) -> None:
     approve(f"recovery-14-rows-{width}", shown("14", width, rows=True))
 
 
-@pytest.mark.parametrize("width", _WIDTHS)
+@pytest.mark.parametrize("width", _WIDTHS[:2])
 def test_replicas_are_the_approved_ones(width: int) -> None:
     result = a_recovery(outages.fourteen()[8:11], outages.brokers())
     approve(f"replicas-{width}", rendered(recovery_page.replica_blocks(result), width, color=False))

@@ -112,11 +112,6 @@ def failed(partition: int, topic: str = "orders") -> Outcome:
     )
 
 
-def twelve() -> tuple[Outcome, ...]:
-    """Return a look at the partitions of one topic, all of which wait for broker 1."""
-    return tuple(refused(each) for each in range(12))
-
-
 def fourteen() -> tuple[Outcome, ...]:
     """Return twelve recovered partitions, two of them with lost records, and two that wait for broker 1."""
     return (
