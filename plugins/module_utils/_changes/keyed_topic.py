@@ -103,7 +103,7 @@ class KeyedTopic:
             self._own.add_missing_replicas(_COPIES)
         else:
             found = self._create()
-            # What a run writes and could not read again, no later run could undo.
+            # A later run can only undo what it can read.
             self._read_values(found)
         return OpenKeyedTopic(found, journal, values)
 

@@ -223,7 +223,7 @@ def _preview(change: OrderChange, state: PartitionState | None, running: _Runnin
         return Leftover(change, Undoing.CONFLICT, f"{cancelled}; {original}")
     leader = predict(state, change.restored_order, acceptable_replicas(state), unclean=False).leader_id
     if state.is_offline and leader != NO_LEADER:
-        # That replica may have an empty disk, because nothing has read it yet: see docs/strategies.md.
+        # The replica may have an empty disk, because nothing has read it yet (docs/strategies.md).
         return Leftover(
             change,
             Undoing.FAILED,

@@ -233,7 +233,7 @@ _KINDS: dict[str, type[Change]] = {
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _NAMES}
 _CHANGES_PER_RECORD = 500
-"""Of an election, a record of each change takes 5 %. 500 of the longest topic names are 300 kB."""
+"""With a record for each change, the journal takes 5 % of an election's time. 500 of the longest names are 300 kB."""
 _UNDO_ORDER = ("replica", "order", "setting", "voter", "lasting")
 """Settings come after replicas, because a throttle must last until the replica is copied."""
 

@@ -68,7 +68,7 @@ class Coverage:
     start: Moment
     end: Moment
     snapshots: Count
-    """Those of the period, and the one before it that tells what was so at its start."""
+    """The snapshots of the period, and the last one before it, which shows the state at its start."""
     first: Moment | None
     last: Moment | None
     usual_seconds: Seconds | None
@@ -167,7 +167,7 @@ class ClusterRow:
     partitions: Count
     """Partitions that were recorded."""
     unknown_partitions: Count
-    """Those whose state, or min ISR, was unknown for some time."""
+    """Partitions whose state, or min ISR, was unknown for some time."""
     low_partitions: Count
     low: Annotated[tuple[LowPartition, ...], Meta(description="the partitions are a list")]
     """Worst first."""

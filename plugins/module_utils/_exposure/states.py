@@ -127,6 +127,6 @@ def _states(changes: DataFrame) -> DataFrame:
     partition = f.struct(*(f.col(f"known.value.{each}").alias(each) for each in _HELD[:3]))
     return known.groupBy(*PARTITION, "idx").agg(
         f.collect_list(f.when(value.isNotNull(), replica)).alias("replicas"),
-        # What the metadata says is in the rows of all replicas: if it changes, all of them change.
+        # The rows of all replicas have the same metadata. If it changes, all rows change.
         f.max_by(f.when(value.isNotNull(), partition), f.when(value.isNotNull(), f.col("known.idx"))).alias("state"),
     )

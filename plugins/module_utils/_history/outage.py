@@ -183,8 +183,8 @@ _Replica: TypeAlias = "tuple[TopicPartition, int]"
 def _find_late(history: MetadataHistory, times: Mapping[TopicPartition, Mapping[int, LogTimes]]) -> dict[_Replica, int]:
     """Return when a survivor left the ISR, if its newest record is younger.
 
-    Such a replica came back as a leader that did not know yet that it was none, or it was catching up. In between
-    nothing was written to it: its log says how fast the partition was written only until it left.
+    The replica came back as a leader that did not know yet that another one led, or it was catching up. Nothing was
+    written to it in between. So its log only shows how fast the partition was written until the replica left.
     """
     late = {}
     for partition, of_partition in times.items():

@@ -172,7 +172,7 @@ def _judge_isr(
     left, lost = promise.left_at_ms or 0, promise.lost_at_ms or 0
     smallest: int | None = None
     for moment, end in found.spans(lost):
-        # What is as old as the loss of the replica or of the leader counts: a clock has milliseconds.
+        # Times are milliseconds, so a change at the time of the loss may have come before it.
         if end < left or moment.at_ms > lost:
             continue
         if moment.isr is None or moment.leader_id is None or moment.replicas is None:
@@ -269,7 +269,7 @@ def _min_isr_values(
         found |= {int(value) for value in values if value is not None}
         if None not in values:
             return tuple(sorted(found))
-    # What no record sets comes from the properties of the leader, which is dead.
+    # Without a record, the value comes from the properties of the leader, which is dead.
     return None
 
 

@@ -58,7 +58,7 @@ OWN_TOPIC_CONFIG: Mapping[str, str] = {
     "segment.ms": "604800000",
     "unclean.leader.election.enable": "false",
 }
-"""What each topic of this collection sets, because it would else inherit it from the brokers.
+"""The configs that each topic of this collection sets. Otherwise it would inherit them from the brokers.
 
 A cluster's default can make our records unreadable (a codec), refused (timestamps, size) or deleted (retention).
 """

@@ -77,7 +77,7 @@ class QuorumPlan:
     old_voters: tuple[NodeId, ...]
     lost_voters: tuple[NodeId, ...]
     checksum: Checksum
-    """That of the copy, so that nothing else is changed."""
+    """The checksum of the copy that the plan was made from. A copy with another one is not changed."""
     end_offset: Offset
     epoch: LeaderEpoch
     segment: str | None
@@ -86,7 +86,7 @@ class QuorumPlan:
     voter: VoterNode | None
     """The one voter of the VotersRecord. None if the voters are static."""
     time_ms: Annotated[int, Meta("a time in POSIX milliseconds", minimum=0, maximum=2**63 - 1)]
-    """Of the batch with this record: that of the batch before it."""
+    """The time of the batch with this record. It is the time of the batch before it."""
     voters_changes: tuple[VotersChange, ...]
     highest_epoch: LeaderEpoch
     """The highest epoch that any copy or vote has."""

@@ -74,9 +74,9 @@ class Candidate:
     explanation: str
     """Why it has this rank, in words."""
     local_log_start_offset: Offset | None = None
-    """Of a tiered topic: the first offset on the replica's own disk. None if unknown, and for other topics."""
+    """The first offset on the replica's own disk, for a tiered topic. None if unknown, and for other topics."""
     last_tiered_offset: Offset | None = None
-    """Of a tiered topic: the last offset that this broker knows to be in the tier."""
+    """The last offset that this broker knows to be in the tier, for a tiered topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class AnsweredLog(NamedTuple):
     log_end_offset: int
     lineage: tuple[EpochEnd, ...]
     local_log_start_offset: int | None
-    """Of a tiered topic: the first offset on the replica's own disk. None if unknown, and for other topics."""
+    """The first offset on the replica's own disk, for a tiered topic. None if unknown, and for other topics."""
     is_fenced: bool
     is_future: bool
     """A future replica exists too. Its log is never ranked."""

@@ -75,7 +75,7 @@ def _decide_as_before(
     pasts = {each.broker_id: each.past for each in election.losses}
     decision = decide(state, candidates, silent, policy, pasts=pasts)
     if isinstance(decision, PlannedElection):
-        # Of logs that are alike, the one that has returned may come first in the replica list.
+        # If logs are equal, the replica that has returned may come first in the replica list.
         if decision.designated_leader == leader:
             return decision
         return decide(state, candidates, silent, policy, leader, pasts=pasts)

@@ -95,12 +95,12 @@ class Forecast:
     against: tuple[LossAgainst, ...]
     """One comparison for every other replica: replicas that answered by rank, then silent ones by broker id."""
     lost: Stretches
-    """Each lost record once, even if several replicas hold it. A lower bound, unless all of ``against`` are exact and
-    ``tier`` misses nothing."""
+    """The lost records. A record that several replicas hold is counted once. This is a lower bound, unless all of
+    ``against`` are exact and ``tier`` misses nothing."""
     more_than_first: int | None
     """How many more records are lost than by electing rank 1; negative for fewer. None if unknown."""
     tier: TierCover | None = None
-    """Of a tiered topic: what the tier and the candidate's own disk hold. None for other topics."""
+    """What the tier and the candidate's own disk hold, for a tiered topic. None for other topics."""
 
     @property
     def at_least(self) -> int:

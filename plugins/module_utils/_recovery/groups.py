@@ -137,7 +137,7 @@ def _find_facts(outcome: Outcome) -> _Facts:
     loss = outcome.loss_of(best if leader is None else leader)
     against = () if loss is None else loss.against
     dangers = _find_dangers(outcome, loss)
-    # That an empty log lacks nothing of another empty log is no merit, and no difference.
+    # A comparison of two empty logs says nothing.
     compared = () if Danger.EMPTY in dangers else against
     return _Facts(
         outcome,

@@ -236,7 +236,7 @@ class _Questions:
 
     partitions: list[TopicPartition] = field(default_factory=list)
     only_newest: dict[TopicPartition, EpochEnd | None] = field(default_factory=dict)
-    """Of these partitions, only the newest epoch is asked, with the value that the plan expects, if there is one."""
+    """The broker is only asked for the newest epoch of these partitions. The value is the one that the plan expects."""
     checked: set[TopicPartition] = field(default_factory=set)
     """Partitions whose epochs are compared with the headers of batches, because the plan has not done so."""
 

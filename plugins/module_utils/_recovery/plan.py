@@ -298,7 +298,7 @@ class Plan:
 def find_tails(election: PlannedElection) -> tuple[Tail, ...]:
     """Return the records that electing the designated leader deletes on other replicas, by the election's forecast.
 
-    Of a replica that cannot be compared, these are all records after the leader's end.
+    If a replica cannot be compared, all its records after the leader's end are returned.
     """
     lost = lost_of_live_replicas(election.designated_leader, election.candidates, election.losses)
     return tuple(

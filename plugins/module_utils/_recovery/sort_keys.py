@@ -27,7 +27,7 @@ RANKING = (
     # A log without records has no epoch, and comes last.
     SortKey("last_written_epoch", highest_first=True),
     SortKey("log_end_offset", highest_first=True),
-    # Of a tiered topic: a replica that was rebuilt from the tier has less on its own disk.
+    # A replica of a tiered topic that was rebuilt from the tier has less on its own disk.
     SortKey("local_log_start_offset", highest_first=False),
     # The first place in the replica list (KIP-966).
     SortKey("place", highest_first=False),

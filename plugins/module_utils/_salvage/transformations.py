@@ -58,7 +58,7 @@ _COUNTS = {
 def account(rows: DataFrame) -> DataFrame:
     """Count rows of ``rows.ROW_SCHEMA``: one row for each partition, with the counts of ``read_back.PARTIAL_SCHEMA``.
 
-    What is in the raw batches is not looked at: their checksums are not among Spark's functions.
+    The raw batches are not compared, because Spark has no function for their checksums.
     """
     return rows.transform(measure_records).transform(count_records)
 
