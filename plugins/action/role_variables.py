@@ -83,19 +83,23 @@ class ActionModule(ActionBase):
             | decided
             | {
                 "options": options,
-                "variables": self._for_commands(role, open_, variables),
+                "variables": self._for_commands(role, open_, own | shared, variables),
                 "report_file": options.get("report_file") or _default_report(role, html),
                 "report_html": html,
             }
         )
 
-    def _for_commands(self, role: str, values: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a command needs that repeats this run. Of a dictionary, a command only needs whether it is given.
+    def _for_commands(
+        self, role: str, values: Mapping[str, Any], options: Mapping[str, Any], variables: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return what a command needs that repeats this run: no secret, and no value that is the default.
 
-        ROLE_hosts is a variable of the playbook, and not one of the role.
+        Of a dictionary, a command only needs whether it is given. ROLE_hosts is a variable of the playbook, and not one
+        of the role.
         """
         hosts = self._templar.template(variables.get(f"{role}_hosts", ""))
-        given = {name: bool(value) if isinstance(value, dict) else value for name, value in values.items()}
+        given = {name: value for name, value in values.items() if value != options[name].get("default")}
+        given = {name: bool(value) if isinstance(value, dict) else value for name, value in given.items()}
         return given | ({f"{role}_hosts": hosts} if hosts else {})
 
     def _unknown(self, role: str, own: Any, shared: Any, variables: dict[str, Any]) -> list[str]:

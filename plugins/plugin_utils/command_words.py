@@ -6,12 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
 
 from .page import Paragraph
 from .words import Result
+
+_WHERE = ("kafka_bootstrap_servers", "kafka_command_config")
+_ADDRESSES = ("kafka_bootstrap_servers", "kafka_bootstrap_controllers")
+_OF_ONE_RUN = ("kafka_journal_discard_lost",)
+"""What a person decides again each time."""
 
 
 def carry_out(plan: str, digest: str | None) -> Paragraph:
@@ -22,13 +27,23 @@ def carry_out(plan: str, digest: str | None) -> Paragraph:
 
 def servers(variables: Result) -> str:
     """Return the bootstrap servers as one word; empty if none are given."""
-    given: str | list[str] = variables.get("kafka_bootstrap_servers") or ""
-    return (given if isinstance(given, str) else ",".join(given)).replace(" ", "")
+    return _addresses(variables.get("kafka_bootstrap_servers"))
 
 
-def option_words(given: Result, names: Iterable[str]) -> Iterable[str]:
-    """Return the options that set these variables. 0 is a value: the strictest limit of lost records."""
+def _addresses(given: str | list[str] | None) -> str:
+    return (given if isinstance(given, str) else ",".join(given or [])).replace(" ", "")
+
+
+def connection_words(given: Result) -> Iterable[str]:
+    """Return the options that set how to connect, and the journal. ``given`` has no secret, and no default."""
+    joined = {**given, **{name: _addresses(given.get(name)) for name in _ADDRESSES}}
+    others = (name for name in joined if name.startswith("kafka_") and name not in (*_WHERE, *_OF_ONE_RUN))
+    return option_words(joined, (*_WHERE, *others))
+
+
+def option_words(given: Result, names: Iterable[str]) -> Iterator[str]:
+    """Yield the options that set these variables, if they are given. 0 and false are values."""
     for name in names:
         value = given.get(name)
-        if value is not None and value is not False and value not in ("", []):
+        if value is not None and value not in ("", []):
             yield from set_variable(name, value)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .command_words import option_words, servers
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
+
+from .command_words import connection_words
 from .page import Block, Command, Entries, Entry, Heading, Paragraph
 from .words import Result, brokers, counted, words
 
-_ASKED_WITH = ("kafka_bootstrap_servers", "kafka_command_config", "stop_gate_brokers", "stop_gate_sets")
 _NOT_KNOWN = "not known: nobody could be asked. Ask the playbook check_stop before a broker stops"
 
 
@@ -49,10 +50,9 @@ def _entry(stop: Result, reasons: list[Result], *, is_check: bool) -> Entry:
 def _command(stop: Result, variables: Result) -> Iterator[str]:
     """Yield the words of the command that asks again about the brokers that may not stop."""
     refused = [each["brokers"] for each in stop["stops"] if each["verdict"] == "no"]
-    given = {**variables, "kafka_bootstrap_servers": servers(variables)}
     if len(refused) == 1:
-        given["stop_gate_brokers"] = ",".join(map(str, refused[0]))
+        asked = set_variable("stop_gate_brokers", ",".join(map(str, refused[0])))
     else:
-        given["stop_gate_sets"] = ",".join("+".join(map(str, each)) for each in refused)
+        asked = set_variable("stop_gate_sets", ",".join("+".join(map(str, each)) for each in refused))
     yield from ("ansible-playbook", "kafkaops.recovery.check_stop")
-    yield from option_words(given, _ASKED_WITH)
+    yield from (*connection_words(variables), *asked)

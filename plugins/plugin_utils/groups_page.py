@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
 
 from .alike import entries_by_reason
-from .command_words import carry_out, option_words, servers
+from .command_words import carry_out, connection_words, option_words
 from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, counted, number, partition_name, words
 
@@ -166,9 +166,10 @@ def _plan(variables: Result) -> str:
 def command(variables: Result) -> Iterator[str]:
     """Yield the words of the command that carries out what was planned."""
     plan = _plan(variables)
-    given = {**variables, "kafka_bootstrap_servers": servers(variables), "group_recovery_plan_file": plan}
+    given = {**variables, "group_recovery_plan_file": plan}
     yield from ("ansible-playbook", "kafkaops.recovery.restore_groups")
-    yield from option_words(given, ["group_recovery_hosts", "kafka_bootstrap_servers", "kafka_command_config"])
+    yield from option_words(given, ["group_recovery_hosts"])
+    yield from connection_words(given)
     yield from option_words(given, ["group_recovery_plan_file"] if plan else _OF_A_LOOK)
     yield from option_words(given, [_ABORT])
     yield from ("-e", "group_recovery_automated_recovery=true")

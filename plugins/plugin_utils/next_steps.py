@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_w
     find_returns,
 )
 
-from .command_words import option_words, servers
+from .command_words import connection_words, option_words
 from .page import Block, Command, Entries, Entry, Heading
 from .words import Result, brokers, counted
 
@@ -180,16 +180,14 @@ def _effect(advice: Result) -> str:
 
 
 _THEN_RESTORE = "unclean_recovery_then_restore_redundancy"
-_JOURNAL = ("kafka_journal_topic",)
 _SELECTIONS = (
     "unclean_recovery_partitions",
     "unclean_recovery_partitions_file",
     "unclean_recovery_designations_file",
     "unclean_recovery_designations",
 )
-_POLICY = (
+_PLANNED_WITH = (
     "unclean_recovery_include_internal_topics",
-    "unclean_recovery_acknowledge_unclean_leader_election",
     "unclean_recovery_max_lost_records",
     "unclean_recovery_max_estimated_loss",
     "unclean_recovery_proof",
@@ -197,13 +195,23 @@ _POLICY = (
     "unclean_recovery_metadata_log_dir",
     "unclean_recovery_lost_brokers",
     "unclean_recovery_wait_ms",
+    "unclean_recovery_duration_ms",
+    "unclean_recovery_replica_log_source",
+    "unclean_recovery_replica_log_api_key",
     "unclean_recovery_allow_empty_leader",
     "unclean_recovery_allow_dropping_unregistered",
     _THEN_RESTORE,
-    *_JOURNAL,
 )
-_NOT_SAID = {"unclean_recovery_proof": "ignore", "unclean_recovery_wait_ms": 0}
-"""Values that a command need not have, because they are the default."""
+_CARRIED_OUT_WITH = (
+    "unclean_recovery_acknowledge_unclean_leader_election",
+    "unclean_recovery_salvage",
+    "unclean_recovery_salvage_dir",
+    "unclean_recovery_ignore_quorum",
+    "unclean_recovery_election_attempts",
+    "unclean_recovery_verify_timeout_ms",
+    "unclean_recovery_election_timeout_ms",
+    "unclean_recovery_report_aftermath",
+)
 _ALL = ("-e", "unclean_recovery_all_offline_partitions=true")
 _ELECT = ("-e", "unclean_recovery_automated_recovery=true")
 
@@ -215,24 +223,22 @@ def next_commands(variables: Result, saved_in: str = "") -> dict[str, Any]:
     ``saved_in`` is the directory with the saved records of other replicas. ``unclean_recovery_plan`` only says whether
     a plan was given as data.
     """
-    given = {**variables, "kafka_bootstrap_servers": servers(variables)}
-    for name, value in _NOT_SAID.items():
-        if given.get(name) == value:
-            del given[name]
+    given = {"unclean_recovery_strategy": "balanced", **variables}
     plan_file = given.get("unclean_recovery_plan_file") or ""
     reviewed = plan_file or given.get("unclean_recovery_manual_output_file") or ""
     has_plan = bool(plan_file or given.get("unclean_recovery_plan"))
     selected = next((name for name in _SELECTIONS if given.get(name) is not None), None)
     selection = _ALL if selected is None else set_variable(selected, given[selected])
-    policy = [*option_words(given, _POLICY)]
-    connection = [*option_words(given, ("kafka_bootstrap_servers", "kafka_command_config"))]
+    execution = [*option_words(given, _CARRIED_OUT_WITH)]
+    policy = [*option_words(given, _PLANNED_WITH), *execution]
+    connection = [*connection_words(given)]
     command = [
         *("ansible-playbook", "kafkaops.recovery.recover_offline_partitions"),
         *option_words(given, ("unclean_recovery_hosts",)),
         *connection,
     ]
     decided = (
-        [*set_variable("unclean_recovery_plan_file", reviewed), *option_words(given, _JOURNAL)]
+        [*set_variable("unclean_recovery_plan_file", reviewed), *execution]
         if reviewed
         else [*selection, *option_words(given, ("unclean_recovery_strategy",)), *policy]
     )

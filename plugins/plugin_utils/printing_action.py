@@ -7,23 +7,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
+from ansible import constants, context
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible.utils.vars import load_extra_vars
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import is_uri
 
 from .failing import printed_once
-from .page import Block, Line, Paragraph
+from .page import Block, Command, Line, Paragraph
 from .rendering import is_in_awx, is_structured, is_terminal, rendered, show
+from .variable_names import argument_specs
 
 display = Display()
 
 _PAGE_MODULE = "kafkaops.recovery.incident_report"
 _PAGE_ACTION = "kafkaops.recovery.quorum_info"
 """The action that runs this module (meta/runtime.yml)."""
+_VAULT = {"--vault-id": "vault_ids", "--vault-password-file": "vault_password_files"}
 _FILES = {"report_file": {"type": "path"}, "page": {"type": "dict", "default": {}}}
 
 
@@ -40,7 +44,9 @@ class PrintingAction(ActionBase):
         result: dict[str, Any] = super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(argument_spec=self.ARGUMENT_SPEC | _FILES)
         page = self._write_page(arguments["page"], task_vars)
-        blocks = [*self.blocks(arguments), *named_files(arguments["report_file"], page)]
+        again = [*self._started_with()]
+        blocks = [with_options(each, again) for each in self.blocks(arguments)]
+        blocks += named_files(arguments["report_file"], page)
         text = rendered(blocks, display.columns, color=is_terminal(), is_stripped=is_in_awx())
         if text:
             show(text)
@@ -53,6 +59,24 @@ class PrintingAction(ActionBase):
         if not failure:
             result["verdict"] = next((each.text for each in blocks if isinstance(each, Paragraph)), "")
         return printed_once(result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}))
+
+    def _started_with(self) -> Iterator[str]:
+        """Yield the options of ansible-playbook that a printed command needs as this run did.
+
+        A secret is never printed: a person replaces the word in capitals.
+        """
+        if not is_in_awx():
+            inventories = context.CLIARGS.get("inventory") or ()
+            if [*inventories] != constants.DEFAULT_HOST_LIST:
+                yield from (word for each in inventories for word in ("-i", each))
+            for option, argument in _VAULT.items():
+                yield from (word for each in context.CLIARGS.get(argument) or () for word in (option, each))
+            if context.CLIARGS.get("ask_vault_pass"):
+                yield "--ask-vault-pass"
+        options = argument_specs("kafka_connection", "variables")
+        for name in load_extra_vars(self._loader):
+            if options.get(name, {}).get("no_log"):
+                yield from ("-e", f"{name}={name.removeprefix('kafka_').upper()}")
 
     def _write_page(self, page: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """Write the HTML report where the module of this role ran, if one is requested, and return the result.
@@ -88,6 +112,17 @@ class PrintingAction(ActionBase):
     def is_verbose(self) -> bool:
         """Return whether -v is given, so that single rows are printed too."""
         return bool(display.verbosity)
+
+
+def with_options(block: Block, options: Sequence[str]) -> Block:
+    """Return a command of ansible-playbook with more options. Another block, and an inventory to fill in, stay."""
+    if not isinstance(block, Command) or block.words[0] != "ansible-playbook":
+        return block
+    program, playbook, *others = block.words
+    if "-i" in others:
+        pairs = zip(["", *options], options, strict=False)
+        options = [each for before, each in pairs if "-i" not in (before, each)]
+    return Command((program, playbook, *options, *others))
 
 
 def named_files(report_file: str | None, page: dict[str, Any]) -> Iterator[Block]:

@@ -66,7 +66,7 @@ def blocks(
     yield Paragraph(verdict(result, find_returns_of(result, commands, start_order)), "bold")
     yield from recovery_steps(result, commands, start_order)
     yield from _brokers(result.get("brokers", []))
-    yield from _awaited(awaited)
+    yield from _awaited(awaited, commands.get("lost_brokers", ()))
     groups = result.get("groups", [])
     if groups:
         yield Heading("Partitions")
@@ -223,7 +223,7 @@ def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
         yield Entries(tuple(named))
 
 
-def _awaited(brokers: Sequence[Result]) -> Iterator[Block]:
+def _awaited(brokers: Sequence[Result], lost: Collection[int]) -> Iterator[Block]:
     """Return for which brokers the run waited, or would wait, one line for each broker."""
     for each in brokers[:_MOST_LINES]:
         name, seconds = f"broker {each['broker_id']}", (each["waited_ms"] or 0) / 1000
@@ -236,7 +236,7 @@ def _awaited(brokers: Sequence[Result]) -> Iterator[Block]:
         else:
             text = (
                 f"a run that elects would wait up to {each['limit_ms'] / 1000:.0f} s for {name}: {needed or decided}. "
-                f"If it is lost permanently, set unclean_recovery_lost_brokers: [{each['broker_id']}]"
+                f"If it is lost permanently, set unclean_recovery_lost_brokers: {sorted({*lost, each['broker_id']})}"
             )
         yield Paragraph(text, indent=2)
 

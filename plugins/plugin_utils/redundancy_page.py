@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from .alike import entries_by_reason, fold_rows, in_topics, name_partitions
-from .command_words import carry_out, option_words, servers
+from .command_words import carry_out, connection_words, option_words
 from .page import Block, Command, Entries, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, broker_ids, brokers, counted, in_racks, racks_by_broker, size, words
 
@@ -17,8 +17,6 @@ _COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies"
 _GOOD = ("restored", "would_restore", "returned")
 _MOST_ROWS = 30
 _KEPT = (
-    "kafka_bootstrap_servers",
-    "kafka_command_config",
     "redundancy_lost_brokers",
     "redundancy_all_under_replicated",
     "redundancy_partitions",
@@ -120,8 +118,10 @@ def _plan(variables: Result) -> str:
 def command(variables: Result) -> Iterator[str]:
     """Yield the words of the command that carries out what was planned."""
     plan = _plan(variables)
-    given = {**variables, "kafka_bootstrap_servers": servers(variables), "redundancy_plan_file": plan}
+    given = {**variables, "redundancy_plan_file": plan}
     names = [each for each in _KEPT if not plan or each not in _OF_A_PLAN]
     yield from ("ansible-playbook", "kafkaops.recovery.restore_redundancy")
-    yield from option_words(given, ["redundancy_hosts", *names, "redundancy_plan_file"])
+    yield from option_words(given, ["redundancy_hosts"])
+    yield from connection_words(given)
+    yield from option_words(given, [*names, "redundancy_plan_file"])
     yield from ("-e", "redundancy_automated_recovery=true")

@@ -17,8 +17,8 @@ def set_variable(name: str, value: object) -> tuple[str, str]:
 
     Ansible splits name=value at spaces, and reads quotes and backslashes in it, so such a value needs JSON.
     """
-    if value is True:
-        return "-e", f"{name}=true"
+    if isinstance(value, bool):
+        return "-e", f"{name}={str(value).lower()}"
     if isinstance(value, list | dict) or not _PLAIN.fullmatch(str(value)):
         return "-e", json.dumps({name: value})
     return "-e", f"{name}={value}"

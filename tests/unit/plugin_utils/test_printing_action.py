@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import named_files, page_failure
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Command, Line
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import (
+    named_files,
+    page_failure,
+    with_options,
+)
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
 
 _PATH = "/srv/" + "incidents/" * 20 + "report.html"
@@ -35,3 +40,17 @@ def test_paths_are_not_wrapped() -> None:
 )
 def test_a_page_that_could_not_be_written_fails_the_role(page: dict[str, Any], failure: str) -> None:
     assert page_failure(page) == failure
+
+
+def test_a_printed_command_is_started_as_this_run_was() -> None:
+    options = ["-i", "/srv/hosts", "--vault-id", "prod@prompt", "-i", "kafka1,"]
+    look = Command(("ansible-playbook", "kafkaops.recovery.check_stop", "-e", "a=b"))
+    assert with_options(look, options) == Command(
+        ("ansible-playbook", "kafkaops.recovery.check_stop", *options, "-e", "a=b")
+    )
+    to_fill_in = Command(("ansible-playbook", "kafkaops.recovery.salvage_logs", "-i", "INVENTORY"))
+    assert with_options(to_fill_in, options) == Command(
+        ("ansible-playbook", "kafkaops.recovery.salvage_logs", "--vault-id", "prod@prompt", "-i", "INVENTORY")
+    )
+    for block in (Line("text"), Command(("kafka-acls.sh", "--list"))):
+        assert with_options(block, options) is block

@@ -45,11 +45,9 @@ def test_a_run_of_all_partitions_is_repeated() -> None:
     [
         ({}, []),
         ({"unclean_recovery_wait_ms": 60000}, ["unclean_recovery_wait_ms=60000"]),
-        ({"unclean_recovery_wait_ms": 0, "unclean_recovery_proof": "ignore"}, []),
         ({"unclean_recovery_proof": "accept"}, ["unclean_recovery_proof=accept"]),
         ({"unclean_recovery_recordings": "/recordings"}, ["unclean_recovery_recordings=/recordings"]),
         ({"unclean_recovery_metadata_log_dir": "/kraft"}, ["unclean_recovery_metadata_log_dir=/kraft"]),
-        ({"unclean_recovery_include_internal_topics": False}, []),
         ({"unclean_recovery_include_internal_topics": True}, ["unclean_recovery_include_internal_topics=true"]),
         ({"unclean_recovery_allow_dropping_unregistered": True}, ["unclean_recovery_allow_dropping_unregistered=true"]),
         (
@@ -58,12 +56,34 @@ def test_a_run_of_all_partitions_is_repeated() -> None:
         ),
         ({"unclean_recovery_lost_brokers": [1]}, ['{"unclean_recovery_lost_brokers": [1]}']),
         ({"unclean_recovery_max_lost_records": 0}, ["unclean_recovery_max_lost_records=0"]),
-        ({"kafka_journal_topic": "_run"}, ["kafka_journal_topic=_run"]),
+        ({"unclean_recovery_salvage": "required"}, ["unclean_recovery_salvage=required"]),
+        ({"unclean_recovery_report_aftermath": False}, ["unclean_recovery_report_aftermath=false"]),
     ],
 )
 def test_the_next_command_decides_as_this_run_did(given: dict[str, Any], words: list[str]) -> None:
     repeated = [word for each in words for word in ("-e", each)]
     assert _commands(**given)["recover"] == [*_PLAYBOOK, *_SERVERS, *_ALL, *_STRATEGY, *repeated, *_ELECT]
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"kafka_journal_topic": "_run"}, "kafka_journal_topic=_run"),
+        ({"kafka_bootstrap_controllers": ["c:9093", "d:9093"]}, "kafka_bootstrap_controllers=c:9093,d:9093"),
+        ({"kafka_ssl_check_hostname": False}, "kafka_ssl_check_hostname=false"),
+        ({"kafka_ssl_cafile": "/etc/an authority.pem"}, '{"kafka_ssl_cafile": "/etc/an authority.pem"}'),
+    ],
+)
+def test_every_next_command_connects_as_this_run_did(given: dict[str, Any], word: str) -> None:
+    commands = next_commands({**_GIVEN, **given}, "/saved")
+    for name in ("look", "recover", "aggressive", "salvage", "redundancy", "groups", "replay"):
+        words = commands[name]
+        start = words.index(_SERVERS[1]) + 1
+        assert words[start : start + 2] == ["-e", word]
+
+
+def test_lost_entries_of_a_journal_are_discarded_once() -> None:
+    assert _commands(kafka_journal_discard_lost=True) == _commands()
 
 
 @pytest.mark.parametrize(
@@ -82,11 +102,11 @@ def test_the_same_partitions_are_selected(given: dict[str, Any], word: str) -> N
 
 
 def test_a_plan_that_this_run_wrote_or_was_given_is_carried_out() -> None:
-    plan = ["-e", "unclean_recovery_plan_file=plan.json", "-e", "kafka_journal_topic=runs"]
-    written = _commands(unclean_recovery_manual_output_file="plan.json", kafka_journal_topic="runs")
+    plan = ["-e", "unclean_recovery_plan_file=plan.json", "-e", "unclean_recovery_salvage=required"]
+    written = _commands(unclean_recovery_manual_output_file="plan.json", unclean_recovery_salvage="required")
     assert written["recover"] == [*_PLAYBOOK, *_SERVERS, *plan, *_ELECT]
     assert written["aggressive"]
-    given = _commands(unclean_recovery_plan_file="plan.json", kafka_journal_topic="runs")
+    given = _commands(unclean_recovery_plan_file="plan.json", unclean_recovery_salvage="required")
     assert (given["recover"], given["plan_file"]) == (written["recover"], "plan.json")
     assert given["aggressive"] == []
     assert given["look"] == [*_PLAYBOOK, *_SERVERS, *_ALL, "-e", "unclean_recovery_show_replica_info=true"]

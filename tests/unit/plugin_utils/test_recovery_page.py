@@ -142,6 +142,9 @@ def test_each_broker_that_is_awaited_is_named_once() -> None:
     assert text.count("broker 2 returned after 8 s") == 1
     assert text.count("a run that elects would wait up to 30 s for broker 3: its answer may decide 3,000") == 1
     assert "set unclean_recovery_lost_brokers: [3]" in text
+    declared = {**COMMANDS, "lost_brokers": [7]}
+    blocks = recovery_page.blocks(result, commands=declared, start_order=[], rows=False, awaited=awaited)
+    assert "set unclean_recovery_lost_brokers: [3, 7]" in rendered(blocks, 200, color=False)
 
 
 @pytest.mark.parametrize("width", _WIDTHS)
