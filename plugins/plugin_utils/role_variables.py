@@ -11,12 +11,13 @@ itself: it reads what this file returns, and no option depends on how it was typ
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from ansible.module_utils.common.validation import check_type_bool, check_type_dict, check_type_float, check_type_int
+from ansible.module_utils.common.validation import check_type_bool, check_type_dict, check_type_int
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import is_uri
 
@@ -27,7 +28,12 @@ _ANY_NEAR = 0.6
 _A_SLIP = 0.85
 """How much alike a variable and an option are, if the variable is surely the option with a slip."""
 _MOST_OF_A_VALUE = 80
+_GREATEST = 10**15
+_LONGEST_MS = 2**31 - 1
+"""As in Kafka's own configs. No timer takes many times more."""
 _NUMBERS = re.compile(r"(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,6}))?")
+_QUOTED = re.compile(r"(['\"])(.*)\1")
+"""As Python writes a list: ['a', 'b'] is what Jinja makes of one within a longer text."""
 _BETWEEN = re.compile(r"[\s,;]+")
 _BOOLEANS = {True: {"on", "yes", "true"}, False: {"off", "no", "false"}}
 
@@ -67,7 +73,10 @@ def _checked(
                 problems.append(f"{name} is required")
             continue
         try:
-            yield name, _converted(value, spec, path)
+            converted = _converted(value, spec, path)
+            if name.endswith("_ms") and converted > _LONGEST_MS:
+                raise ValueError(f"is too long: the longest time is {_LONGEST_MS} ms")
+            yield name, converted
         except (TypeError, ValueError) as error:
             shown = "" if spec.get("no_log") else f" {_short(value)}"
             problems.append(f"{name}:{shown} {error}")
@@ -89,14 +98,15 @@ def _str(value: Any, spec: Spec, _path: Paths) -> str:
         # YAML takes a choice such as off for a boolean, unless it is quoted.
         meant = _BOOLEANS[value].intersection(spec.get("choices", ()))
         return meant.pop() if meant else str(value)
-    if isinstance(value, (Mapping, list)):
+    if value is None or isinstance(value, (Mapping, list)):
         raise TypeError("is not a string")
     return str(value)
 
 
 def _int(value: Any, _spec: Spec, _path: Paths) -> int:
-    if isinstance(value, bool):
-        raise TypeError("is not a whole number")
+    # As a whole number, 1e999999999 would take hours to write down.
+    if _number(value, "is not a whole number") > _GREATEST:
+        raise ValueError(f"is too large: the greatest number is {_GREATEST}")
     try:
         return int(check_type_int(value.strip() if isinstance(value, str) else value))
     except (TypeError, ValueError):
@@ -104,10 +114,20 @@ def _int(value: Any, _spec: Spec, _path: Paths) -> int:
 
 
 def _float(value: Any, _spec: Spec, _path: Paths) -> float:
+    if _number(value, "is not a number") > _GREATEST:
+        raise ValueError(f"is too large: the greatest number is {_GREATEST}")
+    return float(value)
+
+
+def _number(value: Any, refusal: str) -> float:
+    """Return how far a number is from 0. Raises TypeError if it is none."""
     try:
-        return float(check_type_float(value))
-    except (TypeError, ValueError):
-        raise TypeError("is not a number") from None
+        size = math.nan if isinstance(value, bool) else abs(float(value))
+    except (TypeError, ValueError, OverflowError):
+        size = math.nan
+    if math.isnan(size):
+        raise TypeError(refusal)
+    return size
 
 
 def _bool(value: Any, _spec: Spec, _path: Paths) -> bool:
@@ -154,13 +174,13 @@ def _items(value: Any, element: Spec) -> Sequence[Any]:
             try:
                 value = json.loads(text)
             except ValueError:
-                if element["type"] == "dict":
+                if element["type"] == "dict" and ("{" in text or not _names_partitions(element)):
                     raise TypeError("is no JSON: quote it as a whole for the shell, '[...]'") from None
                 value = text.strip("[]")
         if isinstance(value, str):
             if element["type"] == "int":
                 return [*_whole_numbers(value)]
-            names = (each.strip() for each in value.split(","))
+            names = (_QUOTED.sub(r"\2", each.strip()) for each in value.split(","))
             return _partitions(value) if _names_partitions(element) else [each for each in names if each]
     if isinstance(value, Mapping) or not isinstance(value, Sequence):
         return [value]
@@ -171,7 +191,8 @@ def _items(value: Any, element: Spec) -> Sequence[Any]:
 
 def _whole_numbers(text: str) -> Iterator[str | int]:
     """Yield the numbers of ``1,2`` or ``1-3``. A word that is no number is yielded as it is."""
-    for word in filter(None, _BETWEEN.split(text)):
+    for quoted in filter(None, _BETWEEN.split(text)):
+        word = _QUOTED.sub(r"\2", quoted)
         yield from _numbers(word) if _NUMBERS.fullmatch(word) else [word]
 
 
@@ -182,7 +203,8 @@ def _names_partitions(element: Spec) -> bool:
 def _partitions(text: str) -> list[dict[str, Any]]:
     """Return the entries of ``orders:0,3,payments``, which are two partitions and a whole topic. Raises ValueError."""
     entries: list[dict[str, Any]] = []
-    for word in filter(None, _BETWEEN.split(text)):
+    for quoted in filter(None, _BETWEEN.split(text)):
+        word = _QUOTED.sub(r"\2", quoted)
         topic, colon, numbers = word.rpartition(":")
         if colon:
             entries.append({"topic": topic, "partitions": [*_numbers(numbers)]})

@@ -56,6 +56,7 @@ def _lists(spec: Mapping[str, Any]) -> Iterator[tuple[object, object]]:
         yield from ((each, value) for each in (value, value[0], json.dumps(value), json.dumps(value[0])))
         if "partitions" in spec["options"]:
             yield "a.b:0,3", [{"topic": "a.b", "partitions": [0, 3]}]
+            yield "['a:1', 'b:2']", [{"topic": "a", "partitions": [1]}, {"topic": "b", "partitions": [2]}]
             yield "a:0-2 b:7", [{"topic": "a", "partitions": [0, 1, 2]}, {"topic": "b", "partitions": [7]}]
             yield ["a:1", "b:2"], [{"topic": "a", "partitions": [1]}, {"topic": "b", "partitions": [2]}]
         return
@@ -63,6 +64,7 @@ def _lists(spec: Mapping[str, Any]) -> Iterator[tuple[object, object]]:
     words = [*map(str, values)]
     for each in (values, words, ",".join(words), ", ".join(words), json.dumps(values), json.dumps(words)):
         yield each, values
+    yield str(words), values
     yield f"[{','.join(words)}]", values
     yield f"[ {' , '.join(words)} ]", values
     yield f"{','.join(words)},", values

@@ -63,6 +63,25 @@ def test_a_wrong_value_is_one_line_with_the_name_that_was_typed(role: str) -> No
             assert all(each in text for each in spec.get("choices", ()))
 
 
+@pytest.mark.parametrize("kind", ["int", "float"])
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "1e400", "1e999999999", "-1e30", float("inf"), 10**400, True])
+def test_a_number_that_no_option_can_mean_is_refused(kind: str, value: object) -> None:
+    with pytest.raises(VariablesError, match=r"^a: .* is (too large|not a (whole )?number)"):
+        checked({"a": {"type": kind}}, {"a": value}, at_start)
+
+
+def test_a_time_that_no_timer_takes_is_refused() -> None:
+    spec = {"wait_ms": {"type": "int"}}
+    assert checked(spec, {"wait_ms": "2147483647"}, at_start) == {"wait_ms": 2**31 - 1}
+    with pytest.raises(VariablesError, match="is too long: the longest time is 2147483647 ms"):
+        checked(spec, {"wait_ms": "2147483648"}, at_start)
+
+
+def test_null_is_no_name() -> None:
+    with pytest.raises(VariablesError, match="is not a string"):
+        checked({"a": {"type": "list", "elements": "str"}}, {"a": ["x", None]}, at_start)
+
+
 def test_every_problem_is_reported_at_once_and_no_secret_is_shown() -> None:
     spec: dict[str, dict[str, Any]] = {
         "a": {"type": "int"},
