@@ -41,7 +41,13 @@ _MOST_SKEW_MS = 60_000
 _KERBEROS_SKEW_MS = 300_000
 """Kerberos' own limit (clockskew in krb5.conf)."""
 
-
+_IT_RUNS = {
+    BrokerState.HUNG: (
+        "It runs, so do not start it a second time. Find out why it does not answer: a paused process, a slow or full "
+        "disk, a long garbage collection"
+    ),
+    BrokerState.NOT_AUTHORISED: "It runs. Correct the credentials, or grant what is missing",
+}
 SAVE_FIRST = (
     "Do not start it yet: it may hold the only copy of records whose leader has a new disk, and would delete them. "
     "Save its disk first (playbook kafkaops.recovery.salvage_logs)"
@@ -67,7 +73,8 @@ def check_brokers(
     identities = kafka.in_parallel(identify, live)
     servers = ",".join(map(str, kafka.settings.bootstrap_servers))
     unregister = f"kafka-cluster.sh unregister --bootstrap-server {servers}"
-    remedy = "Start it, or correct advertised.listeners, name resolution or the packet filter between it and this host"
+    reach = "correct advertised.listeners, name resolution or the packet filter between it and this host"
+    remedy = f"Start it, or {reach}"
     for each in brokers:
         subject = f"broker {each.broker_id}"
         identity = identities.get(each.broker_id)
@@ -79,10 +86,10 @@ def check_brokers(
                 subject,
             )
         elif each.state is not BrokerState.ONLINE:
-            what = SAVE_FIRST if each.broker_id in to_save else remedy
+            what = SAVE_FIRST if each.broker_id in to_save else _IT_RUNS.get(each.state, remedy)
             yield failed(CheckName.BROKERS, f"{each.state.value}: {each.cause}", what, subject)
         elif isinstance(identity, BrokerCallError):
-            yield failed(CheckName.BROKERS, str(identity), remedy, subject)
+            yield failed(CheckName.BROKERS, str(identity), f"{reach[0].upper()}{reach[1:]}", subject)
         else:
             yield passed(CheckName.BROKERS, f"answers at {live[each.broker_id]}", subject)
 

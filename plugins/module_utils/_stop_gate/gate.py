@@ -25,7 +25,7 @@ from .._model.fields import (
     PartitionIndex,
     TopicName,
 )
-from .._model.partition import PartitionState, Racks, TopicPartition
+from .._model.partition import Broker, BrokerState, PartitionState, Racks, TopicPartition
 from .._model.reasons import join_first, name_partitions
 from .._model.stop_prediction import Kind, Prediction, View, predict_stop
 from .._model.stop_ticket import StopTicket
@@ -238,13 +238,13 @@ def smallest_changes(view: View, brokers: Sequence[int], bears: Bears) -> tuple[
         names = name_partitions(sorted({each.state for each in bad}))
         changes.append(f"wait until all replicas on live brokers are in sync, and no reassignment runs: {names}")
         return part, tuple(changes)
-    down = [each.broker_id for each in view.brokers if each.broker_id not in view.live]
+    down = [each for each in view.brokers if each.broker_id not in view.live]
     whole = view.repaired(with_down_brokers=True)
     left = predict_stop(whole, brokers).effects
     if down and not left:
         to_save = sorted(view.to_save)
         saved = f"save the disks of {_brokers(to_save)} (playbook salvage_logs), then " if to_save else ""
-        changes.append(f"{saved}start {_brokers(down)}, and wait until all replicas are in sync")
+        changes.append(f"{saved}{_bring_back(down)}, and wait until all replicas are in sync")
     elif left:
         names = name_partitions(sorted({each.state for each in left}))
         changes.append(
@@ -252,6 +252,17 @@ def smallest_changes(view: View, brokers: Sequence[int], bears: Bears) -> tuple[
             f"sync they do not bear it: {names}"
         )
     return part, tuple(changes)
+
+
+def _bring_back(down: Sequence[Broker]) -> str:
+    """Return what to do. A broker that runs is never to be started."""
+    hung = [each.broker_id for each in down if each.state is BrokerState.HUNG]
+    others = [each.broker_id for each in down if each.broker_id not in hung]
+    steps = [f"start {_brokers(others)}"] if others else []
+    if hung:
+        is_one = len(hung) == 1
+        steps.append(f"find out why {_brokers(hung)}, which {'runs, does' if is_one else 'run, do'} not answer")
+    return ", ".join(steps)
 
 
 def _brokers(ids: Sequence[int]) -> str:
