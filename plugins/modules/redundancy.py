@@ -179,12 +179,13 @@ partitions:
     status:
       description:
         - V(restored) if all new replicas are in sync, and V(would_restore) if nothing was to be changed.
+        - V(done_before) if all new replicas of O(plan_file) were in sync already.
         - V(returned) if a lost broker came back first, and its replica stays.
         - V(no_broker) if replicas cannot be placed. Others of the same partition may be placed all the same.
         - V(unanswered) if the metadata has a replica in sync whose broker does not answer.
       type: str
-      choices: [restored, would_restore, returned, no_leader, no_broker, unknown_size, unanswered, no_such_partition,
-        changed, stopped, failed]
+      choices: [restored, would_restore, done_before, returned, no_leader, no_broker, unknown_size, unanswered,
+        no_such_partition, changed, stopped, failed]
     reason: {type: str, description: "Why, in words."}
     replicas: {type: list, elements: int, description: The replicas before.}
     target:

@@ -14,7 +14,7 @@ from .page import Block, Command, Entries, Heading, Paragraph, Row, Table, not_s
 from .words import Result, broker_ids, brokers, counted, in_racks, racks_by_broker, size, words
 
 _COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies")
-_GOOD = ("restored", "would_restore", "returned")
+_GOOD = ("restored", "would_restore", "done_before", "returned")
 _MOST_ROWS = 30
 _KEPT = (
     "redundancy_lost_brokers",
@@ -68,6 +68,8 @@ def verdict(result: Result) -> str:
     clauses = []
     if counts["restored"]:
         clauses.append(f"{counted(counts['restored'], 'partition')} got new replicas, all in sync")
+    if counts["done_before"]:
+        clauses.append(f"{counted(counts['done_before'], 'partition')} got new replicas before")
     if counts["returned"]:
         clauses.append(f"{counted(counts['returned'], 'partition')} kept the replica of a broker that returned")
     if counts["would_restore"]:

@@ -26,7 +26,7 @@ from .._kafka.errors import CallError
 from .._kafka.settings import Address
 from .._model.partition import TopicPartition
 from .._model.run import Progress
-from .copying import CopyPace, ReplicaCopier
+from .copying import CopyPace, ReplicaCopier, foresee
 from .plan import MoveOutcome, RedundancyPlan, ReplicaMove, ReplicaStatus, in_order, outcome_of
 from .results import RestoredReplicas
 
@@ -68,7 +68,11 @@ class CopyRun:
         outcomes: Sequence[MoveOutcome] = ()
         stuck: list[Leftover[SettingChange]] = []
         try:
-            outcomes = self._copy_until_placed(writer, throttle, plan.moves, plan_again)
+            known = foresee(writer.kafka, plan.moves)
+            before = [each for each in known.values() if each.status is ReplicaStatus.DONE_BEFORE]
+            done = {each.topic_partition for each in before}
+            moves = [each for each in plan.moves if each.topic_partition not in done]
+            outcomes = [*before, *self._copy_until_placed(writer, throttle, moves, plan_again)]
         finally:
             # A broker that died meanwhile keeps its throttle until it is back.
             throttle.writer = SettingWriter(writer, self._online_now())

@@ -28,6 +28,7 @@ from .._changes.orders import undo_on_new_topics
 from .._changes.record import partition_subject
 from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.errors import CallError
+from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PARTITIONS_PER_REQUEST, PartitionState, Reassignment, TopicPartition
 from .._model.run import Progress
@@ -192,7 +193,7 @@ class ReplicaCopier:
         # While another lost replica is missing, the copy goes on: cancelled, the partition would stay without it.
         is_back = bool(move.removing) and {*move.removing} <= {*state.isr} & {*state.replicas}
         if {*move.adding} <= {*state.isr}:
-            if running is None or not {*move.target} <= {*state.isr}:
+            if _is_complete(move, state, running):
                 waits = "" if running is None else _STAYS_RUNNING
                 self._end(outcome_of(move, ReplicaStatus.RESTORED, waits))
         elif is_back:
@@ -293,6 +294,32 @@ _OTHERS = "another party has set its replicas"
 _STAYS_RUNNING = (
     "the reassignment stays listed until the lost replica that could not be replaced is in sync (Kafka before 4.0)"
 )
+
+
+def foresee(kafka: Kafka, moves: Sequence[ReplicaMove]) -> dict[TopicPartition, MoveOutcome]:
+    """Return what would become of the moves of a reviewed plan, by the cluster as it is now."""
+    partitions = [each.topic_partition for each in moves]
+    states = kafka.read_partition_states(partitions).states if moves else {}
+    running = kafka.running_reassignments(partitions) if moves else {}
+    return {
+        each.topic_partition: _foresee(each, states.get(each.topic_partition), running.get(each.topic_partition))
+        for each in moves
+    }
+
+
+def _foresee(move: ReplicaMove, state: PartitionState | None, running: Reassignment | None) -> MoveOutcome:
+    seen = look_at(move, state, running)
+    if seen.is_final:
+        return outcome_of(move, ReplicaStatus.CHANGED, seen.text)
+    if seen.is_seen and state is not None and _is_complete(move, state, running):
+        return outcome_of(move, ReplicaStatus.DONE_BEFORE)
+    return outcome_of(move, ReplicaStatus.WOULD_RESTORE)
+
+
+def _is_complete(move: ReplicaMove, state: PartitionState, running: Reassignment | None) -> bool:
+    """Return whether all new replicas are in sync, and the reassignment has ended or waits for a lost replica."""
+    isr = {*state.isr}
+    return {*move.adding} <= isr and (running is None or not {*move.target} <= isr)
 
 
 def _left_by(state: PartitionState, running: Reassignment | None) -> tuple[int, ...]:

@@ -40,6 +40,8 @@ class ReplicaStatus(StrEnum):
     RESTORED = "restored"
     """All new replicas are in sync."""
     WOULD_RESTORE = "would_restore"
+    DONE_BEFORE = "done_before"
+    """All new replicas of a reviewed plan were in sync already."""
     RETURNED = "returned"
     """A lost broker came back with its replica in sync before the copy was complete. Its replica stays."""
     NO_LEADER = "no_leader"
@@ -57,7 +59,9 @@ class ReplicaStatus(StrEnum):
     FAILED = "failed"
 
 
-DONE = frozenset({ReplicaStatus.RESTORED, ReplicaStatus.WOULD_RESTORE, ReplicaStatus.RETURNED})
+DONE = frozenset(
+    {ReplicaStatus.RESTORED, ReplicaStatus.WOULD_RESTORE, ReplicaStatus.DONE_BEFORE, ReplicaStatus.RETURNED}
+)
 
 _Brokers: TypeAlias = Annotated[tuple[BrokerId, ...], Meta(description="the brokers are a list of ids")]
 

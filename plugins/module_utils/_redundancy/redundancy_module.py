@@ -32,7 +32,7 @@ from .._module.options import journal_options, notes_on_file, progress_to, wante
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
 from .copy_run import CopyRun
-from .copying import look_at
+from .copying import foresee
 from .looking import explain_not_read, look
 from .placement import WantedReplicas, find_unanswered, plan_moves
 from .plan import (
@@ -164,10 +164,11 @@ class _Run:
             self.kafka, [*living.values()], self.params["attempts"], self.params["verify_timeout_ms"] / 1000
         )
         home = ClusterJournal(self.kafka, cluster, journal_options(self.params), brokers)
-        if not writes or not plan.moves:
+        foreseen = self._foreseen(plan)
+        if not writes or not any(each.status is ReplicaStatus.WOULD_RESTORE for each in foreseen):
             leftovers = preview_undo(self.kafka, SettingWriter(writer, living), home.read().changes)
             if not (writes and leftovers):
-                return RestoredReplicas(plan=plan, outcomes=self._foreseen(plan), leftovers=leftovers)
+                return RestoredReplicas(plan=plan, outcomes=foreseen, leftovers=leftovers)
         require_quorum(self.kafka.wire, self.params)
         opened: AbstractContextManager[Journal] = home.open(progress)
         with opened as journal:
@@ -228,14 +229,6 @@ class _Run:
     def _foreseen(self, plan: RedundancyPlan) -> tuple[MoveOutcome, ...]:
         """Return the outcomes that a run would have. The moves of a given plan are compared with the cluster."""
         outcomes = [outcome_of(each, ReplicaStatus.WOULD_RESTORE) for each in plan.moves]
-        if self.given is not None and plan.moves:
-            partitions = [each.topic_partition for each in plan.moves]
-            states = self.kafka.read_partition_states(partitions).states
-            running = self.kafka.running_reassignments(partitions)
-            outcomes = [
-                outcome_of(each, ReplicaStatus.CHANGED, found.text) if found.is_final else outcome_of(each, status)
-                for each in plan.moves
-                for found in [look_at(each, states.get(each.topic_partition), running.get(each.topic_partition))]
-                for status in [ReplicaStatus.WOULD_RESTORE]
-            ]
+        if self.given is not None:
+            outcomes = [*foresee(self.kafka, plan.moves).values()]
         return in_order(outcomes, plan)

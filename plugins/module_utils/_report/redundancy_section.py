@@ -11,7 +11,7 @@ from typing import Any
 
 from .blocks import Cell, Paragraph, Section, first_rows, format_ids, in_words, number_cell, partition_cell, plural
 
-_GOOD = ("restored", "would_restore", "returned")
+_GOOD = ("restored", "would_restore", "done_before", "returned")
 
 
 def build_redundancy_verdict(report: Mapping[str, Any]) -> tuple[str, str]:

@@ -87,6 +87,9 @@ def test_lost_replicas_are_placed_and_no_healthy_one_moves(cluster: Cluster, tmp
     assert json.loads(report.read_text("utf-8"))["summary"]["restored"] == sum(
         bool({*_LOST} & {*each.replicas}) for each in before.values()
     )
+    twice = run_playbook(_PLAYBOOK, go)
+    assert (twice.returncode, "changed=0" in twice.output) == (0, True), twice.output
+    assert "got new replicas before" in twice.words
     again = run_playbook(_PLAYBOOK, {**lost, "redundancy_automated_recovery": "true"})
     assert (again.returncode, "changed=0" in again.output) == (0, True), again.output
 

@@ -26,7 +26,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.copying import CopyPace, ReplicaCopier
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.copying import (
+    CopyPace,
+    ReplicaCopier,
+    foresee,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import ReplicaMove, ReplicaStatus
 from unit.fakes.clock import FakeClock
 
@@ -188,3 +192,13 @@ def test_a_copy_that_does_not_grow_is_cancelled(kafka: FakeCopies) -> None:
     assert outcome.status is ReplicaStatus.FAILED
     assert "has not grown for 120 s: it was cancelled" in outcome.reason
     assert kafka.cancelled == [0]
+
+
+def test_what_a_reviewed_plan_has_reached_before_is_not_done_again(kafka: FakeCopies) -> None:
+    moves = [a_move(number, (1, 4, 6)) for number in range(2)]
+    assert {each.status for each in foresee(kafka, moves).values()} == {ReplicaStatus.WOULD_RESTORE}
+    copier(kafka).carry_out(moves[:1])
+    assert [each.status for each in foresee(kafka, moves).values()] == [
+        ReplicaStatus.DONE_BEFORE,
+        ReplicaStatus.WOULD_RESTORE,
+    ]
