@@ -176,7 +176,7 @@ def _items(value: Any, element: Spec) -> Sequence[Any]:
             except ValueError:
                 if element["type"] == "dict" and ("{" in text or not _names_partitions(element)):
                     raise TypeError("is no JSON: quote it as a whole for the shell, '[...]'") from None
-                value = text.strip("[]")
+                value = _within_brackets(text)
         if isinstance(value, str):
             if element["type"] == "int":
                 return [*_whole_numbers(value)]
@@ -187,6 +187,16 @@ def _items(value: Any, element: Spec) -> Sequence[Any]:
     if _names_partitions(element):
         return [each for item in value for each in (_partitions(item) if isinstance(item, str) else [item])]
     return value
+
+
+def _within_brackets(text: str) -> str:
+    """Return what is within the brackets around a whole list. Those of an IPv6 address in it stay."""
+    depth = 0
+    for number, each in enumerate(text, 1):
+        depth += (each == "[") - (each == "]")
+        if depth == 0:
+            return text[1:-1] if each == "]" and number == len(text) else text
+    return text.lstrip("[")
 
 
 def _whole_numbers(text: str) -> Iterator[str | int]:

@@ -94,4 +94,7 @@ def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
             f"Next, add {lost} one at a time: append the entry to controller.quorum.voters on every node, restart "
             "the controllers that run, format the disk, start the controller, and wait until it has caught up."
         )
+    others = [each for each in plan.old_voters if each not in (*plan.lost_voters, plan.node_id)]
+    if others:
+        lines.append(f"Add {', '.join(map(str, others))} in the same way, with the old disk: it is whole.")
     return lines

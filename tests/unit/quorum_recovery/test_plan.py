@@ -18,6 +18,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery
     decode_plan,
     encode_plan,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.report import Verified
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.words import describe_verified
 from unit.quorum_recovery.disks import (
     BEGIN_TRANSACTION,
     END_TRANSACTION,
@@ -227,3 +229,11 @@ def test_the_report_of_a_survivor_that_does_not_lead_has_no_outcome(tmp_path: Pa
     failed = {"failed": True, "msg": "controller 101 does not lead"}
     plan_results({**params, "outcome": failed, "report_file": str(report), "report_later": False}, check_mode=False)
     assert json.loads(report.read_text("utf-8"))["outcome"] is None
+
+
+def test_a_survivor_that_is_behind_is_added_with_its_disk(tmp_path: Path) -> None:
+    behind, ahead = two_of_five(tmp_path)
+    ahead.add(topic_record("a"))
+    verified = Verified(leader_epoch=2, high_watermark=5, brokers=(), missing_brokers=0, since=(), backup="")
+    lines = describe_verified(a_plan(behind, ahead, lost=_FIVE[2:]), verified)
+    assert lines[-1] == "Add 101 in the same way, with the old disk: it is whole."

@@ -70,6 +70,20 @@ def test_a_number_that_no_option_can_mean_is_refused(kind: str, value: object) -
         checked({"a": {"type": kind}}, {"a": value}, at_start)
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("[::1]:9092", ["[::1]:9092"]),
+        ("[::1]:9092,[::2]:9092", ["[::1]:9092", "[::2]:9092"]),
+        ("[[::1]:9092, [::2]:9092]", ["[::1]:9092", "[::2]:9092"]),
+        ("[kafka1:9092,kafka2:9092]", ["kafka1:9092", "kafka2:9092"]),
+        ("[kafka1:9092", ["kafka1:9092"]),
+    ],
+)
+def test_the_brackets_of_an_ipv6_address_are_no_brackets_of_a_list(typed: str, meant: list[str]) -> None:
+    assert checked({"servers": {"type": "list", "elements": "str"}}, {"servers": typed}, at_start)["servers"] == meant
+
+
 def test_a_time_that_no_timer_takes_is_refused() -> None:
     spec = {"wait_ms": {"type": "int"}}
     assert checked(spec, {"wait_ms": "2147483647"}, at_start) == {"wait_ms": 2**31 - 1}
