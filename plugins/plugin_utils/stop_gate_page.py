@@ -63,7 +63,8 @@ def _released(result: Result) -> str:
     if not result["released"]:
         return "YES: no ticket names these brokers."
     named = "; ".join(brokers(each["brokers"]) for each in result["released"])
-    return f"YES: {named} are back in every ISR, and the ticket is released."
+    is_one = sum(len(each["brokers"]) for each in result["released"]) == 1
+    return f"YES: {named} {'is' if is_one else 'are'} back in every ISR, and the ticket is released."
 
 
 def _ticket(ticket: Result) -> str:

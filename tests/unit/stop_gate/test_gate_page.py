@@ -86,3 +86,9 @@ def test_a_ticket_is_named_when_it_is_taken_and_released_and_when_it_is_another_
     assert "the ticket is released" in stop_gate_page.verdict(released)
     assert stop_gate_page.verdict(released | {"released": []}) == "YES: no ticket names these brokers."
     assert "not released: 1 reason" in stop_gate_page.verdict(released | {"verdict": "no", "reasons": [REASON]})
+
+
+def test_one_broker_is_back_and_two_are() -> None:
+    for ids, said in (([4], "broker 4 is back"), ([4, 5], "brokers 4, 5 are back")):
+        done = {**NO, "asked": "release", "verdict": "yes", "released": [{**TICKET, "brokers": ids}]}
+        assert stop_gate_page.verdict(done).startswith(f"YES: {said} in every ISR")
