@@ -22,6 +22,7 @@ from .check import Check, CheckName, failed, passed, warning
 
 _TIMEOUT_S = 12.0
 _RIGHTS = ("DESCRIBE", "READ", "WRITE")
+_ASK = "Before a broker is stopped or drained, ask the playbook check_stop"
 _TEST_KEY = b"readiness"
 """Its value is null, so that a compaction removes the record, and the memory ignores it."""
 
@@ -60,6 +61,7 @@ def _try_journal(journal: ClusterJournal) -> Iterator[Check]:
         with journal.open() as opened:
             # To take the lock is to write a record and to read it back.
             opened.require_lock()
+            meanwhile = (*opened.notes,)
     except KafkaOpsError as error:
         yield failed(
             CheckName.JOURNAL,
@@ -69,7 +71,9 @@ def _try_journal(journal: ClusterJournal) -> Iterator[Check]:
         )
         return
     for note in opened.notes:
-        yield warning(CheckName.JOURNAL, note, "Grant DELETE on it, or delete it", subject)
+        # What is known while the lock is held is about others, such as their tickets. The rest is about its release.
+        remedy = _ASK if note in meanwhile else "Grant DELETE on it, or delete it"
+        yield warning(CheckName.JOURNAL, note, remedy, subject)
     yield passed(CheckName.JOURNAL, "a record was written to it and read back. Then it was deleted", subject)
 
 

@@ -35,6 +35,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspe
     check_readiness,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.write_test import try_own_topics
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import Question
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.taking import TicketTerms, take_ticket
 from lab import Cluster, wait_until
 from lab.changes import Run
 from lab.playbook import run_playbook
@@ -178,6 +180,24 @@ def test_a_record_is_written_to_our_own_topics_and_read_back(cluster: Cluster) -
         assert cluster.client.log_end_offset(memory, 0, leader) == 1
     finally:
         cluster.client.delete_topic(memory)
+
+
+def test_a_ticket_is_no_reason_to_delete_the_journal(cluster: Cluster) -> None:
+    terms = TicketTerms(owner="another person", minutes=5, wait_s=60.0, journal=JournalOptions(), check_mode=False)
+    with Wire(settings_of(cluster)) as wire:
+        kafka = Kafka(wire)
+        take_ticket(kafka, Question(((2,),)), terms)
+        ticket, journal, _memory = try_own_topics(kafka, JournalOptions(), "_kafkaops_leadership", check_mode=False)
+    try:
+        assert "broker 2 is being stopped by another person" in ticket.found
+        assert (ticket.status, "delete" in ticket.remedy, "check_stop" in ticket.remedy) == (
+            Status.WARNING,
+            False,
+            True,
+        )
+        assert journal.status is Status.OK
+    finally:
+        cluster.client.delete_topic("_kafkaops_stops")
 
 
 def _try_to_write(cluster: Cluster, memory: str, *, check_mode: bool = False) -> tuple[Check, ...]:
