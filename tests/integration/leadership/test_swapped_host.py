@@ -9,6 +9,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderStatus
 from lab import Cluster
 from lab.leadership import Operator, leaders, orders, outcome, wait_in_sync
@@ -35,6 +37,7 @@ def _keep_last_segment(directory: Path) -> int:
     return int(last.stem)
 
 
+@pytest.mark.wide
 def test_a_host_with_the_last_segments_only_does_not_lead_again(cluster: Cluster, operator: Operator) -> None:
     cluster.client.create_topic(TOPIC, {0: ORIGINAL}, {"segment.bytes": _SEGMENT_BYTES})
     for _batch in range(_BATCHES):
