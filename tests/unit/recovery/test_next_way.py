@@ -109,7 +109,7 @@ def terminal_and_page(outcome: Outcome, brokers: Sequence[Broker], declared: Seq
     return rendered(blocks, 300, color=False).partition("\nBrokers: ")[0], "\n".join(each.text for each in steps)
 
 
-@pytest.mark.parametrize(("refusal", "kind"), product(REFUSALS, BROKERS))
+@pytest.mark.parametrize(("refusal", "kind"), [*product(REFUSALS, BROKERS)])
 def test_one_way_is_offered_and_it_follows_from_the_refusal(refusal: str, kind: str) -> None:
     is_declared = kind == "declared lost"
     first, *others = outages.brokers()
