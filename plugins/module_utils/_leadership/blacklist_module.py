@@ -20,7 +20,7 @@ from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all, diff_of, list_rows
 from .blacklist import Blacklist, Change, check_request
-from .decide import OrderStatus
+from .decide import OrderOutcome, OrderStatus
 from .deprioritize import LeadershipResult, run_leadership
 from .memory_topic import LeadershipOptions, leadership_options
 from .orders import Drift
@@ -77,21 +77,38 @@ def warnings(result: LeadershipResult) -> list[str]:
     drifted = [each for each in outcomes if each.drift is not Drift.NONE]
     if drifted:
         warnings.append(list_rows(f"{len(drifted)} partitions were changed by another party", drifted))
+    unrestored = _unrestored(result)
     for status, head in (
         (OrderStatus.LEFT_ALONE, "partitions are left alone, and do not have the order that the list requires"),
         (OrderStatus.ALL_LISTED, "partitions have replicas on listed brokers only, so the list has no effect on them"),
     ):
-        found = [each for each in outcomes if each.status is status]
+        found = [each for each in outcomes if each.status is status and each not in unrestored]
         if found:
             warnings.append(list_rows(f"{len(found)} {head}", found))
     return warnings
 
 
+def _unrestored(result: LeadershipResult) -> list[OrderOutcome]:
+    """Return the partitions without a replica on a listed broker whose original order could not be restored."""
+    return [
+        each
+        for each in result.outcomes.values()
+        if each.status is OrderStatus.LEFT_ALONE
+        and each.original != each.replicas_after
+        and result.after.listed_for(each.topic).isdisjoint(each.original or ())
+    ]
+
+
 def failure_message(result: LeadershipResult) -> str | None:
     """Return the failure message; None if nothing failed."""
     failed = [each for each in result.outcomes.values() if each.status is OrderStatus.FAILED]
-    head = f"{len(failed)} replica orders were not changed as requested"
-    return "\n".join(filter(None, [list_rows(head, failed) if failed else "", result.report_error])) or None
+    unrestored = _unrestored(result)
+    texts = [
+        list_rows(f"{len(failed)} replica orders were not changed as requested", failed) if failed else "",
+        list_rows(f"{len(unrestored)} original orders are not restored yet", unrestored) if unrestored else "",
+        result.report_error,
+    ]
+    return "\n".join(filter(None, texts)) or None
 
 
 def diff_of_list_and_orders(result: LeadershipResult, max_rows: int) -> dict[str, str]:
