@@ -28,7 +28,7 @@ from .._spark.options import EngineUse
 from .engines import Engines, describe_fallback
 from .gather import Gathering, read_gathering_options
 from .observation import plan_drops
-from .offline_dirs import describe_lost_online
+from .offline_dirs import describe_lost
 from .options import Wanted, read_wanted, refuse_existing_output
 from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
 from .plan import INTERNAL_NOTE, Plan
@@ -194,7 +194,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         policies = read_policies(kafka, topics, options.policies, found.brokers) if topics else {}
         waited = wait_for_brokers(kafka, found, policies, options.limits, progress)
         found = add_tiered_topics(kafka, waited.survey)
-        notes = (*kafka.notes_on_views(), *describe_lost_online(found.lost, found.brokers))
+        notes = (*kafka.notes_on_views(), *describe_lost(found.lost, found.brokers))
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone, racks_of(found.brokers))
             return Planned(plan, found.brokers, waited.awaited, notes, found.count_doubtful())

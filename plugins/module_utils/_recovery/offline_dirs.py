@@ -60,8 +60,14 @@ def _with_dirs(broker: Broker, found: LogDirs | BrokerCallError, partitions: int
     return replace(broker, cause=f"{are} offline: {named}; {replicas}", offline_log_dirs=tuple(sorted(found.offline)))
 
 
-def describe_lost_online(lost: Collection[int], brokers: Collection[Broker]) -> Iterator[str]:
-    """Yield a note for each broker that the operator named as lost, and that is online."""
+def describe_lost(lost: Collection[int], brokers: Collection[Broker]) -> Iterator[str]:
+    """Yield a note for each broker that the operator named as lost, and that is online or unknown: perhaps a typo.
+
+    ``brokers`` are those that are registered, and those with a replica.
+    """
+    for unknown in sorted({*lost} - {each.broker_id for each in brokers}):
+        known = ", ".join(str(each.broker_id) for each in brokers)
+        yield f"lost_brokers names broker {unknown}, which the cluster does not have, nor any replica: it has {known}"
     for each in brokers:
         if each.broker_id not in lost or each.state is not BrokerState.ONLINE:
             continue

@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.offline_dirs import describe_lost_online
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.offline_dirs import describe_lost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
     describe_advice,
@@ -133,9 +133,10 @@ def test_a_declared_replica_on_an_offline_directory_is_lost(
         assert waits.brokers == (), "it waits for broker 1, which runs and cannot return"
 
 
-def test_the_notes_say_what_of_an_online_broker_is_lost() -> None:
-    found = survey(a_cluster([offline(0, 1, 2)], DEAD, unfenced={1, 3}), lost={1, 2, 3})
-    assert [*describe_lost_online(found.lost, found.brokers)] == [
+def test_the_notes_say_what_of_an_online_broker_is_lost_and_which_one_is_unknown() -> None:
+    found = survey(a_cluster([offline(0, 1, 2)], DEAD, unfenced={1, 3}), lost={1, 2, 3, 30})
+    assert [*describe_lost(found.lost, found.brokers)] == [
+        "lost_brokers names broker 30, which the cluster does not have, nor any replica: it has 1, 2, 3",
         "lost_brokers names broker 1, which is online: only its offline replicas count as lost",
         "lost_brokers names broker 3, which is online: it is treated like any other broker",
     ]
