@@ -214,10 +214,13 @@ def _refusals(
     majority = len(voters) // 2 + 1
     kept = sorted(each for each in whole if each is not None)
     if len(kept) >= majority:
-        yield (
-            f"start controllers {_ids(kept)} first; their disks are whole, and {majority} of {len(voters)} voters are "
-            "a majority. Nothing needs to be recovered"
-        )
+        stopped = [each for each in kept if not whole[each].is_running]
+        why = f"and {majority} of {len(voters)} voters are a majority. Nothing needs to be recovered"
+        if stopped:
+            whose = "its disk is" if len(stopped) == 1 else "their disks are"
+            yield f"start {_controllers(stopped)} first; {whose} whole, {why}"
+        else:
+            yield f"{_controllers(kept)} {'runs' if len(kept) == 1 else 'run'}, {why}"
         return
     if survivor.node_id not in voters:
         yield f"controller {survivor.node_id} has the newest log, and is none of the voters {_ids(voters)}"
@@ -353,6 +356,10 @@ def format_voters(voters: tuple[StaticVoter, ...]) -> str:
     return ",".join(
         f"{each.voter_id}@{f'[{each.host}]' if ':' in each.host else each.host}:{each.port}" for each in voters
     )
+
+
+def _controllers(ids: Collection[int]) -> str:
+    return f"controller{'' if len(ids) == 1 else 's'} {_ids(ids)}"
 
 
 def _ids(ids: Collection[int]) -> str:

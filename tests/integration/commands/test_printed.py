@@ -42,6 +42,8 @@ _ENDS_OTHERWISE = {
     "replace_controller": r"\b103\b|start controller 102 with the same node.id",
     "check_readiness": r"A recovery would",
     "check_quorum": r"Elections",
+    # The lab's controllers run.
+    "recover_quorum": r"Refused: .* Nothing needs to be recovered",
 }
 """How a run may end with another status than 0: it says what is so on this cluster. Everything else is a defect."""
 _ADDRESS = r"\b(?:broker|kafka|controller)\d:909\d"
@@ -70,14 +72,23 @@ class Desk:
         for each in (self._directory, self._programs, *(root / place for place in places)):
             each.mkdir(parents=True)
         (root / "etc/kafka/client.properties").write_text("security.protocol=PLAINTEXT\n")
+        (controller, *_others) = cluster.controllers.values()
+        (root / "etc/kafka/controller.properties").symlink_to(controller.write_properties())
         (root / "var/lib").mkdir()
         (root / "var/lib/kafka").symlink_to(cluster.brokers[1].data_dirs[0])
         (root / "srv/incidents/2026-01-31").symlink_to(self._directory)
-        python = f"ansible_python_interpreter={sys.executable}"
-        (self._directory / "inventory").write_text(f"kafka1 ansible_connection=local {python}\n")
-        clusters = {name: {"ansible_connection": "local"} for name in ("orders-eu", "orders-us", "billing")}
-        fleet = {"hosts": clusters, "vars": {"ansible_python_interpreter": sys.executable}}
-        (self._directory / "inventory.yml").write_text(json.dumps({"kafka_clusters": fleet}))
+        here = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        on_disk = {
+            f"controller{each.node_id}": {"quorum_recovery_properties": str(each.write_properties())}
+            for each in cluster.controllers.values()
+        }
+        groups = {
+            "kafka": {"hosts": {"kafka1": {}}, "vars": here},
+            "kafka_clusters": {"hosts": dict.fromkeys(("orders-eu", "orders-us", "billing")), "vars": here},
+            "kafka_controllers": {"hosts": on_disk, "vars": here},
+        }
+        for name in ("inventory", "inventory.yml"):
+            (self._directory / name).write_text(json.dumps(groups))
         selection = {"partitions": [{"topic": "orders", "partition": 0}]}
         (self._directory / "partitions.json").write_text(json.dumps(selection))
         brokers = [*cluster.brokers.values()]

@@ -10,6 +10,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.copy import CopyState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.look import look
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.module import plan_results
@@ -75,6 +77,18 @@ def test_a_majority_with_whole_disks_is_to_be_started(tmp_path: Path) -> None:
     decision = decide(copies, [103])
     assert decision.plan is None
     assert decision.refusals[0].startswith("start controllers 101 and 102 first; their disks are whole")
+
+
+@pytest.mark.parametrize(
+    ("running", "refusal"),
+    [
+        ({101}, "start controller 102 first; its disk is whole, and 2 of 3 voters are a majority"),
+        ({101, 102}, "controllers 101 and 102 run, and 2 of 3 voters are a majority. Nothing needs to be recovered"),
+    ],
+)
+def test_a_controller_that_runs_is_not_to_be_started(tmp_path: Path, running: set[int], refusal: str) -> None:
+    copies = [replace(Disk(tmp_path, each).read(), is_running=each in running) for each in (101, 102)]
+    assert decide(copies, [103]).refusals[0].startswith(refusal)
 
 
 def test_a_new_disk_of_a_voter_is_no_old_voter(tmp_path: Path) -> None:
