@@ -122,14 +122,20 @@ class _Observer:
             else:
                 earlier = None
         looks = [first]
-        seen = self._observation(looks, earlier)
         # Look until the end of the window, even if looks take long: the findings must cover the whole window.
-        while looks[-1].at_ms < window_ms and not is_enough(seen):
+        while looks[-1].at_ms < window_ms:
+            # A controller that is starting may be the first to answer, and only later in the window.
+            if self._features() and is_enough(self._observation(looks, earlier)):
+                break
             left_ms = window_ms - self._since_ms(began)
             self._clock.sleep(max(0, min(left_ms, _BETWEEN_LOOKS_MS)) / 1000)
             looks.append(self._look(self._since_ms(began)))
-            seen = self._observation(looks, earlier)
-        return seen
+        return self._observation(looks, earlier)
+
+    def _features(self) -> list[quorum.Features]:
+        """Return the features of all who have answered."""
+        answered = [*(watch.features for watch in self._controllers), self._brokers.features]
+        return [each for each in answered if each is not None]
 
     def _since_ms(self, began: float) -> int:
         return int((self._clock.monotonic() - began) * 1000)
@@ -190,8 +196,7 @@ class _Observer:
         ]
 
     def _observation(self, looks: Sequence[Look], earlier: SeenLeader | None) -> Observation:
-        answered = [*(watch.features for watch in self._controllers), self._brokers.features]
-        features = [each for each in answered if each is not None]
+        features = self._features()
         if not features:
             raise NoBrokerAnswersError(
                 "DescribeQuorum",

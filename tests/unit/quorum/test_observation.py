@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -49,6 +49,29 @@ def test_the_window_ends_as_soon_as_it_is_enough(clock: FakeClock) -> None:
     )
     assert seen.window_ms == 1000
     assert len(seen.looks) == 1 + 1000 // 250
+
+
+def test_a_controller_may_answer_only_later_in_the_window(clock: FakeClock) -> None:
+    starting = FakeController(101, silence=Cause.UNREACHABLE)
+    looks = 0
+
+    def is_enough(_so_far: Observation) -> bool:
+        nonlocal looks
+        looks += 1
+        return False
+
+    class StartingWire(FakeWire):
+        def call(self, address: Address, request: Any, *, timeout_ms: int) -> Any:
+            if clock.monotonic() >= began + 1:
+                starting.silence = None
+            return super().call(address, request, timeout_ms=timeout_ms)
+
+    began = clock.monotonic()
+    wire = cast(Wire, StartingWire(clock, [starting]))
+    seen = quorum_observation.observe_quorum(wire, [address_of(101)], window_ms=2000, is_enough=is_enough, clock=clock)
+    assert (seen.window_ms, seen.looks[0].state) == (2000, None)
+    assert seen.state is not None
+    assert 0 < looks < len(seen.looks), "nothing is judged before anybody has answered"
 
 
 def test_the_window_starts_when_an_earlier_task_saw_the_leader(clock: FakeClock) -> None:
