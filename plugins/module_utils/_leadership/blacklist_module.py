@@ -77,32 +77,29 @@ def warnings(result: LeadershipResult) -> list[str]:
     drifted = [each for each in outcomes if each.drift is not Drift.NONE]
     if drifted:
         warnings.append(list_rows(f"{len(drifted)} partitions were changed by another party", drifted))
-    unrestored = _unrestored(result)
     for status, head in (
         (OrderStatus.LEFT_ALONE, "partitions are left alone, and do not have the order that the list requires"),
         (OrderStatus.ALL_LISTED, "partitions have replicas on listed brokers only, so the list has no effect on them"),
     ):
-        found = [each for each in outcomes if each.status is status and each not in unrestored]
+        found = [each for each in outcomes if each.status is status and not _is_unrestored(result, each)]
         if found:
             warnings.append(list_rows(f"{len(found)} {head}", found))
     return warnings
 
 
-def _unrestored(result: LeadershipResult) -> list[OrderOutcome]:
-    """Return the partitions without a replica on a listed broker whose original order could not be restored."""
-    return [
-        each
-        for each in result.outcomes.values()
-        if each.status is OrderStatus.LEFT_ALONE
-        and each.original != each.replicas_after
-        and result.after.listed_for(each.topic).isdisjoint(each.original or ())
-    ]
+def _is_unrestored(result: LeadershipResult, outcome: OrderOutcome) -> bool:
+    """Return whether no replica is on a listed broker any more, and the original order could not be restored."""
+    return (
+        outcome.status is OrderStatus.LEFT_ALONE
+        and outcome.original != outcome.replicas_after
+        and result.after.listed_for(outcome.topic).isdisjoint(outcome.original or ())
+    )
 
 
 def failure_message(result: LeadershipResult) -> str | None:
     """Return the failure message; None if nothing failed."""
     failed = [each for each in result.outcomes.values() if each.status is OrderStatus.FAILED]
-    unrestored = _unrestored(result)
+    unrestored = [each for each in result.outcomes.values() if _is_unrestored(result, each)]
     texts = [
         list_rows(f"{len(failed)} replica orders were not changed as requested", failed) if failed else "",
         list_rows(f"{len(unrestored)} original orders are not restored yet", unrestored) if unrestored else "",
