@@ -13,7 +13,7 @@ from itertools import chain
 
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
-from .._kafka.held_replicas import OffsetAnswer
+from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import EpochEnd, TopicPartition, in_batches
@@ -52,14 +52,14 @@ class LogReader:
         return dict(chain.from_iterable(each.items() for each in answers if not isinstance(each, BrokerCallError)))
 
     def _ask(self, address: Address, names: Sequence[TopicPartition]) -> Iterator[tuple[TopicPartition, PresentLog]]:
-        starts, ends = self.kafka.log_start_offsets(address, names), self.kafka.log_end_offsets(address, names)
+        starts = known_offsets(self.kafka.log_start_offsets(address, names))
+        ends = known_offsets(self.kafka.log_end_offsets(address, names))
         cuts: dict[tuple[TopicPartition, int], int | None] = {}
         for questions in _rounds({name: self.epochs[name] for name in names}):
             cuts |= _ask_epochs(self.kafka, address, questions)
         times = self._first_at_time(address, names)
         for name in names:
-            start, end = _only(starts.get(name, ())), _only(ends.get(name, ()))
-            at_time = times.get(name)
+            start, end, at_time = starts.get(name), ends.get(name), times.get(name)
             if start is None or end is None or any((name, each) not in cuts for each in self.epochs[name]):
                 continue
             if self.time is not None and at_time is None:
@@ -75,16 +75,11 @@ class LogReader:
             return {}
         answers = self.kafka.offsets_at(address, dict.fromkeys(names, round(self.time.timestamp() * 1000)))
         text = self.time.isoformat().replace("+00:00", "Z")
-        offsets = {name: _only(each) for name, each in answers.items()}
-        return {name: TimeOffset(text, each) for name, each in offsets.items() if each is not None}
+        return {name: TimeOffset(text, each) for name, each in known_offsets(answers).items()}
 
 
 def _or_end(cut: int | None, end: int) -> int:
     return end if cut is None else cut
-
-
-def _only(answers: Sequence[OffsetAnswer]) -> int | None:
-    return answers[0].offset if len(answers) == 1 and not answers[0].error_code else None
 
 
 def _rounds(epochs: Mapping[TopicPartition, Collection[int]]) -> Iterator[dict[TopicPartition, int]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from .._kafka.errors import BrokerCallError, RequestRefusedError
-from .._kafka.held_replicas import OffsetAnswer
+from .._kafka.held_replicas import OffsetAnswer, only_answers
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.background import in_background
@@ -238,18 +238,20 @@ def _ask_broker(
     kafka: Kafka, address: Address, partitions: Sequence[TopicPartition], until_ms: Mapping[TopicPartition, int]
 ) -> Iterator[tuple[TopicPartition, LogTimes]]:
     """Yield what one broker says. Raises BrokerCallError."""
-    ends = _single(kafka.log_end_offsets(address, partitions))
+    ends = only_answers(kafka.log_end_offsets(address, partitions))
     newest = {
         each: answer
-        for each, answer in _single(kafka.newest_records(address, partitions)).items()
+        for each, answer in only_answers(kafka.newest_records(address, partitions)).items()
         if answer.time_ms > 0
     }
     last = {each: (answer.offset, answer.time_ms) for each, answer in newest.items()}
     if until_ms:
-        after = _single(kafka.offsets_at(address, until_ms))
+        after = only_answers(kafka.offsets_at(address, until_ms))
         last |= {each: (answer.offset, until_ms[each]) for each, answer in after.items() if answer.offset >= 0}
     firsts = {
-        window: _single(kafka.offsets_at(address, {each: max(at - window, 0) for each, (_end, at) in last.items()}))
+        window: only_answers(
+            kafka.offsets_at(address, {each: max(at - window, 0) for each, (_end, at) in last.items()})
+        )
         for window in (_WINDOWS_MS if last else ())
     }
     rates = {
@@ -280,8 +282,3 @@ def measure_rates(offset: int, at_ms: int, firsts: Mapping[int, OffsetAnswer]) -
             if rate.records > 0 and rate.milliseconds >= _SHORTEST_MS and rate not in rates:
                 rates.append(rate)
     return tuple(rates)
-
-
-def _single(answers: Mapping[TopicPartition, list[OffsetAnswer]]) -> dict[TopicPartition, OffsetAnswer]:
-    """Return the answers without errors, and without partitions that a broker answers more than once."""
-    return {each: found[0] for each, found in answers.items() if len(found) == 1 and not found[0].error_code}

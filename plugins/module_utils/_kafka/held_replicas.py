@@ -70,9 +70,19 @@ def held_offsets(connection: Connection, partitions: Sequence[TopicPartition], w
     return answers
 
 
-def known_offsets(answers: Answers) -> dict[TopicPartition, int]:
-    """Return the offsets of the partitions that were answered once, and without an error."""
-    return {each: found[0].offset for each, found in answers.items() if len(found) == 1 and not found[0].error_code}
+def only_answer(answers: Sequence[OffsetAnswer]) -> OffsetAnswer | None:
+    """Return the answer about a partition, if it is the only one, and no error."""
+    return answers[0] if len(answers) == 1 and not answers[0].error_code else None
+
+
+def only_answers(answers: Mapping[TopicPartition, Sequence[OffsetAnswer]]) -> dict[TopicPartition, OffsetAnswer]:
+    """Return the answers about the partitions that were answered once, and without an error."""
+    return {partition: one for partition, each in answers.items() if (one := only_answer(each)) is not None}
+
+
+def known_offsets(answers: Mapping[TopicPartition, Sequence[OffsetAnswer]]) -> dict[TopicPartition, int]:
+    """Return the offsets of these partitions."""
+    return {partition: each.offset for partition, each in only_answers(answers).items()}
 
 
 def offsets_at(connection: Connection, times_ms: Mapping[TopicPartition, int]) -> Answers:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from .._model.partition import EpochEnd, TopicPartition, in_batches
 from .._model.replaced_disk import LogBeginning
 from .epochs import Questions, epochs_request
-from .held_replicas import HeldOffset, OffsetAnswer, held_offsets
+from .held_replicas import HeldOffset, OffsetAnswer, held_offsets, only_answer
 from .log_dirs import LogDirs, describe_log_dirs
 from .wire import Connection
 
@@ -52,7 +52,8 @@ def _read_batch(connection: Connection, broker_id: int, partitions: Sequence[Top
 
 
 def _only(answers: Sequence[OffsetAnswer]) -> OffsetAnswer | None:
-    return answers[0] if len(answers) == 1 and not answers[0].error_code and answers[0].offset >= 0 else None
+    one = only_answer(answers)
+    return one if one is not None and one.offset >= 0 else None
 
 
 def _read_first_epochs(connection: Connection, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
