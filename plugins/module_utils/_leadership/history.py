@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 
 from .._kafka.errors import BrokerCallError
 from .._kafka.held_replicas import known_offsets
@@ -22,7 +23,7 @@ from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition, in_batches
 from .._model.reason import say
 from .decide import Decision
-from .view import LeadershipView
+from .view import LeadershipView, leave_alone
 
 _LACKS = (
     "the log on broker {broker}, which would be preferred again, begins at offset {offset}, and the log on broker "
@@ -38,27 +39,20 @@ def keep_history(kafka: Kafka, view: LeadershipView, living: Mapping[int, Addres
     Sends ListOffsets to such brokers and to the present leaders, if there are any. Where one of both does not answer,
     nothing is proven, and the order is restored.
     """
-    returning: dict[int, list[TopicPartition]] = defaultdict(list)
-    leading: dict[int, list[TopicPartition]] = defaultdict(list)
-    both: dict[TopicPartition, tuple[int, int]] = {}
-    for partition, decision in view.decisions.items():
-        pair = _returning_and_leader(decision, view.states.get(partition))
-        if pair is not None and living.keys() >= {*pair}:
-            both[partition] = pair
-            returning[pair[0]].append(partition)
-            leading[pair[1]].append(partition)
+    pairs = {
+        partition: pair
+        for partition, decision in view.decisions.items()
+        if (pair := _returning_and_leader(decision, view.states.get(partition))) and living.keys() >= {*pair}
+    }
     # A leader's log start only rises, and its followers follow. Asked in this order, no sound replica seems to be late.
-    starts = _log_starts(kafka, living, returning)
-    first = _log_starts(kafka, living, leading)
+    starts = _log_starts(kafka, living, {partition: broker for partition, (broker, _leader) in pairs.items()})
+    first = _log_starts(kafka, living, {partition: leader for partition, (_broker, leader) in pairs.items()})
     lacking = {
         partition: say(_LACKS, broker=broker, broker_leader=leader, offset=starts[partition], first=first[partition])
-        for partition, (broker, leader) in both.items()
+        for partition, (broker, leader) in pairs.items()
         if starts.get(partition, 0) > first.get(partition, math.inf)
     }
-    decisions = {
-        each: how.leave_alone(lacking[each]) if each in lacking else how for each, how in view.decisions.items()
-    }
-    return replace(view, decisions=decisions)
+    return replace(view, decisions=leave_alone(view.decisions, lacking))
 
 
 def _returning_and_leader(decision: Decision, state: PartitionState | None) -> tuple[int, int] | None:
@@ -70,9 +64,12 @@ def _returning_and_leader(decision: Decision, state: PartitionState | None) -> t
 
 
 def _log_starts(
-    kafka: Kafka, living: Mapping[int, Address], asked: Mapping[int, Sequence[TopicPartition]]
+    kafka: Kafka, living: Mapping[int, Address], brokers: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return the log starts of replicas by broker. Those that do not answer are missing."""
+    """Return the log start of the replica on each partition's broker. Those that do not answer are missing."""
+    asked: defaultdict[int, list[TopicPartition]] = defaultdict(list)
+    for partition, broker_id in brokers.items():
+        asked[broker_id].append(partition)
 
     def ask(broker_id: int) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
@@ -80,10 +77,5 @@ def _log_starts(
             found |= known_offsets(kafka.log_start_offsets(living[broker_id], batch))
         return found
 
-    answers = kafka.in_parallel(ask, asked)
-    return {
-        partition: offset
-        for each in answers.values()
-        if not isinstance(each, BrokerCallError)
-        for partition, offset in each.items()
-    }
+    answers = kafka.in_parallel(ask, asked).values()
+    return dict(chain.from_iterable(each.items() for each in answers if not isinstance(each, BrokerCallError)))

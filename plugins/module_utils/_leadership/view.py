@@ -230,7 +230,14 @@ def _without_blocked(
     work = [partition for partition, each in decisions.items() if each.has_work and each.outcome.replicas is not None]
     running = kafka.running_reassignments(work)
     reasons = {**dict.fromkeys(running, REASSIGNING), **dict.fromkeys(unfinished.intersection(work), _ELECTING)}
+    return leave_alone(dict(sorted(decisions.items())), reasons)
+
+
+def leave_alone(
+    decisions: Mapping[TopicPartition, Decision], reasons: Mapping[TopicPartition, str]
+) -> dict[TopicPartition, Decision]:
+    """Return the decisions, with no change of the partitions that have a reason against it."""
     return {
         partition: each.leave_alone(reasons[partition]) if partition in reasons else each
-        for partition, each in sorted(decisions.items())
+        for partition, each in decisions.items()
     }
