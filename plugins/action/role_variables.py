@@ -98,8 +98,11 @@ class ActionModule(ActionBase):
         of the role.
         """
         hosts = self._templar.template(variables.get(f"{role}_hosts", ""))
-        given = {name: value for name, value in values.items() if value != options[name].get("default")}
-        given = {name: bool(value) if isinstance(value, dict) else value for name, value in given.items()}
+        given = {
+            name: bool(value) if isinstance(value, dict) else value
+            for name, value in values.items()
+            if value != options[name].get("default")
+        }
         return given | ({f"{role}_hosts": hosts} if hosts else {})
 
     def _unknown(self, role: str, own: Any, shared: Any, variables: dict[str, Any]) -> list[str]:

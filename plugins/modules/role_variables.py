@@ -62,7 +62,8 @@ journal:
   sample: {journal_topic: _kafkaops_run}
 variables:
   description:
-    - All these variables by their full names, and C(ROLE_hosts), for commands that repeat the run.
+    - The variables by their full names, and C(ROLE_hosts), for commands that repeat the run. Secrets and values that
+      are the default are left out.
     - Of a dictionary, only whether it is given.
   returned: success
   type: dict
