@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, ClassVar
 
 from ansible import constants, context
@@ -60,23 +61,23 @@ class PrintingAction(ActionBase):
             result["verdict"] = next((each.text for each in blocks if isinstance(each, Paragraph)), "")
         return printed_once(result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}))
 
-    def _started_with(self) -> Iterator[str]:
-        """Yield the options of ansible-playbook that a printed command needs as this run did.
+    def _started_with(self) -> Iterator[tuple[str, ...]]:
+        """Yield the options of ansible-playbook, each with its value, that a printed command needs as this run did.
 
         A secret is never printed: a person replaces the word in capitals.
         """
         if not is_in_awx():
             inventories = context.CLIARGS.get("inventory") or ()
             if [*inventories] != constants.DEFAULT_HOST_LIST:
-                yield from (word for each in inventories for word in ("-i", each))
+                yield from (("-i", each) for each in inventories)
             for option, argument in _VAULT.items():
-                yield from (word for each in context.CLIARGS.get(argument) or () for word in (option, each))
+                yield from ((option, each) for each in context.CLIARGS.get(argument) or ())
             if context.CLIARGS.get("ask_vault_pass"):
-                yield "--ask-vault-pass"
+                yield ("--ask-vault-pass",)
         options = argument_specs("kafka_connection", "variables")
         for name in load_extra_vars(self._loader):
             if options.get(name, {}).get("no_log"):
-                yield from ("-e", f"{name}={name.removeprefix('kafka_').upper()}")
+                yield "-e", f"{name}={name.removeprefix('kafka_').upper()}"
 
     def _write_page(self, page: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """Write the HTML report where the module of this role ran, if one is requested, and return the result.
@@ -114,15 +115,13 @@ class PrintingAction(ActionBase):
         return bool(display.verbosity)
 
 
-def with_options(block: Block, options: Sequence[str]) -> Block:
+def with_options(block: Block, options: Sequence[tuple[str, ...]]) -> Block:
     """Return a command of ansible-playbook with more options. Another block, and an inventory to fill in, stay."""
     if not isinstance(block, Command) or block.words[0] != "ansible-playbook":
         return block
     program, playbook, *others = block.words
-    if "-i" in others:
-        pairs = zip(["", *options], options, strict=False)
-        options = [each for before, each in pairs if "-i" not in (before, each)]
-    return Command((program, playbook, *options, *others))
+    added = (each for each in options if each[0] != "-i" or "-i" not in others)
+    return Command((program, playbook, *chain.from_iterable(added), *others))
 
 
 def named_files(report_file: str | None, page: dict[str, Any]) -> Iterator[Block]:

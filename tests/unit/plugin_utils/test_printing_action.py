@@ -43,10 +43,11 @@ def test_a_page_that_could_not_be_written_fails_the_role(page: dict[str, Any], f
 
 
 def test_a_printed_command_is_started_as_this_run_was() -> None:
-    options = ["-i", "/srv/hosts", "--vault-id", "prod@prompt", "-i", "kafka1,"]
+    options = [("-i", "/srv/hosts"), ("--vault-id", "prod@prompt"), ("-i", "kafka1,")]
     look = Command(("ansible-playbook", "kafkaops.recovery.check_stop", "-e", "a=b"))
+    words = ("-i", "/srv/hosts", "--vault-id", "prod@prompt", "-i", "kafka1,")
     assert with_options(look, options) == Command(
-        ("ansible-playbook", "kafkaops.recovery.check_stop", *options, "-e", "a=b")
+        ("ansible-playbook", "kafkaops.recovery.check_stop", *words, "-e", "a=b")
     )
     to_fill_in = Command(("ansible-playbook", "kafkaops.recovery.salvage_logs", "-i", "INVENTORY"))
     assert with_options(to_fill_in, options) == Command(
