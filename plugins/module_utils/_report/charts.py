@@ -235,6 +235,7 @@ def draw_isr(bars: Sequence[IsrBar], brokers: Sequence[str], label: str) -> str:
             "format": "%H:%M:%S" if ends - begins < 24 * 3_600_000 else "%d %b %H:%M",
             "tickCount": 4,
             "labelOverlap": True,
+            "labelSeparation": 10,
         },
     }
     y = {

@@ -62,7 +62,7 @@ class Kind(StrEnum):
     EVIDENCE = "evidence"
 
 
-_SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
+SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
     (Kind.REDUNDANCY_PLAN, frozenset({"digest", "moves"}), REDUNDANCY_PLAN),
     (Kind.PLAN, frozenset({"digest", "leftAlone"}), None),
     (Kind.RECOVERY, frozenset({"mode", "summary", "aftermath"}), REPORT_FILE),
@@ -209,7 +209,7 @@ def _parse(data: bytes, path: str) -> Any:
 def _kind_of(value: Any, path: str) -> tuple[Kind, Schema | None]:
     """Return the kind of a document and its schema, None for a plan. Raises DocumentError if it is of no kind."""
     keys = value.keys() if isinstance(value, dict) else set()
-    for kind, signs, schema in _SIGNS:
+    for kind, signs, schema in SIGNS:
         if signs <= keys:
             return kind, schema
     known = ", ".join(kind.value for kind in Kind)

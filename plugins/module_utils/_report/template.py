@@ -38,10 +38,9 @@ STYLE = """
   :root { --text: #e6edf3; --page: #0d1117; --soft: #1c2128; --good: #56d364; --warning: #e3b341; --bad: #ff8a80; }
 }
 * { box-sizing: border-box; }
-body { color: var(--text); background: var(--page); }
+body { color: var(--text); background: var(--page); overflow-wrap: anywhere; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.4rem; margin: 0; }
-h1, h2, p, caption { overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--line); }
 .verdict { font-size: 1.25rem; font-weight: 600; border-left: .4rem solid; padding: .5rem 1rem; }
 .verdict { background: var(--soft); }
@@ -52,15 +51,15 @@ h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 1px solid var(--lin
 table { border-collapse: collapse; min-width: 50%; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .25rem 1rem .25rem 0; border-top: 1px solid var(--line); }
-td { overflow-wrap: break-word; max-width: 34rem; }
+th, td { overflow-wrap: break-word; } td { max-width: 34rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
 figure { margin: 0; break-inside: avoid; }
-figure h3 { font-size: 1rem; margin: 0; overflow-wrap: anywhere; } figcaption { font-size: .9rem; }
+figure h3 { font-size: 1rem; margin: 0; } figcaption { font-size: .9rem; }
 figure svg { width: 100%; max-width: 32rem; height: auto; }
-pre, code { font: .85rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; white-space: pre-wrap; }
+pre, code { font: .85rem/1.4 ui-monospace, monospace; white-space: pre-wrap; }
 pre { border: 1px solid var(--line); padding: .5rem; overflow-x: auto; }
-details { margin: .5rem 0; } summary { cursor: pointer; overflow-wrap: anywhere; }
+details { margin: .5rem 0; } summary { cursor: pointer; }
 .steps { list-style: none; padding: 0; } .steps li { margin: .5rem 0; padding-left: 1.6rem; text-indent: -1.6rem; }
 .steps li::before { content: "\\2610\\00a0\\00a0"; } .steps code { display: block; text-indent: 0; }
 .defs { position: absolute; width: 0; height: 0; }
@@ -78,8 +77,8 @@ details { margin: .5rem 0; } summary { cursor: pointer; overflow-wrap: anywhere;
 """
 
 TEMPLATE = """\
-{%- macro table(caption, columns, rows) -%}
-<div class="scroll" tabindex="0" role="region" aria-label="{{ caption }}">
+{%- macro table(section, caption, columns, rows) -%}
+<div class="scroll" tabindex="0" role="region" aria-label="{{ section }}: {{ caption }}">
 <table><caption>{{ caption }}</caption>
 <thead><tr>
 {%- for name in columns -%}
@@ -106,16 +105,16 @@ TEMPLATE = """\
 {%- endfor %}
 </div>
 {%- endmacro -%}
-{%- macro block(each) -%}
+{%- macro block(section, each) -%}
 {%- if each.kind == "paragraph" -%}
 <p{% if each.tone %} class="{{ each.tone }}"{% endif %}>{{ each.text }}</p>
 {%- elif each.kind == "table" -%}
 {%- if each.shown -%}
-{{ table(each.caption, each.columns, each.shown) }}
+{{ table(section, each.caption, each.columns, each.shown) }}
 {%- endif -%}
 {%- if each.folded -%}
 {%- set title = each.caption ~ (": the other " if each.shown else ": all ") ~ each.folded | length ~ " rows" -%}
-<details><summary>{{ title }}</summary>{{ table(title, each.columns, each.folded) }}</details>
+<details><summary>{{ title }}</summary>{{ table(section, title, each.columns, each.folded) }}</details>
 {%- endif -%}
 {%- if not each.rows -%}
 <p>{{ each.caption }}: none.</p>
@@ -164,7 +163,7 @@ TEMPLATE = """\
 {%- endif %}
 {%- else %}
 {%- for each in blocks %}
-{{ block(each) }}
+{{ block(section.title, each) }}
 {%- endfor %}
 {%- endif %}
 {%- endfor %}

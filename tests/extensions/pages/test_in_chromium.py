@@ -6,17 +6,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan_file import plan_document
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.fleet import build_fleet_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import check_approvals, read_sources
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
+    SIGNS,
+    Kind,
+    check_approvals,
+    read_sources,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
+from extensions.any_document import any_document
 from extensions.browser import Browser, running_browser
 from unit.documents.examples import a_plan
+from unit.plugin_utils.test_fleet import a_fleet
 from unit.recovery import outages
 from unit.report import salvages
 from unit.report.test_page import a_report
@@ -24,6 +33,9 @@ from unit.report.test_runs import disk_file, readiness_file, replay_file
 
 LONG = "x" * 300 + salvages.HOSTILE
 PAGES = ("recovery", "large", "readiness", "salvage", "replay", "incident", "hostile")
+# A survey is the result of a module: its schema has only the fields that a page shows.
+SCHEMAS = {kind: schema for kind, _keys, schema in SIGNS if schema is not None and kind is not Kind.SURVEY}
+WIDTHS = pytest.mark.parametrize("width", [1280, 390])
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +73,32 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     return made
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@WIDTHS
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_page(browser: Browser, pages: Mapping[str, Path], name: str, scheme: str, width: int) -> None:
-    seen = browser.look(pages[name], width, scheme)
-    assert seen.requests == [pages[name].as_uri()]
+    check(browser, pages[name], width, scheme)
+
+
+@WIDTHS
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_any_document_with_long_and_hostile_texts(browser: Browser, tmp_path: Path, kind: Kind, width: int) -> None:
+    document = tmp_path / "document.json"
+    document.write_text(json.dumps(any_document(SCHEMAS[kind], LONG)), encoding="utf-8")
+    page = build_page(read_sources([str(document)]), kind)
+    check(browser, salvages.written(tmp_path / "page.html", render_html(page)), width, "light")
+
+
+@WIDTHS
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_fleet(browser: Browser, tmp_path: Path, scheme: str, width: int) -> None:
+    page = build_fleet_page(a_fleet().clusters(["south", "east", LONG]), str(tmp_path))
+    check(browser, salvages.written(tmp_path / "fleet.html", render_html(page)), width, scheme)
+
+
+def check(browser: Browser, page: Path, width: int, scheme: str) -> None:
+    seen = browser.look(page, width, scheme)
+    assert seen.requests == [page.as_uri()]
     assert seen.console == []
     assert seen.width <= width
     assert seen.violations == []
