@@ -20,6 +20,8 @@ from lab.playbook import PROJECT
 pytestmark = pytest.mark.timeout(900)
 
 TOKEN = "canary-of-the-stand-in"
+_APPROVED = "Kafka: apply the approved plan"
+_UNATTENDED = "Kafka: elect what loses nothing"
 _SCHEDULED = ("Kafka: check the quorum", "Kafka: check the readiness", "Kafka: look at the log cleaners")
 
 
@@ -78,13 +80,13 @@ def test_everything_is_stored_once(collections: Path) -> None:
         order += [by_id[number] for number in following]
     assert order == ["quorum", "look", "plan", "approve", "apply", "report"]
     assert nodes["approve"]["related"]["unified_job_template"].startswith("/api/v2/workflow_approval_templates/")
-    # Only an approval leads to the job that writes.
-    assert nodes["apply"]["unified_job_template"] == templates["Kafka: apply the approved plan"]["id"]
+    # Two jobs elect: one after an approval, and one where nothing is lost, if an administrator enables its schedule.
+    assert nodes["apply"]["unified_job_template"] == templates[_APPROVED]["id"]
     writes = "unclean_recovery_automated_recovery"
-    assert [name for name, each in templates.items() if writes in each["extra_vars"]] == [
-        "Kafka: apply the approved plan"
-    ]
+    assert {name for name, each in templates.items() if writes in each["extra_vars"]} == {_APPROVED, _UNATTENDED}
 
-    scheduled = {each["unified_job_template"] for each in awx.named("schedules").values()}
-    checked = {templates[name]["id"] for name in _SCHEDULED}
-    assert scheduled == checked
+    schedules = awx.named("schedules").values()
+    enabled = {each["unified_job_template"] for each in schedules if each["enabled"]}
+    assert enabled == {templates[name]["id"] for name in _SCHEDULED}
+    (disabled,) = {each["unified_job_template"] for each in schedules} - enabled
+    assert disabled == templates[_UNATTENDED]["id"]
