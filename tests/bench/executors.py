@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import Segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import union
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.on_spark import scan, write
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import (

@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from itertools import zip_longest
 from pathlib import Path
 
 from .._model.partition import METADATA_TOPIC, OfPartition
 from .._model.run import KafkaOpsError
+from .segment import Segment
+from .segment_files import find_segments
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import javaproperties
@@ -29,22 +30,10 @@ _PARTITION = re.compile(
     r"(?P<topic>[A-Za-z0-9._-]{1,249}?)-(?P<number>\d{1,10})(?:\.[0-9a-f]{32}-(?P<kind>future|stray|delete))?"
 )
 """Name of a replica's directory, perhaps with the suffix of a rename (Kafka's ``UnifiedLog.logDirNameWithSuffix``)."""
-_SEGMENT = re.compile(r"(\d{20})\.log")
 
 
 class LogDirError(KafkaOpsError):
     """A directory must not or cannot be read. The message names it and says what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One segment file. ``size`` is in bytes, as the directory listing said."""
-
-    path: str
-    base_offset: int
-    size: int
-    end_offset: int | None = None
-    """Base offset of the next segment; None for the last segment."""
 
 
 class DirKind(StrEnum):
@@ -70,6 +59,8 @@ class PartitionDir(OfPartition):
     segments: tuple[Segment, ...]
     path: str
     kind: DirKind = DirKind.CURRENT
+    error: str = ""
+    """Why the directory could not be read completely; empty if it was. The names of some segments may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +185,8 @@ def exclusive_lock(path: str) -> Iterator[None]:
 def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
     """List the replicas' directories in a log directory, in order of name.
 
-    Includes those that Kafka has set aside, without the controllers' metadata log. Raises LogDirError.
+    Includes those that Kafka has set aside, without the controllers' metadata log. One that cannot be read completely
+    has an error. Raises LogDirError.
     """
     try:
         entries = sorted(os.scandir(log_dir.path), key=lambda entry: entry.name)
@@ -202,10 +194,26 @@ def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
         raise LogDirError(f"{log_dir.path} could not be listed: {error.strerror}") from None
     for entry in entries:
         name = _PARTITION.fullmatch(entry.name)
-        if name is not None and entry.is_dir() and name["topic"] != METADATA_TOPIC:
+        if name is not None and _is_dir(entry) and name["topic"] != METADATA_TOPIC:
             kind = DirKind(name["kind"] or DirKind.CURRENT)
-            topic_id, segments = _read_topic_id(entry.path), list_segments(entry.path)
-            yield PartitionDir(name["topic"], int(name["number"]), topic_id, segments, entry.path, kind)
+            topic_id, (segments, unread) = _read_topic_id(entry.path), find_segments(entry.path)
+            yield PartitionDir(name["topic"], int(name["number"]), topic_id, segments, entry.path, kind, unread)
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    """Return whether this is a directory. What a damaged disk says nothing about may be one."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return True
+
+
+def list_segments(path: str) -> tuple[Segment, ...]:
+    """List the segment files of a log in order of base offset. Raises LogDirError if it cannot be read completely."""
+    segments, error = find_segments(path)
+    if error:
+        raise LogDirError(error)
+    return segments
 
 
 def _check_same_broker(dirs: Sequence[LogDir]) -> None:
@@ -228,18 +236,3 @@ def _read_topic_id(path: str) -> str | None:
             if name.strip() == "topic_id":
                 return value.strip()
     return None
-
-
-def list_segments(path: str) -> tuple[Segment, ...]:
-    """List the segment files of a log in order of base offset. Raises LogDirError."""
-    try:
-        found = [
-            Segment(entry.path, int(match[1]), entry.stat().st_size)
-            for entry in os.scandir(path)
-            if (match := _SEGMENT.fullmatch(entry.name)) is not None
-        ]
-    except OSError as error:
-        raise LogDirError(f"{path} could not be listed: {error.strerror}") from None
-    found.sort(key=lambda each: each.base_offset)
-    followed = zip_longest(found, found[1:])
-    return tuple(replace(each, end_offset=after.base_offset) if after else each for each, after in followed)

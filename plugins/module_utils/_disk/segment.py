@@ -26,7 +26,6 @@ from .._kafka.record_batch import (
 )
 from .._model.fields import Offset, SizeBytes
 from .failing_file import FailingFile
-from .log_dir import Segment
 
 _CHUNK_BYTES = 4 * 1024 * 1024
 _HEADER_CHUNK_BYTES, _HEADER_PIECE_BYTES = 1024 * 1024, 4096
@@ -35,6 +34,17 @@ _FAR_BYTES = 128 * 1024
 """If the next header is farther away than this, reading it alone is faster than reading everything up to it."""
 _FARTHEST = 2**31
 """All offsets of a segment are less than this above its base offset, because its index has 4 bytes for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One segment file. ``size`` is in bytes, as the directory listing said."""
+
+    path: str
+    base_offset: int
+    size: int
+    end_offset: int | None = None
+    """Base offset of the next segment; None for the last segment."""
 
 
 class DamageKind(StrEnum):

@@ -22,8 +22,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from .._disk.log_dir import LogDirError, Segment, list_segments, read_log_dir
-from .._disk.segment import Damage, DamageKind, read_headers
+from .._disk.log_dir import LogDirError, list_segments, read_log_dir
+from .._disk.segment import Damage, DamageKind, Segment, read_headers
 from .._kafka.metadata_log import (
     FIRST_RECORD,
     MetadataBatch,

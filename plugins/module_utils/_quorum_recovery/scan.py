@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from .._disk.log_dir import LogDirError, Segment, is_in_use, list_segments, read_log_dir
-from .._disk.segment import Batch, Damage, DamageKind, read_segment
+from .._disk.log_dir import LogDirError, is_in_use, list_segments, read_log_dir
+from .._disk.segment import Batch, Damage, DamageKind, Segment, read_segment
 from .._kafka.metadata_records import MetadataRecordError
 from .._kafka.record_batch import BatchError, BatchHeader, decode_records
 from .._kafka.voters_record import (

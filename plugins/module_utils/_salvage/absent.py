@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 
 from .._model.log_contents import subtract, union
 from .._model.partition import TopicPartition
-from .finding import Absence, DiskFinding, DiskReplica, FileDamage, SalvageStatus, build_finding, group_by_topic_id
+from .finding import (
+    Absence,
+    DiskFinding,
+    DiskReplica,
+    FileDamage,
+    SalvageStatus,
+    build_finding,
+    contents_of,
+    group_by_topic_id,
+    read_errors,
+)
 from .scan import SegmentContents
 from .stretch import fill_gaps
 
@@ -58,14 +68,13 @@ def leave_to_other_cluster(replicas: Sequence[DiskReplica]) -> list[DiskFinding]
 
 def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_wanted: bool) -> DiskFinding:
     """Count what the disks hold of a partition that the cluster does not have. Everything is to be saved if wanted."""
-    read = [contents[segment.path] for each in one.replicas for segment in each.directory.segments]
+    read = contents_of(one.replicas, contents)
     held = union([(run for each in read for run in each.runs)])
-    errors = [f"{each.path} could not be read to its end: {each.error}" for each in read if each.error]
     found = replace(
         one.found,
         held=held,
         damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
-        reason="; ".join([one.found.reason, *errors]),
+        reason="; ".join([one.found.reason, *read_errors(one.replicas, contents)]),
     )
     if not held or not is_wanted:
         return found

@@ -13,8 +13,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated
 
-from .._disk.log_dir import DirKind, LogDir, PartitionDir, Segment
-from .._disk.segment import Damage
+from .._disk.log_dir import DirKind, LogDir, PartitionDir
+from .._disk.segment import Damage, Segment
 from .._kafka.partitions import Description, TopicError
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
 from .._model.log_contents import Stretches, intersect, records_in, subtract, union
@@ -181,7 +181,7 @@ def compare_with_leader(
     Each directory is compared on its own, because two of them may have diverged. The status is ``WOULD_BE_SAVED`` if
     there is something to save. A file that could not be read to its end is named in the reason; the rest is saved.
     """
-    state, read = one.state, [contents[segment.path] for each in one.replicas for segment in each.directory.segments]
+    state, read = one.state, contents_of(one.replicas, contents)
     found = DiskFinding(
         state.topic,
         state.partition,
@@ -206,18 +206,35 @@ def compare_with_leader(
         unreadable=subtract(lost, found.held),
         before_log_start=union(each.earlier for each in lacked if each.divergence_offset is None),
     )
-    errors = "; ".join(f"{each.path} could not be read to its end: {each.error}" for each in read if each.error)
+    errors = read_errors(one.replicas, contents)
     if lost:
         return replace(
             found,
             status=SalvageStatus.WOULD_BE_SAVED,
-            reason="; ".join(filter(None, [_name_set_aside_directories(one), errors])),
+            reason="; ".join(filter(None, [_name_set_aside_directories(one), *errors])),
         )
     if errors:
-        return replace(found, reason=errors)
+        return replace(found, reason="; ".join(errors))
     return replace(
         found, status=SalvageStatus.NOTHING_LACKING, reason=f"broker {state.leader_id}, the leader, has all of it"
     )
+
+
+def contents_of(replicas: Sequence[DiskReplica], contents: Mapping[str, SegmentContents]) -> list[SegmentContents]:
+    """Return what was read from the segments of all directories."""
+    return [contents[segment.path] for each in replicas for segment in each.directory.segments]
+
+
+def read_errors(replicas: Sequence[DiskReplica], contents: Mapping[str, SegmentContents]) -> list[str]:
+    """Return why something in the directories could not be read. Damaged batches are not among it."""
+    return [
+        *(each.directory.error for each in replicas if each.directory.error),
+        *(
+            f"{each.path} could not be read to its end: {each.error}"
+            for each in contents_of(replicas, contents)
+            if each.error
+        ),
+    ]
 
 
 def stretches_on_disk(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:

@@ -16,7 +16,8 @@ from functools import partial
 from operator import attrgetter
 from typing import TypeAlias
 
-from .._disk.log_dir import LockedLogDirs, Segment, list_partition_dirs
+from .._disk.log_dir import LockedLogDirs, list_partition_dirs
+from .._disk.segment import Segment
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.wire import Wire
 from .._model.log_contents import intersect, subtract

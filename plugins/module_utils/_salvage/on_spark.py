@@ -14,8 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from .._disk.log_dir import Segment
-from .._disk.segment import Damage, DamageKind
+from .._disk.segment import Damage, DamageKind, Segment
 from .._model.log_contents import EpochRange
 from .._spark.tasks import run_in_tasks
 from .read_back import CHECKED, ReadBack, check_rows, combine_counts

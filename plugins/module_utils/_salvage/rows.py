@@ -13,8 +13,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from .._disk.log_dir import Segment
-from .._disk.segment import Batch, read_segment
+from .._disk.segment import Batch, Segment, read_segment
 from .._kafka.record_batch import (
     BatchError,
     BatchHeader,

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import BinaryIO, TypeAlias
 
-from .._disk.log_dir import Segment
-from .._disk.segment import Batch, Damage, DamageKind, read_headers, read_segment
+from .._disk.segment import Batch, Damage, DamageKind, Segment, read_headers, read_segment
 from .._kafka.record_batch import (
     HEADER_BYTES,
     BatchHeader,

@@ -16,11 +16,11 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import (
     LockedLogDirs,
     LogDirError,
-    Segment,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import (
     Batch,
     DamageKind,
+    Segment,
     read_segment,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, SalvageStatus
@@ -71,6 +71,41 @@ def test_damages_are_reported_and_the_rest_is_saved(oracle: Oracle, tmp_path: Pa
     ]
     assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(expected)
     assert len(expected) < len(oracle.of("lost", CLIENT_CODECS))
+
+
+@pytest.mark.wide
+def test_what_cannot_be_opened_blocks_nothing_else(oracle: Oracle, tmp_path: Path) -> None:
+    """A disk that refuses a directory or a file: a link to itself is refused in the same calls, with another error."""
+    disks = copy_of_disks(oracle.cluster, tmp_path)
+    directory = segments(disks, CLIENT_CODECS, 0)[0].parent
+    file = segments(disks, CLIENT_CODECS, 1)[-1]
+    shutil.rmtree(directory)
+    file.unlink()
+    for refused in (directory, file):
+        refused.symlink_to(refused.name)
+    done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={CLIENT_CODECS})
+    findings = {each.partition: each for each in done.findings}
+    assert findings[0].status is SalvageStatus.FAILED
+    assert f"{directory} could not be listed: Too many levels" in findings[0].reason
+    assert f"{file} could not be read to its end: Too many levels" in findings[1].reason
+    unharmed = set(findings) - {0, 1}
+    assert {findings[each].status for each in unharmed} == {SalvageStatus.SAVED}
+    saved = [each for each in records(read_rows(tmp_path / "saved")) if each.partition in unharmed]
+    assert in_short(saved) == in_short(
+        [each for each in oracle.of("lost", CLIENT_CODECS) if each.partition in unharmed]
+    )
+
+
+@pytest.mark.wide
+def test_an_interrupted_swap_of_segments_hides_no_record(oracle: Oracle, tmp_path: Path) -> None:
+    """The last two segments were replaced by one, and the broker died before the old names were gone."""
+    disks = copy_of_disks(oracle.cluster, tmp_path)
+    before, last = segments(disks, CLIENT_CODECS, 0)[-2:]
+    before.with_suffix(".log.swap").write_bytes(before.read_bytes() + last.read_bytes())
+    before.rename(before.with_suffix(".log.deleted"))
+    done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={CLIENT_CODECS})
+    assert {each.status for each in done.findings} == {SalvageStatus.SAVED}
+    assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(oracle.of("lost", CLIENT_CODECS))
 
 
 @pytest.mark.wide

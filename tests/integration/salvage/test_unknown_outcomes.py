@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import Segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Batch, read_segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Batch, Segment, read_segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import SalvageStatus
 from integration.salvage.disks import copy_of_disks, salvage, segments
 from integration.salvage.oracle import Known, Oracle, in_short

@@ -15,8 +15,12 @@ from typing import Any
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import Segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Batch, Damage, read_segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import (
+    Batch,
+    Damage,
+    Segment,
+    read_segment,
+)
 
 _BASE_OFFSET_AND_LENGTH = 12
 _CRC_AT, _ATTRIBUTES_AT = 17, 21

@@ -10,8 +10,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir im
     DirKind,
     LogDir,
     PartitionDir,
-    Segment,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState

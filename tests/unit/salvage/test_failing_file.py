@@ -14,10 +14,10 @@ from typing import BinaryIO, cast
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.failing_file import FailingFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import (
     Damage,
     DamageKind,
+    Segment,
     read_headers,
     read_segment,
 )

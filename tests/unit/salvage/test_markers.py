@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import Segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.rows import (
     Origin,

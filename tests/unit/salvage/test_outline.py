@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import LogDir, PartitionDir, Segment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import read_segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import LogDir, PartitionDir
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Segment, read_segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, intersect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     EpochEnd,
