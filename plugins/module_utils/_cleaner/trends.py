@@ -20,6 +20,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from .._documents.files import why_no_directory
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._model.run import KafkaOpsError, Progress
@@ -177,6 +178,9 @@ def check_directory(path: str | None) -> None:
     if path is None:
         return
     directory = Path(path)
+    in_log_dir = why_no_directory(path)
+    if in_log_dir:
+        raise LookError(f"evidence_dir: {in_log_dir}")
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

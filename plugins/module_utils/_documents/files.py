@@ -268,6 +268,21 @@ def why_temporary(directory: Path) -> str:
     return f"{directory} is on a file system of type {kind}" if kind in _TEMPORARY_FILE_SYSTEMS else ""
 
 
+def why_no_directory(path: str | Path) -> str:
+    """Return why no directory may be created in the directory ``path``; empty if one may be.
+
+    A broker does not start if it finds a directory in one of its log directories that is no replica (``LogManager``).
+    """
+    place = Path(os.path.realpath(path))
+    found = next((each for each in (place, *place.parents) if (each / "meta.properties").is_file()), None)
+    if found is None:
+        return ""
+    return (
+        f"{found} is a log directory of Kafka (it has meta.properties), and a broker does not start if it finds other "
+        f"directories in it: name another place than {path}"
+    )
+
+
 def _file_system_of(directory: Path) -> str:
     """Return the type of the file system of a path; empty if it cannot be read."""
     try:

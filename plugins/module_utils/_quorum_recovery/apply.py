@@ -31,10 +31,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._disk.log_dir import exclusive_lock
-from .._documents.files import sync_to_disk
+from .._documents.files import sync_to_disk, why_no_directory
 from .._kafka.voters_record import encode_voters_batch
 from .._model.run import KafkaOpsError
-from .backup import back_up
+from .backup import BackupError, back_up
 from .copy import CopyState
 from .journal import NAME, PendingRecovery, Step, read_pending, replace_file, write_pending
 from .node import METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_properties
@@ -276,6 +276,13 @@ def replace_voters(change: VotersChange) -> None:
 
 
 def _backup_place(plan: QuorumPlan, backup_dir: str | None, original: Path) -> Path:
-    """Return where the backup of a plan is: always the same place for the same plan, so that a rerun finds it."""
+    """Return where the backup of a plan is: always the same place for the same plan, so that a rerun finds it.
+
+    Raises BackupError.
+    """
     name = f"{original.name}.quorum-recovery-{plan.digest.rpartition(':')[2][:12]}"
-    return Path(backup_dir, name) if backup_dir else original.with_name(name)
+    place = Path(backup_dir, name) if backup_dir else original.with_name(name)
+    in_log_dir = why_no_directory(place.parent)
+    if in_log_dir:
+        raise BackupError(f"quorum_recovery_backup_dir: {in_log_dir}")
+    return place

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from .._documents.files import why_no_directory
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import PROGRESS, SPARK
-from .._spark.options import SparkOptions, parse_spark_options
+from .._spark.options import SparkOptions, is_uri, parse_spark_options
 
 _MOST_HOURS = 24 * 3660
 _MEMORY = "1g"
@@ -34,6 +35,14 @@ RECORDING = (
 
 class RecorderOptionsError(KafkaOpsError):
     """An option of the recorder cannot be used."""
+
+
+def read_recorder_dir(place: str) -> str:
+    """Return the path or URI of the dataset. Raises RecorderOptionsError."""
+    in_log_dir = "" if is_uri(place) else why_no_directory(place)
+    if in_log_dir:
+        raise RecorderOptionsError(f"recorder_dir: {in_log_dir}")
+    return place
 
 
 def read_scope(scope: str) -> re.Pattern[str] | None:

@@ -29,7 +29,7 @@ from .asking import ClusterLook, look_at_cluster
 from .changes import compare, newest_rows, to_store
 from .dataset import Recordings, recordings_of
 from .names import RecordingError, SnapshotName, expired, since_full
-from .options import read_keep, read_scope, read_spark
+from .options import read_keep, read_recorder_dir, read_scope, read_spark
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -79,8 +79,9 @@ class Recorded:
 
 def record(params: Mapping[str, Any], *, check_mode: bool) -> Recorded:
     """Record the cluster once. Raises KafkaOpsError; what can be refused without the cluster is refused at first."""
-    settings, scope, keep, options = call_all(
+    settings, place, scope, keep, options = call_all(
         lambda: connection_settings(params),
+        lambda: read_recorder_dir(params["recorder_dir"]),
         lambda: read_scope(params["scope"]),
         lambda: read_keep(params["keep_hours"]),
         lambda: read_spark(params["spark"]),
@@ -93,7 +94,7 @@ def record(params: Mapping[str, Any], *, check_mode: bool) -> Recorded:
         with Wire(settings) as wire:
             look = look_at_cluster(Kafka(wire), scope)
         progress.step("comparing with the recordings")
-        recordings = recordings_of(opening.opened(), params["recorder_dir"], look.cluster_id, params["scope"])
+        recordings = recordings_of(opening.opened(), place, look.cluster_id, params["scope"])
         return _store(opening.opened(), recordings, look, keep, check_mode=check_mode, progress=progress)
 
 

@@ -24,7 +24,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from .._documents.files import state_directory
+from .._documents.files import state_directory, why_no_directory
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
 from .._spark.options import is_uri
@@ -93,6 +93,9 @@ def check_evidence_dir(place: str | None, *, by_spark: bool) -> None:
         raise EvidenceError(f"evidence_dir {place}: {existing} is not a directory")
     if not os.access(existing, os.W_OK | os.X_OK, effective_ids=True):
         raise EvidenceError(f"evidence_dir {place}: {existing} cannot be written by uid {os.geteuid()}")
+    in_log_dir = why_no_directory(place)
+    if in_log_dir:
+        raise EvidenceError(f"evidence_dir: {in_log_dir}")
 
 
 def default_evidence_dir() -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from .._documents.files import sync_to_disk, write_new_file
+from .._documents.files import sync_to_disk, why_no_directory, write_new_file
 from .._model.log_contents import Stretches, subtract
 from .._model.partition import TopicPartition
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, encode_manifest
@@ -78,6 +78,9 @@ class UnfinishedSalvage:
 def check_destination(path: str) -> None:
     """Check that a salvage directory can be created at ``path``. Raises SalvageDirectoryError."""
     target = Path(path)
+    in_log_dir = why_no_directory(target.parent)
+    if in_log_dir:
+        raise SalvageDirectoryError(in_log_dir)
     if target.exists() and not (target / MANIFEST).is_file():
         raise SalvageDirectoryError(f"{path} exists and is no finished salvage: name a directory that does not exist")
     if not target.parent.is_dir():

@@ -40,6 +40,15 @@ def test_dynamic_voters_get_one_batch_and_no_vote(tmp_path: Path) -> None:
     assert (backup / "__cluster_metadata-0" / disk.segment.name).read_bytes() == before
 
 
+def test_a_backup_among_the_logs_is_refused(tmp_path: Path) -> None:
+    disk = Disk(tmp_path).add(topic_record("a"))
+    before = disk.segment.read_bytes()
+    plan = a_plan(disk)
+    with pytest.raises(BackupError, match=r"quorum_recovery_backup_dir: .* a broker does not start"):
+        apply(plan, disk.host, f"{plan.log_dir}/backup")
+    assert disk.segment.read_bytes() == before
+
+
 def test_static_voters_leave_the_log_and_every_other_byte(tmp_path: Path) -> None:
     disk = Disk(tmp_path, dynamic=False).add(topic_record("a"))
     log, properties = disk.segment.read_bytes(), disk.properties.read_text("utf-8")

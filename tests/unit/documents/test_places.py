@@ -1,0 +1,61 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""No capability creates a directory in a log directory of Kafka: the broker would not start any more.
+
+Measured on 4.3.1: "Found directory /data/salvage, 'salvage' is not in the form of topic-partition".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.trends import check_directory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import why_no_directory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.options import read_recorder_dir
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import check_evidence_dir
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import check_destination
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path) -> Path:
+    path = tmp_path / "data"
+    path.mkdir()
+    (path / "meta.properties").write_text("node.id=1\n")
+    return path
+
+
+@pytest.mark.parametrize("below", ["saved", "orders-0/saved", "a/b/../c"])
+def test_a_place_in_a_log_directory(log_dir: Path, below: str) -> None:
+    assert f"{log_dir} is a log directory of Kafka" in why_no_directory(log_dir / below)
+
+
+def test_a_link_into_a_log_directory(log_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(log_dir)
+    assert why_no_directory(tmp_path / "link/saved")
+
+
+def test_a_place_beside_a_log_directory(log_dir: Path) -> None:
+    assert why_no_directory(log_dir.with_name("saved")) == ""
+    assert why_no_directory("saved") == ""
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_destination,
+        lambda place: check_evidence_dir(place, by_spark=False),
+        check_directory,
+        read_recorder_dir,
+    ],
+    ids=["salvage", "evidence", "looks at log cleaners", "recordings"],
+)
+def test_it_is_refused_before_anything_is_done(log_dir: Path, check: Callable[[str], object]) -> None:
+    with pytest.raises(KafkaOpsError, match="a broker does not start"):
+        check(str(log_dir / "saved"))
+    assert [each.name for each in log_dir.iterdir()] == ["meta.properties"]
