@@ -76,8 +76,10 @@ def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_want
         damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
         reason="; ".join([one.found.reason, *read_errors(one.replicas, contents)]),
     )
-    if not held or not is_wanted:
+    if not is_wanted:
         return found
+    if not held:
+        return replace(found, status=SalvageStatus.FAILED) if read_errors(one.replicas, contents) else found
     lost = fill_gaps(held)
     return replace(found, status=SalvageStatus.WOULD_BE_SAVED, lost=lost, unreadable=subtract(lost, held))
 

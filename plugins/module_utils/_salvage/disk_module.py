@@ -17,7 +17,7 @@ from .._module.connection import Arguments
 from .._module.run import to_json_types
 from .._spark.options import local_spark_options, parse_spark_options
 from .account import Account, Balance, build_account_result, build_accounts
-from .finding import DiskFinding, SalvageStatus
+from .finding import DiskFinding, SalvageStatus, describe_tail
 from .from_disk import DiskRequest, DiskSalvage
 from .options import DRIVER_MEMORY, resolve_place
 from .report import DISK_REPORT, DiskReport, describe_failures, encode_disk_report, summarize_disks
@@ -109,7 +109,14 @@ def warnings_of(done: DiskSalvage) -> list[str]:
         f"{each.topic_partition}: {each.unreadable_records} of the offsets that the cluster lacks are in no batch that "
         f"could be read ({', '.join(one.offsets for one in each.unreadable[:5])})"
         for each in done.findings
-        if each.unreadable and each.damages
+        if each.unreadable and each.damages and each.status is not SalvageStatus.FAILED
+    ]
+    tails = [
+        f"{each.topic_partition}: {describe_tail(damage)}, and it is unknown whether the cluster has what they held"
+        for each in done.findings
+        if each.status is not SalvageStatus.LEFT_ALONE
+        for damage in each.damages
+        if damage.is_tail
     ]
     unknown = [
         f"{each.topic_partition}: {each.saved.unknown} of {each.saved.records} saved records are of transactions whose "
@@ -117,7 +124,7 @@ def warnings_of(done: DiskSalvage) -> list[str]:
         for each in done.findings
         if each.saved is not None and each.saved.unknown
     ]
-    return [*unreadable[:_MOST_WARNINGS], *unknown[:_MOST_WARNINGS]]
+    return [*unreadable[:_MOST_WARNINGS], *tails[:_MOST_WARNINGS], *unknown[:_MOST_WARNINGS]]
 
 
 def _balances(findings: Sequence[DiskFinding]) -> dict[TopicPartition, Balance]:

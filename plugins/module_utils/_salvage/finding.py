@@ -35,7 +35,7 @@ class SalvageStatus(StrEnum):
     ALREADY_SAVED = "already_saved"
     """The salvage directory has it, from an earlier run."""
     NOTHING_LACKING = "nothing_lacking"
-    """The partition's leader has all of it."""
+    """The partition's leader has all of it that could be read."""
     LEFT_ALONE = "left_alone"
     """The topic was deleted, was re-created, or has fewer partitions now: the cluster has no place for the records."""
     FAILED = "failed"
@@ -67,6 +67,11 @@ class FileDamage:
 
     path: str
     damage: Damage
+
+    @property
+    def is_tail(self) -> bool:
+        """Whether no batch follows in the file, so that it is unknown which offsets these bytes had."""
+        return self.damage.to_offset is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +201,7 @@ def compare_with_leader(
         why = "the leader's address is unknown" if leader is None else f"{leader.cause}: {leader.error}"
         return replace(found, reason=f"broker {state.leader_id}, the leader, did not say what it holds: {why}")
     try:
-        lacked = [find_lacking(leader, stretches_on_disk(each, contents)) for each in one.replicas]
+        lacked = [find_lacking(leader, stretches_up_to_end(each, contents)) for each in one.replicas]
     except IncomparableError as error:
         return replace(found, reason=f"what the cluster lacks is unknown, because {error}")
     lost = union(each.lost for each in lacked)
@@ -207,17 +212,49 @@ def compare_with_leader(
         before_log_start=union(each.earlier for each in lacked if each.divergence_offset is None),
     )
     errors = read_errors(one.replicas, contents)
-    if lost:
+    if intersect(found.held, lost):
         return replace(
             found,
             status=SalvageStatus.WOULD_BE_SAVED,
             reason="; ".join(filter(None, [_name_set_aside_directories(one), *errors])),
         )
+    if lost:
+        return without_any_batch(found)
     if errors:
         return replace(found, reason="; ".join(errors))
+    tails = "; ".join(describe_tail(each) for each in found.damages if each.is_tail)
+    reason = f"broker {state.leader_id}, the leader, has all of it" + (f" that can be read: {tails}" if tails else "")
+    return replace(found, status=SalvageStatus.NOTHING_LACKING, reason=reason)
+
+
+def without_any_batch(found: DiskFinding) -> DiskFinding:
+    """Return the finding for a replica of which nothing can be saved, though it held what the leader lacks."""
+    offsets = ", ".join(each.offsets for each in found.lost)
     return replace(
-        found, status=SalvageStatus.NOTHING_LACKING, reason=f"broker {state.leader_id}, the leader, has all of it"
+        found,
+        status=SalvageStatus.FAILED,
+        unreadable=found.lost,
+        reason=f"the cluster lacks offsets {offsets}, which were in this log, and no batch with them can be read",
     )
+
+
+def keep_claims(before: DiskFinding, after: DiskFinding) -> DiskFinding:
+    """Return a finding after whole segments were read, with the lost offsets that only the headers had shown.
+
+    A batch whose header is intact, and whose records are not, was in the log.
+    """
+    claimed = subtract(before.lost, after.lost)
+    if not claimed:
+        return after
+    lost = union([after.lost, claimed])
+    after = replace(after, lost=lost, unreadable=subtract(lost, after.held))
+    return after if after.status is SalvageStatus.WOULD_BE_SAVED else without_any_batch(after)
+
+
+def describe_tail(damage: FileDamage) -> str:
+    """Describe bytes at the end of a segment, of which nothing is known."""
+    tail = damage.damage
+    return f"{damage.path} ends with {tail.size} bytes, from offset {tail.from_offset} on, that are no intact batch"
 
 
 def contents_of(replicas: Sequence[DiskReplica], contents: Mapping[str, SegmentContents]) -> list[SegmentContents]:
@@ -240,6 +277,19 @@ def read_errors(replicas: Sequence[DiskReplica], contents: Mapping[str, SegmentC
 def stretches_on_disk(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:
     """Return the offsets that were read from one directory."""
     return union([(run for each in replica.directory.segments for run in contents[each.path].runs)])
+
+
+def stretches_up_to_end(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:
+    """Return the offsets that one directory held, up to the base offset of its last segment.
+
+    A log had all offsets up to that one, also if no batch right before it can be read. Their epoch is at least that of
+    the last batch that can be read.
+    """
+    held = stretches_on_disk(replica, contents)
+    if not held:
+        return held
+    last, base = held[-1], replica.directory.segments[-1].base_offset
+    return held if base <= last.end_offset else (*held[:-1], last._replace(end_offset=base))
 
 
 def find_segments_with(replicas: Sequence[DiskReplica], wanted: Stretches) -> Iterator[Segment]:

@@ -35,6 +35,7 @@ from .finding import (
     compare_with_leader,
     find_segments_to_save,
     find_segments_with,
+    keep_claims,
     stretches_on_disk,
 )
 from .group_offsets import NewerCommit, find_newer_commits, read_commits
@@ -176,8 +177,9 @@ class _DiskRun:
 
     def _scan_whole_segments(self, segments: Sequence[Segment], size: int, scan: Scan) -> list[DiskFinding]:
         self.progress.step(f"reading {len(segments)} segments, {size} bytes")
+        outlined = self._compare()
         self.contents |= scan(segments)
-        return self._compare()
+        return [keep_claims(before, after) for before, after in zip(outlined, self._compare(), strict=True)]
 
     def _compare(self) -> list[DiskFinding]:
         found = [

@@ -30,6 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding
     SalvageStatus,
     compare_with_leader,
     find_segments_with,
+    keep_claims,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import (
     SegmentContents,
@@ -162,3 +163,27 @@ def flip(segment: Segment, place: int, bit: int) -> None:
     content = bytearray(Path(segment.path).read_bytes())
     content[place] ^= 1 << bit
     Path(segment.path).write_bytes(content)
+
+
+def test_what_the_header_of_a_damaged_last_batch_shows_is_not_called_held_by_the_leader(tmp_path: Path) -> None:
+    segments = written(tmp_path, [0, 0])
+    flip(segments[0], segments[0].size - 2, 3)
+    one, leader = comparable(segments), leader_with([0])
+    before = compare_with_leader(one, leader, read_outlines([segments]))
+    found = keep_claims(before, found_by_reading_all(one, leader))
+    assert (found.status, found.lost) == (SalvageStatus.FAILED, (EpochRange(0, 2, 4),))
+    assert found.unreadable == found.lost
+    assert (
+        found.reason == "the cluster lacks offsets 2 to 3, which were in this log, and no batch with them can be read"
+    )
+
+
+def test_an_empty_last_segment_shows_what_was_before_it(tmp_path: Path) -> None:
+    segments = written(tmp_path, [0])
+    path = tmp_path / f"{8:020}.log"
+    path.touch()
+    segments = (replace(segments[0], end_offset=8), Segment(str(path), 8, 0))
+    found, _read = found_by_two_passes(comparable(segments), leader_with([0, 0]))
+    assert (found.status, found.unreadable) == (SalvageStatus.FAILED, (EpochRange(0, 4, 8),))
+    found, _read = found_by_two_passes(comparable(segments), leader_with([0] * 4))
+    assert found.status is SalvageStatus.NOTHING_LACKING
