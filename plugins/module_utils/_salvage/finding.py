@@ -216,7 +216,7 @@ def compare_with_leader(
         return replace(
             found,
             status=SalvageStatus.WOULD_BE_SAVED,
-            reason="; ".join(filter(None, [_name_set_aside_directories(one), *errors])),
+            reason="; ".join(filter(None, [_name_set_aside_directories(one), _name_unnamed_topic(one), *errors])),
         )
     if lost:
         return without_any_batch(found)
@@ -319,6 +319,12 @@ def _name_set_aside_directories(one: Comparable) -> str:
     """Name the directories that Kafka has set aside and that were compared too; empty if there are none."""
     paths = [each.directory.path for each in one.replicas if each.directory.kind is not DirKind.CURRENT]
     return f"compared with {', '.join(paths)}, too" if paths else ""
+
+
+def _name_unnamed_topic(one: Comparable) -> str:
+    """Name the directories that do not say which topic they had; empty if there are none."""
+    paths = [each.directory.path for each in one.replicas if each.directory.topic_id is None]
+    return f"{', '.join(paths)}: no topic id, so it counts as one of topic id {one.topic_id}" if paths else ""
 
 
 def _find_obstacle(

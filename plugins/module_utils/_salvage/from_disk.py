@@ -212,8 +212,8 @@ class _DiskRun:
     def _accept_finished_salvage(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
         """Check that a finished salvage has all records to be saved, and accept it. Raises SalvageDirectoryError."""
         wanted = [
-            (each.topic_partition, each.topic_id, intersect(each.held, each.lost))
-            for each in findings
+            (each.topic_partition, one.topic_id, intersect(each.held, each.lost))
+            for one, each in zip(self.comparable, findings, strict=True)
             if each.status is SalvageStatus.WOULD_BE_SAVED
         ]
         check_covers(manifest, self.request.destination, self.disks.cluster_id, wanted)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Disks on which nothing of what the leaders lack can be read."""
+"""Disks that nothing readable shows to lack anything, and disks as a repaired file system leaves them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Batch, Segment, read_segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.disk_module import warnings_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import SalvageStatus
-from integration.salvage.disks import copy_of_disks, salvage, segments
-from integration.salvage.oracle import Oracle
+from integration.salvage.disks import copy_of_disks, read_rows, records, salvage, segments
+from integration.salvage.oracle import Oracle, in_short
 from integration.salvage.wreck import BROKER_CODECS, COMMON, MORE
 
 HELD_BY_LEADER = COMMON + MORE
-FLIPPED, HOLED, TORN = (BROKER_CODECS[codec] for codec in ("gzip", "snappy", "lz4"))
+FLIPPED, HOLED, TORN, UNNAMED = (BROKER_CODECS[codec] for codec in ("gzip", "snappy", "lz4", "zstd"))
 
 
 @pytest.mark.wide
@@ -51,6 +51,19 @@ def test_records_that_nothing_can_read_are_not_called_held_by_the_leader(oracle:
     assert f"{torn} ends with" in found[TORN].reason
     assert [each for each in warnings_of(done) if f"{TORN}-0" in each and f"from offset {HELD_BY_LEADER} on" in each]
     assert not (tmp_path / "saved").exists()
+
+
+@pytest.mark.wide
+def test_a_replica_without_its_topic_id_is_saved_once(oracle: Oracle, tmp_path: Path) -> None:
+    disks = copy_of_disks(oracle.cluster, tmp_path)
+    (segments(disks, UNNAMED)[0].parent / "partition.metadata").unlink()
+    statuses = []
+    for _each in range(2):
+        (found,) = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={UNNAMED}).findings
+        statuses.append(found.status)
+        assert "no topic id, so it counts as one of topic id" in found.reason
+    assert statuses == [SalvageStatus.SAVED, SalvageStatus.ALREADY_SAVED]
+    assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(oracle.of("lost", UNNAMED))
 
 
 def _keep_one_lost_batch(paths: list[Path]) -> int:
