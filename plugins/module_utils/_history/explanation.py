@@ -173,7 +173,8 @@ def _estimate(
 ) -> Estimate | None:
     """Return the rate before the log ends times the time in which the last leader took records alone.
 
-    The log ends when the replica was caught up last. If its newest record is older, nothing was written in between.
+    The log ends when the replica was caught up last. If its newest record is older, nothing was written in between. A
+    rate is only known for as long as it was measured: in the time beyond that, it may have been half or twice as high.
     """
     left, lost = promise.left_at_ms, promise.lost_at_ms
     if caught_up is None or left is None or lost is None or times.ends_at_ms is None or not times.rates:
@@ -183,14 +184,17 @@ def _estimate(
     ended = min(max(times.ends_at_ms, caught_up), left)
     silent_ms = max(caught_up - times.ends_at_ms, 0)
     alone_ms = max(lost - ended, 0)
-    speeds = [each.records / (each.milliseconds + silent_ms) for each in times.rates]
+    measured_ms = [each.milliseconds + silent_ms for each in times.rates]
+    speeds = [each.records / measured for each, measured in zip(times.rates, measured_ms, strict=True)]
     least, most = (max(alone_ms - each, 0) for each in (unnoticed_ms[1], unnoticed_ms[0]))
-    measured_s = [f"{(each.milliseconds + silent_ms) / 1000:.0f}" for each in times.rates]
+    beyond_low, beyond_high = (max(each - max(measured_ms), 0) for each in (least, alone_ms))
+    measured_s = [f"{each / 1000:.0f}" for each in measured_ms]
     spread = f"the rates of the last {', '.join(measured_s)} s, and by " if len(measured_s) > 1 else ""
+    doubt = "; half and twice the rate beyond the time that was measured" if beyond_high else ""
     return Estimate(
         round(speeds[0] * (least + most) / 2),
-        math.floor(min(speeds) * least),
-        math.ceil(max(speeds) * alone_ms),
+        math.floor(min(speeds) * (least - beyond_low / 2)),
+        math.ceil(max(speeds) * (alone_ms + beyond_high)),
         f"{speeds[0] * 1000:.3g} records/s, as in the last {measured_s[0]} s of the log, for "
-        f"{(least + most) / 2000:.0f} s; low and high by {spread}when the leader died",
+        f"{(least + most) / 2000:.0f} s; low and high by {spread}when the leader died{doubt}",
     )

@@ -85,6 +85,24 @@ def test_an_unknown_session_timeout_gives_no_estimate() -> None:
     assert explain_outage(history, times, replace(LIMITS, session_ms=None))[ORDERS].replicas[3].estimate is None
 
 
+@pytest.mark.parametrize(
+    ("rate", "low", "high"),
+    [
+        # The leader was alone for 60 s, and died 7 to 9 s before the controllers noticed.
+        pytest.param(LogRate(6_000, 60_000), 5_100, 6_000, id="measured for as long as the leader was alone"),
+        pytest.param(LogRate(300, 3_000), 300 + 2_400, 300 + 2 * 5_700, id="a log of three seconds"),
+        pytest.param(LogRate(5_500, 55_000), 5_100, 5_500 + 2 * 500, id="the high end alone is longer"),
+    ],
+)
+def test_a_rate_is_in_doubt_beyond_the_time_in_which_it_was_measured(rate: LogRate, low: int, high: int) -> None:
+    history = MetadataHistory(100_000, LOST, {ORDERS: PartitionHistory(OUTAGE)}, has_base=True)
+    times = {ORDERS: {3: LogTimes(10, LEFT, (rate,))}}
+    estimate = explain_outage(history, times, LIMITS)[ORDERS].replicas[3].estimate
+    assert estimate is not None
+    assert (estimate.records, estimate.low, estimate.high) == (5_200, low, high)
+    assert ("half and twice the rate" in estimate.method) == (high > 6_000)
+
+
 def first(offset: int, at_ms: int) -> OffsetAnswer:
     return OffsetAnswer(0, offset, 1, at_ms)
 
