@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges, ranges
 
 from .page import Entry, Row
@@ -26,12 +27,9 @@ def fold_rows(rows: Iterable[tuple[_Named, Sequence[Row]]], name: Callable[[Sequ
         rows: each thing and its rows, without the first cell.
         name: returns the first cell of the first row: the name of all things that share the rows.
     """
-    found: dict[tuple[Row, ...], list[_Named]] = {}
-    for each, own in rows:
-        found.setdefault(tuple(own), []).append(each)
     return tuple(
         replace(row, cells=("" if place else name(sharing), *row.cells))
-        for own, sharing in found.items()
+        for own, sharing in grouped((tuple(own), each) for each, own in rows).items()
         for place, row in enumerate(own)
     )
 
@@ -40,10 +38,8 @@ def fold_entries(
     entries: Iterable[tuple[_Named, Sequence[str], str]], name: Callable[[Sequence[_Named]], str]
 ) -> Iterator[Entry]:
     """Return an entry for all things with the same lines and the same style."""
-    found: dict[tuple[tuple[str, ...], str], list[_Named]] = {}
-    for each, lines, style in entries:
-        found.setdefault((tuple(lines), style), []).append(each)
-    for (own, style), sharing in found.items():
+    alike = grouped(((tuple(lines), style), each) for each, lines, style in entries)
+    for (own, style), sharing in alike.items():
         yield Entry(name(sharing), own, style)
 
 
@@ -61,16 +57,11 @@ def name_brokers(ids: Sequence[int]) -> str:
 
 def in_topics(partitions: Iterable[Result]) -> str:
     """Return partitions by topic: "orders 0-9, payments 3 and 2 more"."""
-    numbers: dict[str, list[int]] = {}
-    for each in partitions:
-        numbers.setdefault(each["topic"], []).append(each["partition"])
+    numbers = grouped((each["topic"], each["partition"]) for each in partitions)
     return listed([f"{topic} {first_ranges(each)}" for topic, each in numbers.items()], _MOST_TOPICS)
 
 
 def entries_by_reason(rows: Iterable[Result], name: Callable[[list[Result]], str]) -> Iterator[Entry]:
     """Yield an entry for all rows with the same status and reason, with the name of them all."""
-    found: dict[tuple[str, str], list[Result]] = {}
-    for each in rows:
-        found.setdefault((each["status"], each["reason"]), []).append(each)
-    for (status, reason), alike in found.items():
+    for (status, reason), alike in grouped(((each["status"], each["reason"]), each) for each in rows).items():
         yield Entry(words(status), (f"{name(alike)}: {reason}",), "bold yellow")

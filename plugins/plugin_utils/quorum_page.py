@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
+
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import Result, counted, number, words
 
@@ -135,10 +137,7 @@ def _finding(finding: Result) -> Entry:
 
 def _verdicts(noun: str, done: str, verdicts: Sequence[Result]) -> Iterator[Entry]:
     """Return entries for verdicts. Nodes with the same reasons share an entry."""
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for each in verdicts:
-        alike.setdefault(tuple(each["reasons"]), []).append(each["node_id"])
-    for reasons, node_ids in alike.items():
+    for reasons, node_ids in grouped((tuple(each["reasons"]), each["node_id"]) for each in verdicts).items():
         allowed = f"may be {done}" + ("" if len(node_ids) == 1 else ", one of them")
         yield _entry(_nodes(noun, node_ids), allowed, f"must not be {done}", reasons)
 

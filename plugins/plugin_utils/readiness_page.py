@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
 
 from .alike import fold_rows, name_brokers
@@ -67,10 +68,7 @@ def failure(result: Result, fail_on: str) -> str:
 
 def _entries(checks: Iterable[Result]) -> Iterator[Entry]:
     """Join checks with the same finding and remedy: several brokers often lack the same."""
-    alike: dict[tuple[str, str, str, str], list[str]] = {}
-    for each in checks:
-        key = (each["name"], each["status"], each["found"], each["remedy"])
-        alike.setdefault(key, []).append(each["subject"])
+    alike = grouped(((each["name"], each["status"], each["found"], each["remedy"]), each["subject"]) for each in checks)
     for (name, status, found, remedy), subjects in alike.items():
         about = _about(subjects)
         state = "could not be found out: " if status == "unknown" else ""

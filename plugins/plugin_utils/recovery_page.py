@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import Return, describe_first
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import (
     LossTotal,
@@ -281,9 +282,7 @@ def _aftermath(findings: Sequence[Result]) -> Iterator[Block]:
     """Return the aftermath. Partitions with the same explanation share a paragraph."""
     if not findings:
         return
-    said: dict[str, list[Result]] = {}
-    for each in findings:
-        said.setdefault(each["explanation"], []).append(each)
+    said = grouped((each["explanation"], each) for each in findings)
     yield Heading("Left behind")
     for explanation, about in list(said.items())[:_MOST_LINES]:
         named = in_topics(each for each in about if each["topic"] is not None)

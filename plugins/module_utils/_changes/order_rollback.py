@@ -21,7 +21,7 @@ from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
 from .._kafka.views import OLD_MS
 from .._model.controller_model import acceptable_replicas, predict
-from .._model.partition import NO_LEADER, PartitionState, TopicPartition
+from .._model.partition import NO_LEADER, PartitionState, TopicPartition, grouped
 from .._model.reason import say
 from .._model.run import looks
 from .journal import Journal
@@ -198,11 +198,8 @@ def restore_orders_with_retries(writer: Writer, changes: Sequence[OrderChange]) 
 
 def end_in_journal(journal: Journal, results: Iterable[OrderLeftover]) -> None:
     """End changes in the journal, except those whose undo failed. Raises JournalError."""
-    by_result: dict[Undoing, list[OrderChange]] = {}
-    for each in results:
-        if each.undoing is not Undoing.FAILED:
-            by_result.setdefault(each.undoing, []).append(each.change)
-    for undoing, changes in by_result.items():
+    undone = ((each.undoing, each.change) for each in results if each.undoing is not Undoing.FAILED)
+    for undoing, changes in grouped(undone).items():
         journal.end(changes, undoing.value)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeAlias, TypeVar
 
+from .._model.partition import grouped
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting, number_of
 from .journal import Journal
@@ -68,10 +69,7 @@ class Throttle:
                 ("broker", str(broker_id)), THROTTLE_RATE, partial(_lower_rate, rate=str(bytes_per_second))
             )
             failures |= {each: failure for each in replicas if failure and each.broker_id == broker_id}
-        by_topic: dict[str, list[Replica]] = {}
-        for each in replicas:
-            if each not in failures:
-                by_topic.setdefault(each.topic, []).append(each)
+        by_topic = grouped((each.topic, each) for each in replicas if each not in failures)
         for topic, those in sorted(by_topic.items()):
             named = [f"{each.partition}:{each.broker_id}" for each in those]
             failure = self._change(("topic", topic), THROTTLED_REPLICAS, partial(_add_replicas, replicas=named))

@@ -14,7 +14,7 @@ from .._kafka.configs import BROKER
 from .._kafka.errors import BrokerCallError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.partition import Broker, BrokerState, PartitionState, grouped
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting
 from .diagnosis import Case, CopyTrend, Diagnosis, Thresholds, diagnose, find_suspects, infer
@@ -192,10 +192,7 @@ def read_copy_sizes(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
     partitions = find_compacted_partitions(kafka)
-    held: dict[int, list[TopicPartition]] = {}
-    for state in partitions:
-        for broker_id in state.replicas:
-            held.setdefault(broker_id, []).append(state.topic_partition)
+    held = grouped((broker_id, state.topic_partition) for state in partitions for broker_id in state.replicas)
     addresses = cluster.addresses
     found = kafka.in_parallel(
         lambda broker_id: kafka.describe_log_dirs(addresses[broker_id], held[broker_id]),

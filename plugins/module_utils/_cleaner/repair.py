@@ -19,6 +19,7 @@ from .._changes.replica_sets import StepError
 from .._changes.rollback import Rollback
 from .._changes.setting_writer import SettingWriter, throttled_places
 from .._changes.throttle import Throttle
+from .._model.partition import grouped
 from .._model.run import KafkaOpsError
 from .._model.setting import RepairStatus, number_of
 from .facts import BACKOFF_MS, CleanerMetrics
@@ -85,9 +86,7 @@ class Repairer:
 
     def _repair_brokers(self, repairs: Sequence[PlannedRepair], maker: ReplicaMaker) -> list[RepairOutcome]:
         # A broker repairs one replica at a time, because its metrics only count marks and do not name the replicas.
-        by_broker: dict[int, list[PlannedRepair]] = {}
-        for each in repairs:
-            by_broker.setdefault(each.change.broker_id, []).append(each)
+        by_broker = grouped((each.change.broker_id, each) for each in repairs)
         with ThreadPoolExecutor(max_workers=self.pace.max_concurrent) as pool:
             done = pool.map(lambda those: [self._repair_one(maker, each) for each in those], by_broker.values())
             return [outcome for those in done for outcome in those]

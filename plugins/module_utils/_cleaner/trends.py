@@ -23,6 +23,7 @@ from typing import Any
 from .._documents.files import why_no_directory
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
+from .._model.partition import grouped
 from .._model.run import KafkaOpsError, Progress
 from .._spark.java import SparkUnavailableError
 from .._spark.session import spark_session
@@ -83,11 +84,7 @@ def trends_by_broker(
             rows = trends(spark.createDataFrame(looks), regrown_bytes).toArrow().to_pylist()
     except SparkUnavailableError as error:
         raise SparkUnavailableError(f"without metrics, Spark is needed to compare sizes: {error}") from None
-    found: dict[int, list[CopyTrend]] = {}
-    for row in rows:
-        trend = CopyTrend(**{name: row[name] for name in _FIELDS})
-        found.setdefault(trend.broker_id, []).append(trend)
-    return found
+    return grouped((row["broker_id"], CopyTrend(**{name: row[name] for name in _FIELDS})) for row in rows)
 
 
 _PARTITION = ("topic", "partition")

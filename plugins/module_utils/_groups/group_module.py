@@ -30,6 +30,7 @@ from .._kafka.groups import Commit
 from .._kafka.hidden_topics import find_hidden_topics
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
+from .._model.partition import grouped
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError, Progress, utc_now
 from .._module.connection import connection_settings
@@ -258,10 +259,7 @@ class _Run:
         if hidden.names:
             names = join_first(hidden.names)
             yield UnknownCommits((), f"topics that are hidden from us: {names}. Grant DESCRIBE on them")
-        by_error: dict[str, list[int]] = {}
-        for broker_id, error in hidden.unknown.items():
-            by_error.setdefault(error, []).append(broker_id)
-        for error, brokers in by_error.items():
+        for error, brokers in grouped((error, broker_id) for broker_id, error in hidden.unknown.items()).items():
             yield UnknownCommits((), f"which groups and topics of {_named(brokers)} are hidden from us: {error}")
 
 

@@ -25,7 +25,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction, find_gaps
-from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, in_batches
+from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition
 from .._model.reasons import join_first, name_partitions
 from .._model.run import KafkaOpsError
 from .plan import MOST_NAMED, TransactionStep, UnknownCommits
@@ -119,21 +119,10 @@ def _ask_leaders(
     kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int], unanswered: set[TopicPartition]
 ) -> dict[tuple[TopicPartition, int], OpenTransaction]:
     """Return the open transactions, and add the partitions without an answer to ``unanswered``."""
-    led: dict[int, list[TopicPartition]] = {}
-    for name, leader in sorted(leaders.items()):
-        led.setdefault(leader, []).append(name)
-    deadline = kafka.clock.monotonic() + _MOST_S
-    answers: dict[TopicPartition, tuple[OpenTransaction, ...]] = {}
-
-    def ask(leader: int) -> None:
-        for some in in_batches(led[leader]):
-            if kafka.clock.monotonic() > deadline:
-                return
-            answers.update(kafka.open_transactions(cluster.addresses[leader], some))
-
-    kafka.in_parallel(ask, [each for each in led if each in cluster.addresses])
-    unanswered |= leaders.keys() - answers.keys()
-    return {(name, each.producer_id): each for name, found in answers.items() for each in found}
+    until = kafka.clock.monotonic() + _MOST_S
+    answers = kafka.ask_replicas(cluster.addresses, sorted(leaders.items()), kafka.open_transactions, until)
+    unanswered |= leaders.keys() - {name for name, _leader in answers}
+    return {(name, each.producer_id): each for (name, _leader), found in answers.items() for each in found}
 
 
 def _ask_coordinators(

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
 
 from .._kafka.cluster import Cluster
-from .._kafka.errors import BrokerCallError
 from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import EpochEnd, TopicPartition, in_batches
+from .._model.partition import EpochEnd, TopicPartition
 from .decide import PresentLog, TimeOffset
 
 _EPOCH_TOO_NEW = 1
@@ -39,17 +37,9 @@ class LogReader:
 
     def read(self) -> dict[TopicPartition, PresentLog]:
         """Return the logs. A partition without a complete answer has none."""
-        led: dict[int, list[TopicPartition]] = {}
-        for name in sorted(self.epochs):
-            if self.leaders.get(name, -1) in self.cluster.addresses:
-                led.setdefault(self.leaders[name], []).append(name)
-
-        def ask(leader: int) -> dict[TopicPartition, PresentLog]:
-            some = (self._ask(self.cluster.addresses[leader], each) for each in in_batches(led[leader]))
-            return dict(chain.from_iterable(some))
-
-        answers = self.kafka.in_parallel(ask, led).values()
-        return dict(chain.from_iterable(each.items() for each in answers if not isinstance(each, BrokerCallError)))
+        led = ((name, self.leaders.get(name, -1)) for name in sorted(self.epochs))
+        answers = self.kafka.ask_replicas(self.cluster.addresses, led, lambda *asked: dict(self._ask(*asked)))
+        return {name: log for (name, _leader), log in answers.items()}
 
     def _ask(self, address: Address, names: Sequence[TopicPartition]) -> Iterator[tuple[TopicPartition, PresentLog]]:
         starts = known_offsets(self.kafka.log_start_offsets(address, names))

@@ -24,7 +24,7 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.share_groups import ShareOffsets
 from .._model.near_names import not_found
-from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition
+from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition, grouped
 from .._model.reasons import join_first
 from .decide import CommitFields, PresentLog, SavedCommits, decide_commit, decide_share_start
 from .logs import LogReader
@@ -146,9 +146,7 @@ def _find_coordinators(
 
 
 def _read_commits(kafka: Kafka, found: GroupLook) -> None:
-    by_coordinator: dict[Address, list[str]] = {}
-    for group, address in found.coordinators.items():
-        by_coordinator.setdefault(address, []).append(group)
+    by_coordinator = grouped((address, group) for group, address in found.coordinators.items())
 
     def ask(address: Address) -> dict[str, GroupCommits]:
         names = by_coordinator[address]

@@ -9,12 +9,13 @@ They are apart because a check of a healthy cluster needs no more, and Ansible p
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.partition import Broker, PartitionState, TopicPartition, grouped, in_batches
 from .._model.quorum import SeenLeader
 from .._model.run import Clock
 from .._model.setting import Setting
@@ -51,6 +52,31 @@ class BaseKafka:
     def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
         """Call ``work`` for every key in parallel. A BrokerCallError becomes the value."""
         return self.wire.in_parallel(work, keys)
+
+    def ask_replicas(
+        self,
+        addresses: Mapping[int, Address],
+        replicas: Iterable[tuple[TopicPartition, int]],
+        ask: Callable[[Address, Sequence[TopicPartition]], Mapping[TopicPartition, Value]],
+        until: float = math.inf,
+    ) -> dict[tuple[TopicPartition, int], Value]:
+        """Ask brokers about their replicas: all brokers in parallel, each in batches of partitions.
+
+        A replica without an answer is missing: its broker has no address or failed, or its turn came after ``until``,
+        in seconds of the monotonic clock.
+        """
+        led = grouped((broker_id, partition) for partition, broker_id in replicas if broker_id in addresses)
+        found: dict[tuple[TopicPartition, int], Value] = {}
+
+        def ask_broker(broker_id: int) -> None:
+            for some in in_batches(led[broker_id]):
+                if self.clock.monotonic() > until:
+                    return
+                answer = ask(addresses[broker_id], some)
+                found.update(((partition, broker_id), each) for partition, each in answer.items())
+
+        self.in_parallel(ask_broker, led)
+        return found
 
     # The cluster and its metadata.
 

@@ -14,12 +14,11 @@ from __future__ import annotations
 import base64
 import re
 import uuid
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, grouped
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.api_data import JsonSchemaData
@@ -73,10 +72,7 @@ _NO_SESSION_EPOCH = -1
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     """Group partition numbers by topic, in the given order."""
-    grouped: dict[str, list[int]] = defaultdict(list)
-    for each in partitions:
-        grouped[each.topic].append(each.partition)
-    return dict(grouped)
+    return grouped((each.topic, each.partition) for each in partitions)
 
 
 def uuid_text(value: uuid.UUID) -> str:

@@ -11,16 +11,13 @@ replicas move their log start up to its own, and delete the older records (KIP-1
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import chain
 
-from .._kafka.errors import BrokerCallError
 from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import PartitionState, TopicPartition, in_batches
+from .._model.partition import PartitionState, TopicPartition
 from .._model.reason import say
 from .decide import Decision
 from .view import LeadershipView, leave_alone
@@ -45,12 +42,12 @@ def keep_history(kafka: Kafka, view: LeadershipView, living: Mapping[int, Addres
         if (pair := _returning_and_leader(decision, view.states.get(partition))) and living.keys() >= {*pair}
     }
     # A leader's log start only rises, and its followers follow. Asked in this order, no sound replica seems to be late.
-    starts = _log_starts(kafka, living, {partition: broker for partition, (broker, _leader) in pairs.items()})
-    first = _log_starts(kafka, living, {partition: leader for partition, (_broker, leader) in pairs.items()})
+    starts = _log_starts(kafka, living, ((partition, broker) for partition, (broker, _leader) in pairs.items()))
+    first = _log_starts(kafka, living, ((partition, leader) for partition, (_broker, leader) in pairs.items()))
     lacking = {
-        partition: say(_LACKS, broker=broker, broker_leader=leader, offset=starts[partition], first=first[partition])
+        partition: say(_LACKS, broker=broker, broker_leader=leader, offset=starts[own], first=first[led])
         for partition, (broker, leader) in pairs.items()
-        if starts.get(partition, 0) > first.get(partition, math.inf)
+        if starts.get(own := (partition, broker), 0) > first.get(led := (partition, leader), math.inf)
     }
     return replace(view, decisions=leave_alone(view.decisions, lacking))
 
@@ -64,18 +61,9 @@ def _returning_and_leader(decision: Decision, state: PartitionState | None) -> t
 
 
 def _log_starts(
-    kafka: Kafka, living: Mapping[int, Address], brokers: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, int]:
-    """Return the log start of the replica on each partition's broker. Those that do not answer are missing."""
-    asked: defaultdict[int, list[TopicPartition]] = defaultdict(list)
-    for partition, broker_id in brokers.items():
-        asked[broker_id].append(partition)
-
-    def ask(broker_id: int) -> dict[TopicPartition, int]:
-        found: dict[TopicPartition, int] = {}
-        for batch in in_batches(asked[broker_id]):
-            found |= known_offsets(kafka.log_start_offsets(living[broker_id], batch))
-        return found
-
-    answers = kafka.in_parallel(ask, asked).values()
-    return dict(chain.from_iterable(each.items() for each in answers if not isinstance(each, BrokerCallError)))
+    kafka: Kafka, living: Mapping[int, Address], replicas: Iterable[tuple[TopicPartition, int]]
+) -> dict[tuple[TopicPartition, int], int]:
+    """Return the log start of each replica. Those that do not answer are missing."""
+    return kafka.ask_replicas(
+        living, replicas, lambda address, some: known_offsets(kafka.log_start_offsets(address, some))
+    )

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Annotated, NamedTuple, Protocol, TypeAlias
 
 from .fields import LeaderEpoch, Meta, Offset
-from .partition import EpochEnd, TopicPartition
+from .partition import EpochEnd, TopicPartition, grouped
 
 
 class EpochRange(NamedTuple):
@@ -163,9 +163,7 @@ def before_offset(stretches: Stretches, offset: int) -> Stretches:
 
 def subtract(stretches: Stretches, held: Iterable[EpochRange]) -> Stretches:
     """Return the records that are not in ``held``, which may be in any order, and may overlap."""
-    by_epoch: dict[int, list[EpochRange]] = {}
-    for each in held:
-        by_epoch.setdefault(each.epoch, []).append(each)
+    by_epoch = grouped((each.epoch, each) for each in held)
     left: list[EpochRange] = []
     for each in stretches:
         epoch, start, end = each

@@ -30,6 +30,7 @@ PARTITIONS_PER_REQUEST = 1000
 
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 Item = TypeVar("Item")
+Key = TypeVar("Key")
 
 
 def tuple_maker(kind: type[_Tuple]) -> Callable[[tuple[Any, ...]], _Tuple]:
@@ -41,6 +42,14 @@ def in_batches(items: Sequence[Item], size: int = PARTITIONS_PER_REQUEST) -> Ite
     """Yield slices of at most ``size`` items, in order. Yield nothing if there are no items."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
+
+
+def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """Return the items of each key. Both are in the order of the pairs."""
+    found: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        found.setdefault(key, []).append(item)
+    return found
 
 
 class TopicPartition(NamedTuple):

@@ -9,12 +9,12 @@ Standard library only.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from .partition import grouped
 from .reason import likeness, merge
 
 _MAX_TOPICS = 4
@@ -75,9 +75,7 @@ class ReasonGroup:
 
 def group_by_reason(rows: Iterable[HasOutcome]) -> tuple[ReasonGroup, ...]:
     """Group rows by status and reason, the largest group first."""
-    buckets: dict[tuple[StrEnum, object], list[HasOutcome]] = defaultdict(list)
-    for each in rows:
-        buckets[each.status, likeness(each.reason, with_brokers=True)].append(each)
+    buckets = grouped(((each.status, likeness(each.reason, with_brokers=True)), each) for each in rows)
     groups = [
         ReasonGroup(status, len(members), name_topics(members), common_reason([each.reason for each in members]))
         for (status, _alike), members in buckets.items()
@@ -87,9 +85,7 @@ def group_by_reason(rows: Iterable[HasOutcome]) -> tuple[ReasonGroup, ...]:
 
 def name_topics(rows: Iterable[HasPartition]) -> NamedTopics:
     """Return the topics of the rows, with the first ranges of partitions."""
-    topics: dict[str, list[int]] = defaultdict(list)
-    for each in rows:
-        topics[each.topic].append(each.partition)
+    topics = grouped((each.topic, each.partition) for each in rows)
     named = sorted(topics, key=lambda topic: (-len(topics[topic]), topic))[:_MAX_TOPICS]
     return NamedTopics(
         tuple(TopicPartitions(topic, first_ranges(topics[topic]), len(topics[topic])) for topic in named),
@@ -113,9 +109,7 @@ def join_first(names: Iterable[object], most: int = 5) -> str:
 
 def common_reason(reasons: Sequence[str]) -> str:
     """Return the most frequent reason, and the number of other reasons. Empty reasons are ignored."""
-    alike: dict[object, list[str]] = defaultdict(list)
-    for each in filter(None, reasons):
-        alike[likeness(each, with_brokers=False)].append(each)
+    alike = grouped((likeness(each, with_brokers=False), each) for each in reasons if each)
     if not alike:
         return ""
     rest = len(alike) - 1

@@ -19,11 +19,10 @@ a commit beyond its end shows that. The other replicas may hold the tail, unless
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from .partition import OfPartition, PartitionState, TopicPartition
+from .partition import OfPartition, PartitionState, TopicPartition, grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +77,7 @@ def explain_replaced(
     ``led`` are partitions whose other replicas are all offline. ``commits`` say which group committed an offset beyond
     the end of which leader's log. ``lost`` are brokers whose disks the operator declares lost.
     """
-    by_directory: defaultdict[tuple[int, str | None], list[LogBeginning]] = defaultdict(list)
-    for each in logs:
-        by_directory[each.broker_id, each.log_dir].append(each)
-    for (broker_id, log_dir), found in by_directory.items():
+    for (broker_id, log_dir), found in grouped(((each.broker_id, each.log_dir), each) for each in logs).items():
         is_old = any(each.is_old for each in found)
         for log in found:
             state = led.get(log.topic_partition)

@@ -26,6 +26,7 @@ from .partition import (
     Reassignment,
     TopicPartition,
     effective_min_isr,
+    grouped,
 )
 from .replaced_disk import brokers_to_save
 
@@ -96,10 +97,9 @@ class View:
     @cached_property
     def by_broker(self) -> Mapping[int, tuple[PartitionState, ...]]:
         """The partitions of which a broker has a replica that the controller does not know as offline."""
-        held: dict[int, list[PartitionState]] = {}
-        for state in self.states:
-            for broker_id in {*state.replicas} - {*state.offline_replicas}:
-                held.setdefault(broker_id, []).append(state)
+        held = grouped(
+            (broker_id, state) for state in self.states for broker_id in {*state.replicas} - {*state.offline_replicas}
+        )
         return {broker_id: tuple(states) for broker_id, states in held.items()}
 
     def touched_by(self, stopped: Collection[int]) -> tuple[PartitionState, ...]:

@@ -32,6 +32,7 @@ from .._model.fields import (
     SizeBytes,
 )
 from .._model.log_contents import Stretches, compare_logs, records_in, stretches_with_epochs
+from .._model.partition import grouped
 from .._model.quorum import DirectoryId, Endpoint, VoterNode
 from .copy import Checksum, Contents, CopyState, LogCopy, StaticVoter
 
@@ -185,10 +186,7 @@ def _is_voter(copy: LogCopy, survivor: LogCopy, voters: Collection[int]) -> bool
 
 def _doubles(held: Sequence[LogCopy]) -> Iterator[str]:
     """Require one disk of each controller: only one of two copies is started, and that must be the changed one."""
-    hosts: dict[int | None, list[str]] = {}
-    for each in held:
-        hosts.setdefault(each.node_id, []).append(f"{each.host} ({each.log_dir})")
-    for node_id, named in hosts.items():
+    for node_id, named in grouped((each.node_id, f"{each.host} ({each.log_dir})") for each in held).items():
         if len(named) > 1:
             yield (
                 f"controller {node_id} has more than one disk in this run: {', '.join(named)}. Leave only the host "

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.partition import Broker, PartitionState, TopicPartition, effective_min_isr
+from .._model.partition import Broker, PartitionState, TopicPartition, effective_min_isr, grouped
 from .._model.reasons import join_first, name_partitions
 from .._model.silent_leaders import led_by_silent
 from .._model.stop_prediction import Kind, View, predict_stop
@@ -100,10 +100,7 @@ def predict_losses(view: View) -> Losses:
     is left out too.
     """
     brokers = tuple(BrokerLoss(broker_id=each, **_predict_loss(view, (each,))) for each in sorted(view.live))
-    racks: dict[str, list[int]] = {}
-    for each in view.brokers:
-        if each.rack and each.broker_id in view.live:
-            racks.setdefault(each.rack, []).append(each.broker_id)
+    racks = grouped((each.rack, each.broker_id) for each in view.brokers if each.rack and each.broker_id in view.live)
     several = {rack: tuple(sorted(ids)) for rack, ids in sorted(racks.items()) if 1 < len(ids) < len(view.live)}
     return Losses(
         brokers, tuple(RackLoss(rack=rack, brokers=ids, **_predict_loss(view, ids)) for rack, ids in several.items())

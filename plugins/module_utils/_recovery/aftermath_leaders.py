@@ -22,7 +22,7 @@ from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction, find_gaps
-from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, in_batches
+from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, grouped, in_batches
 from .._model.run import KafkaOpsError
 from .aftermath_findings import count_and_name, partition_finding, unknown_finding
 from .outcome import AftermathFinding, AftermathKind
@@ -164,8 +164,8 @@ def _describe_transaction(
 
 def list_led(kafka: Kafka, without: Collection[TopicPartition]) -> dict[int, list[TopicPartition]]:
     """Return all partitions by their leader, except these. Raises KafkaOpsError."""
-    led: dict[int, list[TopicPartition]] = {}
-    for each in kafka.describe_partitions().partitions:
-        if not each.is_offline and each.topic_partition not in without:
-            led.setdefault(each.leader_id, []).append(each.topic_partition)
-    return led
+    return grouped(
+        (each.leader_id, each.topic_partition)
+        for each in kafka.describe_partitions().partitions
+        if not each.is_offline and each.topic_partition not in without
+    )

@@ -9,13 +9,14 @@ Pure; standard library only.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from .._model.outage import in_words, led_alone
+from .._model.partition import grouped
 from .._model.reason import likeness
 from .._model.reasons import NamedTopics, common_reason, name_topics, ranges
 from .candidate import Candidate, Flag
@@ -110,9 +111,7 @@ def group_outcomes(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
     levels: tuple[Callable[[_Facts], Hashable], ...] = (_same_brokers, _same_reason, _same_kind_of_loss)
     buckets: dict[Hashable, list[_Facts]] = {}
     for level in levels:
-        buckets = defaultdict(list)
-        for each in facts:
-            buckets[level(each)].append(each)
+        buckets = grouped((level(each), each) for each in facts)
         if len(buckets) <= MAX_GROUPS:
             break
     return tuple(sorted(map(_make_members, buckets.values()), key=_group_key))

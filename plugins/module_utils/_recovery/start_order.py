@@ -9,12 +9,12 @@ Pure; standard library only.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._model.controller_model import PredictedLeader, acceptable_replicas, predict
-from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, TopicPartition
+from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, TopicPartition, grouped
 from .forecast import find_last_leader
 from .strategy import Policy, Step, apply_strategy
 
@@ -72,10 +72,7 @@ def find_start_order(
     The offline replicas of ``partitions`` are those whose broker is fenced or whose log dir is offline.
     """
     known = {each.broker_id: each for each in brokers}
-    shares: defaultdict[int, list[_Share]] = defaultdict(list)
-    for state in partitions:
-        for broker_id, share in _find_shares(state):
-            shares[broker_id].append(share)
+    shares = grouped(each for state in partitions for each in _find_shares(state))
     advice = [
         _make_advice(broker_id, known.get(broker_id), each, most_partitions) for broker_id, each in shares.items()
     ]

@@ -30,7 +30,7 @@ from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import PARTITIONS_PER_REQUEST, PartitionState, Reassignment, TopicPartition
+from .._model.partition import PARTITIONS_PER_REQUEST, PartitionState, Reassignment, TopicPartition, grouped
 from .._model.run import Progress
 from .plan import MoveOutcome, ReplicaMove, ReplicaStatus, outcome_of
 
@@ -207,11 +207,12 @@ class ReplicaCopier:
         if self._now() - self._sizes_at < _SIZES_EVERY_S:
             return
         self._sizes_at = self._now()
-        by_broker: dict[int, list[TopicPartition]] = {}
-        for partition, copy in self._running.items():
-            for each in copy.move.adding:
-                if each in self.living:
-                    by_broker.setdefault(each, []).append(partition)
+        by_broker = grouped(
+            (each, partition)
+            for partition, copy in self._running.items()
+            for each in copy.move.adding
+            if each in self.living
+        )
         kafka = self.writer.kafka
         answers = kafka.in_parallel(
             lambda broker_id: kafka.describe_log_dirs(self.living[broker_id], by_broker[broker_id]), by_broker

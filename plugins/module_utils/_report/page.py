@@ -7,14 +7,13 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from .._cleaner.diagnosis import HEALTHY_CASES
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, grouped
 from .._model.run import garbage_collection_paused
 from .._recovery.next_way import describe_first
 from .._recovery.outcome import Outcome, outcomes_of_plan
@@ -156,10 +155,13 @@ def _time_of_look(source: Source) -> str:
 
 def _merge_by_cluster(looks: Sequence[Source]) -> Incident:
     """Merge the outcomes of each cluster: two clusters may have topics of the same name."""
-    clusters: dict[str | None, list[Sequence[Outcome]]] = defaultdict(list)
-    for each in looks:
-        outcomes = outcomes_of_plan(each.content) if each.kind is Kind.PLAN else read_outcomes(each.content)
-        clusters[_cluster_id(each)].append(outcomes)
+    clusters = grouped(
+        (
+            _cluster_id(each),
+            outcomes_of_plan(each.content) if each.kind is Kind.PLAN else read_outcomes(each.content),
+        )
+        for each in looks
+    )
     merged = [merge_outcomes(each) for each in clusters.values()]
     return Incident(
         tuple(chain.from_iterable(each.outcomes for each in merged)),

@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from .._documents.dataclass_json import codec
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, grouped
 from .._model.reasons import join_first, ranges
 from .._recovery.groups import ELECTED, Members, count_writable, group_outcomes, total_loss
 from .._recovery.outcome import Outcome
@@ -224,9 +224,7 @@ def _build_decision_row(
 
 
 def _loss_rows(elected: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
-    topics: dict[str, list[Outcome]] = defaultdict(list)
-    for each in elected:
-        topics[each.topic].append(each)
+    topics = grouped((each.topic, each) for each in elected)
     totals = {topic: total_loss(members) for topic, members in topics.items()}
     total = total_loss(elected)
     yield Cell("all topics"), number_cell(len(elected)), number_cell(total.at_least), number_cell(total.at_most)
@@ -262,9 +260,7 @@ def _build_leader_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:
 
 
 def _build_checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
-    said: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for each in aftermath:
-        said[each["explanation"]].append(each)
+    said = grouped((each["explanation"], each) for each in aftermath)
     steps = []
     for explanation, about in list(said.items())[:MAX_ROWS]:
         lines = _topic_lines_of((each["topic"], each["partition"]) for each in about if each["topic"] is not None)
@@ -323,7 +319,4 @@ def _topic_lines(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def _topic_lines_of(partitions: Iterable[tuple[str, int]]) -> list[str]:
-    topics: dict[str, list[int]] = defaultdict(list)
-    for topic, partition in partitions:
-        topics[topic].append(partition)
-    return [f"{topic} {ranges(numbers)}" for topic, numbers in sorted(topics.items())]
+    return [f"{topic} {ranges(numbers)}" for topic, numbers in sorted(grouped(partitions).items())]

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -18,7 +17,7 @@ from .._disk.segment import Damage, Segment
 from .._kafka.partitions import Description, TopicError
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
 from .._model.log_contents import Stretches, intersect, records_in, subtract, union
-from .._model.partition import OfPartition, PartitionState, ReplicaLog, TopicPartition
+from .._model.partition import OfPartition, PartitionState, ReplicaLog, TopicPartition, grouped
 from .saved import SavedRecords
 from .scan import SegmentContents
 from .stretch import IncomparableError, find_lacking
@@ -153,10 +152,10 @@ def group_by_topic_id(
     Several topics may have had the same name: Kafka keeps the directories of deleted ones as stray. A directory without
     a topic id counts as one of the topic that is ``present`` in the cluster.
     """
-    groups: dict[tuple[TopicPartition, str], list[DiskReplica]] = defaultdict(list)
-    for each in sorted(replicas, key=by_kind):
-        partition = each.topic_partition
-        groups[partition, each.directory.topic_id or present.get(partition, "")].append(each)
+    groups = grouped(
+        ((each.topic_partition, each.directory.topic_id or present.get(each.topic_partition, "")), each)
+        for each in sorted(replicas, key=by_kind)
+    )
     return [tuple(some) for (_partition, _topic_id), some in sorted(groups.items(), key=lambda item: item[0][0])]
 
 

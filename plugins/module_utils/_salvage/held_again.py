@@ -11,7 +11,6 @@ and offset are the same record (``_model.log_contents``), so the leader's lineag
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +18,7 @@ from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.replica_logs import probe_replicas
 from .._model.log_contents import Stretches, subtract, union
-from .._model.partition import PartitionState, ReplicaLog, TopicPartition
+from .._model.partition import PartitionState, ReplicaLog, TopicPartition, grouped
 from .saved import SavedRecords
 from .stretch import IncomparableError, find_lacking
 
@@ -80,9 +79,7 @@ class HeldAgain:
             self._ask(self._kafka.describe_cluster(), changed)
 
     def _ask(self, cluster: Cluster, states: Sequence[PartitionState]) -> None:
-        led: dict[int, list[TopicPartition]] = defaultdict(list)
-        for state in states:
-            led[state.leader_id].append(state.topic_partition)
+        led = grouped((state.leader_id, state.topic_partition) for state in states)
         deadline = time.monotonic() + _ANSWER_S
         logs: dict[TopicPartition, ReplicaLog] = {}
         for each in cluster.registrations:

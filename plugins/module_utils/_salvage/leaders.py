@@ -11,7 +11,7 @@ the cluster's metadata is read again and the leader that it names then is asked,
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -23,7 +23,7 @@ from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.partitions import Description, describe_partitions
 from .._kafka.replica_logs import probe_replicas
 from .._kafka.wire import Wire
-from .._model.partition import Broker, Cause, ReplicaLog, TopicPartition
+from .._model.partition import Broker, Cause, ReplicaLog, TopicPartition, grouped
 from .._model.run import Clock, KafkaOpsError, Progress
 from .finding import Comparable, DiskFinding, DiskReplica, compare_with_metadata
 
@@ -107,9 +107,7 @@ def _ask(
     probe: Probe, cluster: Cluster, comparable: Sequence[Comparable], deadline: float
 ) -> dict[TopicPartition, ReplicaLog]:
     """Ask all leaders in parallel."""
-    led: dict[int, list[TopicPartition]] = defaultdict(list)
-    for each in comparable:
-        led[each.state.leader_id].append(each.state.topic_partition)
+    led = grouped((each.state.leader_id, each.state.topic_partition) for each in comparable)
     brokers = [each.as_broker() for each in cluster.registrations if each.broker_id in led]
     if not brokers:
         return {}

@@ -23,7 +23,7 @@ from .._kafka.record_batch import (
     read_control_type,
     read_header,
 )
-from .._model.partition import Cause, TopicPartition
+from .._model.partition import Cause, TopicPartition, grouped
 from .._model.run import KafkaOpsError
 
 _MAX_BYTES = 8 * 1024 * 1024
@@ -68,9 +68,7 @@ def fetch(
     if code:
         raise error_codes.request_refused_error("Fetch", code, str(partition))
     (answer,) = answers
-    aborted: dict[int, list[int]] = {}
-    for each in answer.aborted_transactions or ():
-        aborted.setdefault(each.producer_id, []).append(each.first_offset)
+    aborted = grouped((each.producer_id, each.first_offset) for each in answer.aborted_transactions or ())
     batches = list(_batches(partition, bytes(answer.records or b"")))
     return ReadAnswer(batches, aborted, answer.high_watermark, answer.last_stable_offset)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from .._model.fields import BrokerId
-from .._model.partition import Broker
+from .._model.partition import Broker, grouped
 from .._model.stop_prediction import View, predict_stop
 
 _MOST_TRIALS = 500
@@ -88,9 +88,6 @@ def _add_one_by_one(view: View, wanted: Iterable[int], bears: Bears) -> tuple[in
 def _by_rack(
     brokers: Iterable[Broker], live: Collection[int], last: Collection[int]
 ) -> Iterator[tuple[str | None, list[int]]]:
-    racks: dict[str | None, list[int]] = {}
-    for each in brokers:
-        if each.broker_id in live:
-            racks.setdefault(each.rack, []).append(each.broker_id)
+    racks = grouped((each.rack, each.broker_id) for each in brokers if each.broker_id in live)
     for rack in sorted(racks, key=lambda name: (not {*last}.isdisjoint(racks[name]), name is None, name or "")):
         yield rack, sorted(racks[rack], key=lambda each: (each in last, each))

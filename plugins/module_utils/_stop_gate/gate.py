@@ -25,7 +25,7 @@ from .._model.fields import (
     PartitionIndex,
     TopicName,
 )
-from .._model.partition import Broker, BrokerState, PartitionState, Racks, TopicPartition
+from .._model.partition import Broker, BrokerState, Racks, TopicPartition, grouped
 from .._model.reasons import join_first, name_partitions
 from .._model.stop_prediction import Kind, Prediction, View, predict_stop
 from .._model.stop_ticket import StopTicket
@@ -277,10 +277,11 @@ def notes_about(view: View) -> tuple[str, ...]:
         if each.broker_id not in view.live
     ]
     notes += [f"{partition}: {reason}" for partition, reason in sorted(view.replaced.items())[:_MOST_REPLACED]]
-    lagging: dict[int, list[PartitionState]] = {}
-    for state in view.states:
-        for broker_id in view.live.intersection(state.replicas).difference(state.isr):
-            lagging.setdefault(broker_id, []).append(state)
+    lagging = grouped(
+        (broker_id, state)
+        for state in view.states
+        for broker_id in view.live.intersection(state.replicas).difference(state.isr)
+    )
     for broker_id, states in sorted(lagging.items()):
         notes.append(
             f"broker {broker_id} is up, and not in sync in {len(states)} partitions: {name_partitions(states)}"

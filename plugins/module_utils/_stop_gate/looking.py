@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from .._changes.record import JournalError
 from .._changes.stop_tickets import parse_tickets, ticket_store
 from .._kafka.cluster import Cluster
-from .._kafka.errors import BrokerCallError
+from .._kafka.held_replicas import known_offsets
 from .._kafka.hidden_topics import find_hidden_topics
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -249,20 +249,11 @@ def _read_log_ends(
     kafka: Kafka, cluster: Cluster, replicas: Collection[tuple[TopicPartition, int]]
 ) -> dict[tuple[TopicPartition, int], int]:
     """Return the log end offset of each replica that answers."""
-    by_broker: dict[int, list[TopicPartition]] = {}
-    for partition, broker_id in sorted(replicas):
-        if broker_id in cluster.addresses:
-            by_broker.setdefault(broker_id, []).append(partition)
-    answers = kafka.in_parallel(
-        lambda broker_id: kafka.log_end_offsets(cluster.addresses[broker_id], by_broker[broker_id]), by_broker
+    return kafka.ask_replicas(
+        cluster.addresses,
+        sorted(replicas),
+        lambda address, some: known_offsets(kafka.log_end_offsets(address, some)),
     )
-    return {
-        (partition, broker_id): each.offset
-        for broker_id, answer in answers.items()
-        if not isinstance(answer, BrokerCallError)
-        for partition, (each, *more) in answer.items()
-        if not each.error_code and not more and each.offset >= 0
-    }
 
 
 def _about_log_ends(brokers: Sequence[int], prediction: Prediction, ends: LogEnds) -> list[Reason]:
