@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
+    ABORT_DONE,
+    ABORT_DONE_OR_FORESEEN,
+    DONE,
+    DONE_OR_FORESEEN,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
 
 from .alike import entries_by_reason
@@ -16,12 +22,7 @@ from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import Result, counted, number, partition_name, words
 
 _COLUMNS = ("Group", "Partition", "Need", "Status", "Committed", "Saved", "Target")
-_SETTLED = ("given_back", "done_before")
-_PREDICTED = ("would_give_back",)
 _ABORT_COLUMNS = ("Partition", "Status", "Producer", "From offset")
-_ABORT_SETTLED = ("aborted", "done_before")
-_ABORT_PREDICTED = ("would_abort",)
-_HANGING = "hanging"
 _NAMED = 8
 _MOST_ROWS = 30
 _ABORT = "group_recovery_abort_hanging_transactions"
@@ -36,16 +37,16 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
     if result["unknown"]:
         yield Heading("Not known")
         yield Entries(tuple(_unknown(result["unknown"])))
-    bad = [each for each in result["commits"] if each["status"] not in (*_SETTLED, *_PREDICTED)]
+    bad = [each for each in result["commits"] if each["status"] not in DONE_OR_FORESEEN]
     if bad:
         yield Heading("Not given back")
         yield Entries(tuple(entries_by_reason(bad, _names)))
-    good = [each for each in result["commits"] if each["status"] in (*_SETTLED, *_PREDICTED)]
+    good = [each for each in result["commits"] if each["status"] in DONE_OR_FORESEEN]
     if good:
         yield Heading("Committed offsets")
         shown = good if rows else good[:_MOST_ROWS]
         yield Table(_COLUMNS, tuple(map(_row, shown)), prose_column="Why", texts=_COLUMNS[:4])
-        yield from not_shown(len(shown), _count(result, (*_SETTLED, *_PREDICTED)))
+        yield from not_shown(len(shown), sum(result["summary"][each] for each in DONE_OR_FORESEEN))
     if result["transactions"]:
         yield Heading("Open transactions that no coordinator has")
         shown = result["transactions"] if rows else result["transactions"][:_MOST_ROWS]
@@ -68,7 +69,7 @@ def verdict(result: Result) -> str:
         clauses.append(f"{counted(counts['done_before'], 'committed offset')} given back before")
     if counts["would_give_back"]:
         clauses.append(f"{counted(counts['would_give_back'], 'committed offset')} would be given back")
-    if bad := _count_bad(result):
+    if bad := sum(count for status, count in counts.items() if status not in DONE_OR_FORESEEN):
         clauses.append(f"{counted(bad, 'committed offset')} not given back")
     clauses += _abort_clauses(result["transaction_summary"])
     if result["unknown"]:
@@ -81,7 +82,7 @@ def _abort_clauses(counts: Result) -> Iterator[str]:
         yield f"{counted(counts['aborted'], 'hanging transaction')} aborted"
     if counts["would_abort"]:
         yield f"{counted(counts['would_abort'], 'hanging transaction')} would be aborted"
-    rest = sum(count for status, count in counts.items() if status not in (*_ABORT_SETTLED, *_ABORT_PREDICTED))
+    rest = sum(count for status, count in counts.items() if status not in ABORT_DONE_OR_FORESEEN)
     if rest:
         yield f"{counted(rest, 'transaction')} that no coordinator has {'is' if rest == 1 else 'are'} open"
 
@@ -92,26 +93,18 @@ def failure(result: Result, *, is_need_bad: bool) -> str:
     ``is_need_bad`` says that what would be changed is a failure too: a look then shows by its exit status that a
     change is needed.
     """
-    passing = _SETTLED if is_need_bad else (*_SETTLED, *_PREDICTED)
-    counts = [(status, count) for status, count in result["summary"].items() if count and status not in passing]
-    found = [f"{count} {words(status)}" for status, count in counts]
-    passing = _ABORT_SETTLED if is_need_bad else (*_ABORT_SETTLED, *_ABORT_PREDICTED)
+    passing, ended = (DONE, ABORT_DONE) if is_need_bad else (DONE_OR_FORESEEN, ABORT_DONE_OR_FORESEEN)
+    found = [
+        f"{count} {words(status)}" for status, count in result["summary"].items() if count and status not in passing
+    ]
     found += [
         f"{counted(count, 'transaction')} {words(status)}"
         for status, count in result["transaction_summary"].items()
-        if count and status not in passing
+        if count and status not in ended
     ]
     if result["unknown"]:
         found.append("not everything could be looked at")
     return f"groups or transactions need a change: {', '.join(found)}; the reasons are above" if found else ""
-
-
-def _count(result: Result, statuses: Sequence[str]) -> int:
-    return sum(result["summary"][each] for each in statuses)
-
-
-def _count_bad(result: Result) -> int:
-    return sum(count for status, count in result["summary"].items() if status not in (*_SETTLED, *_PREDICTED))
 
 
 def _unknown(unknown: Sequence[Result]) -> Iterator[Entry]:
@@ -147,14 +140,15 @@ def _abort_row(transaction: Result) -> Row:
 
 
 def _next(result: Result, variables: Result) -> Iterator[Block]:
-    counts = result["transaction_summary"]
-    if not variables or not (_count(result, _PREDICTED) or counts["would_abort"] or counts[_HANGING]):
+    hanging = result["transaction_summary"]["hanging"]
+    would_change = result["summary"]["would_give_back"] or result["transaction_summary"]["would_abort"]
+    if not variables or not (would_change or hanging):
         return
     yield Heading("Next")
     yield carry_out(_plan(variables), result["plan_digest"])
-    if _count(result, _PREDICTED) or counts["would_abort"]:
+    if would_change:
         yield Command(tuple(command(variables)))
-    if counts[_HANGING]:
+    if hanging:
         yield Paragraph("The same, and abort the hanging transactions, which cannot be undone:")
         yield Command(tuple(command({**variables, _ABORT: True})))
 

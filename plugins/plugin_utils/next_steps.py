@@ -17,13 +17,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_w
     choose_way,
     find_returns,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE
 
 from .command_words import connection_words, option_words
 from .page import Block, Command, Entries, Entry, Heading
 from .words import Result, brokers, counted
 
 _MOST_BROKERS = 3
-_DONE = ("recovered", "already_online")
 _OLD_DISK = (
     "Start it only with its old disk. With an empty disk it can still be elected, and all other replicas then delete "
     "what they hold."
@@ -80,7 +80,7 @@ def _steps(
         text = f"Let a second person review {plan_file}, then carry it out:" if plan_file else "Carry it out:"
         yield text, commands["recover"]
     given_up = [each["broker_id"] for each in start_order if _is_given_up(each)]
-    if given_up and {*statuses} - {*_DONE}:
+    if given_up and {*statuses} - DONE:
         yield f"Do not start {brokers(given_up)}, {_DECLARED_LOST}", ()
     if commands.get("replay"):
         yield "Replay the saved records of other replicas, first with --check:", commands["replay"]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import DONE_OR_FORESEEN
+
 from .alike import entries_by_reason, fold_rows, in_topics, name_partitions
 from .command_words import carry_out, connection_words, option_words
 from .page import Block, Command, Entries, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, broker_ids, brokers, counted, in_racks, racks_by_broker, size, words
 
 _COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies")
-_GOOD = ("restored", "would_restore", "done_before", "returned")
 _MOST_ROWS = 30
 _KEPT = (
     "redundancy_lost_brokers",
@@ -39,12 +40,12 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
     yield Paragraph(verdict(result), "bold")
     for note in result["notes"]:
         yield Paragraph(note, "bold yellow", indent=2)
-    bad = [each for each in result["partitions"] if each["status"] not in _GOOD]
+    bad = [each for each in result["partitions"] if each["status"] not in DONE_OR_FORESEEN]
     if bad:
         is_known = any(each["status"] != "unanswered" for each in bad)
         yield Heading("Without all replicas" if is_known else "Perhaps without all replicas")
         yield Entries(tuple(entries_by_reason(bad, in_topics)))
-    good = [each for each in result["partitions"] if each["status"] in _GOOD and each["target"]]
+    good = [each for each in result["partitions"] if each["status"] in DONE_OR_FORESEEN and each["target"]]
     if good:
         yield Heading("New replicas")
         shown = good if rows else good[:_MOST_ROWS]
@@ -55,7 +56,7 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
             prose_column="Note",
             texts=("Partition", "Status"),
         )
-        yield from not_shown(len(shown), sum(result["summary"][each] for each in _GOOD))
+        yield from not_shown(len(shown), sum(result["summary"][each] for each in DONE_OR_FORESEEN))
     for each in result["leftovers"]:
         yield Paragraph(f"{each['change']}: {each['undoing']}: {each['reason']}", indent=2)
     yield from _next(result, variables)
@@ -64,7 +65,7 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
 def verdict(result: Result) -> str:
     """Return in one sentence how many partitions got or would get their replicas."""
     counts = result["summary"]
-    bad = sum(count for status, count in counts.items() if status not in (*_GOOD, "unanswered"))
+    bad = sum(count for status, count in counts.items() if status not in (*DONE_OR_FORESEEN, "unanswered"))
     clauses = []
     if counts["restored"]:
         clauses.append(f"{counted(counts['restored'], 'partition')} got new replicas, all in sync")
@@ -87,7 +88,9 @@ def verdict(result: Result) -> str:
 
 def failure(result: Result) -> str:
     """Return why the play fails, in one sentence; empty if it does not."""
-    counts = [(status, count) for status, count in result["summary"].items() if count and status not in _GOOD]
+    counts = [
+        (status, count) for status, count in result["summary"].items() if count and status not in DONE_OR_FORESEEN
+    ]
     sentences = [f"{count} {words(status)}" for status, count in counts]
     stuck = sum(each["undoing"] == "failed" for each in result["leftovers"])
     sentences += [f"{stuck} changes of an earlier run are not restored"] if stuck else []

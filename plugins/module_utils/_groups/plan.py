@@ -86,13 +86,15 @@ class TransactionStatus(StrEnum):
     FAILED = "failed"
 
 
-SETTLED = frozenset({CommitStatus.GIVEN_BACK, CommitStatus.DONE_BEFORE})
+DONE = frozenset({CommitStatus.GIVEN_BACK, CommitStatus.DONE_BEFORE})
+DONE_OR_FORESEEN = DONE | {CommitStatus.WOULD_GIVE_BACK}
+ABORT_DONE = frozenset({TransactionStatus.ABORTED, TransactionStatus.DONE_BEFORE})
+ABORT_DONE_OR_FORESEEN = ABORT_DONE | {TransactionStatus.WOULD_ABORT}
 
 MOST_NAMED = 3
 """How many partitions, topics or brokers a reason names."""
 
 _Epoch: TypeAlias = Annotated[int, Meta("a leader epoch (-1: not known)", minimum=-1, maximum=INT32_MAX)]
-ABORT_SETTLED = frozenset({TransactionStatus.ABORTED, TransactionStatus.DONE_BEFORE})
 
 _ProducerId: TypeAlias = Annotated[int, Meta("a producer id", minimum=0, maximum=INT64_MAX)]
 _Notes: TypeAlias = Annotated[tuple[str, ...], Meta(description="the notes are a list")]

@@ -14,8 +14,10 @@ from typing import Any
 from .._model.run import RunMode, count_by_status
 from .._module.run import diff_of, list_lines, select_most_important, to_json_types
 from .plan import (
-    ABORT_SETTLED,
-    SETTLED,
+    ABORT_DONE,
+    ABORT_DONE_OR_FORESEEN,
+    DONE,
+    DONE_OR_FORESEEN,
     AbortOutcome,
     CommitOutcome,
     CommitStatus,
@@ -74,8 +76,8 @@ def results_of(done: RestoredGroups, max_rows: int, *, is_look: bool) -> dict[st
     aborted = [
         each for each in done.transactions if each.status in (TransactionStatus.ABORTED, TransactionStatus.WOULD_ABORT)
     ]
-    shown = select_most_important(done.outcomes, max_rows, SETTLED, {CommitStatus.WOULD_GIVE_BACK})
-    transactions = select_most_important(done.transactions, max_rows, ABORT_SETTLED, _WOULD_ABORT)
+    shown = select_most_important(done.outcomes, max_rows, DONE, {CommitStatus.WOULD_GIVE_BACK})
+    transactions = select_most_important(done.transactions, max_rows, ABORT_DONE, _WOULD_ABORT)
     changes: list[tuple[str, object, object]] = [
         (f"group {each.group}, {each.topic_partition}", each.committed, each.target) for each in changed
     ]
@@ -100,11 +102,11 @@ def results_of(done: RestoredGroups, max_rows: int, *, is_look: bool) -> dict[st
 
 
 def _problems(done: RestoredGroups, *, is_look: bool) -> Iterator[str]:
-    bad = [each for each in done.outcomes if each.status not in {*SETTLED, CommitStatus.WOULD_GIVE_BACK}]
+    bad = [each for each in done.outcomes if each.status not in DONE_OR_FORESEEN]
     if bad:
         lines = [f"group {each.group}, {each.topic_partition}: {each.status.value}: {each.reason}" for each in bad]
         yield list_lines(f"{len(bad)} committed offsets are not given back", lines)
-    still = [each for each in done.transactions if each.status not in {*ABORT_SETTLED, TransactionStatus.WOULD_ABORT}]
+    still = [each for each in done.transactions if each.status not in ABORT_DONE_OR_FORESEEN]
     if still and not is_look:
         lines = [f"{_name(each)}: {each.status.value}: {each.reason}" for each in still]
         yield list_lines(f"{len(still)} open transactions that no coordinator has are not aborted", lines)

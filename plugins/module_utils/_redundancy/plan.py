@@ -59,9 +59,10 @@ class ReplicaStatus(StrEnum):
     FAILED = "failed"
 
 
-DONE = frozenset(
+DONE_OR_FORESEEN = frozenset(
     {ReplicaStatus.RESTORED, ReplicaStatus.WOULD_RESTORE, ReplicaStatus.DONE_BEFORE, ReplicaStatus.RETURNED}
 )
+"""Everything else is a failure, and makes a reader look."""
 
 _Brokers: TypeAlias = Annotated[tuple[BrokerId, ...], Meta(description="the brokers are a list of ids")]
 

@@ -15,7 +15,7 @@ from .._changes.record import AnyLeftover, Leftover, SettingChange, Undoing
 from .._changes.rollback import has_restored
 from .._model.partition import TopicPartition
 from .._module.run import diff_of, list_rows, partition_results, to_json_types
-from .plan import DONE, MoveOutcome, RedundancyPlan, ReplicaStatus
+from .plan import DONE_OR_FORESEEN, MoveOutcome, RedundancyPlan, ReplicaStatus
 from .plan_file import REDUNDANCY_PLAN_FILE
 
 
@@ -50,7 +50,7 @@ def warnings(done: RestoredReplicas) -> list[str]:
 
 def results_of(done: RestoredReplicas, max_rows: int) -> dict[str, Any]:
     """Return the module's results."""
-    bad = [each for each in done.outcomes if each.status not in DONE]
+    bad = [each for each in done.outcomes if each.status not in DONE_OR_FORESEEN]
     head = f"{len(bad)} partitions do not have all replicas"
     problems = [list_rows(head, bad)] if bad else []
     stuck = [each for each in done.stuck if each.undoing is not Undoing.WAITS]

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._groups.plan import ABORT_DONE_OR_FORESEEN, DONE_OR_FORESEEN
 from .blocks import Cell, Paragraph, Section, first_rows, in_words, number_cell, partition_cell
-
-_ABORT_GOOD = ("aborted", "would_abort", "done_before")
-_GOOD = ("given_back", "would_give_back", "done_before")
 
 
 def build_groups_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
     """Say how many committed offsets were given back. Returns the sentence and its tone."""
-    bad = sum(each["status"] not in _GOOD for each in report["commits"])
+    bad = sum(each["status"] not in DONE_OR_FORESEEN for each in report["commits"])
     good = len(report["commits"]) - bad
     did = "given back" if report["mode"] == "apply" else "to give back"
-    still = sum(each["status"] not in _ABORT_GOOD for each in report["transactions"])
+    still = sum(each["status"] not in ABORT_DONE_OR_FORESEEN for each in report["transactions"])
     tone = "bad" if bad or still or report["unknown"] else "good"
     hanging = f" Open transactions that no coordinator has: {still:,}." if still else ""
     return f"Committed offsets {did}: {good:,}; not given back: {bad:,}.{hanging}", tone
@@ -34,7 +32,7 @@ def build_groups_plan_verdict(plan: Mapping[str, Any]) -> tuple[str, str]:
 
 def build_groups_section(report: Mapping[str, Any]) -> Section:
     """Build the section with the outcome of each committed offset."""
-    worst_first = sorted(report["commits"], key=lambda each: each["status"] in _GOOD)
+    worst_first = sorted(report["commits"], key=lambda each: each["status"] in DONE_OR_FORESEEN)
     table = first_rows(
         "Committed offsets that needed a change",
         ("Group", "Partition", "Need", "Outcome", "Before", "Saved", "Target", "Why"),
@@ -43,7 +41,7 @@ def build_groups_section(report: Mapping[str, Any]) -> Section:
             Cell(each["group"]),
             partition_cell(each["topic"], each["partition"]),
             Cell(in_words(each["need"])),
-            Cell(in_words(each["status"]), "good" if each["status"] in _GOOD else "bad"),
+            Cell(in_words(each["status"]), "good" if each["status"] in DONE_OR_FORESEEN else "bad"),
             number_cell(each["committed"]),
             number_cell(each["saved"]),
             number_cell(each["target"]),
@@ -53,10 +51,10 @@ def build_groups_section(report: Mapping[str, Any]) -> Section:
     transactions = first_rows(
         "Open transactions that no coordinator has",
         ("Partition", "Outcome", "Producer", "From offset", "Why"),
-        sorted(report["transactions"], key=lambda each: each["status"] in _ABORT_GOOD),
+        sorted(report["transactions"], key=lambda each: each["status"] in ABORT_DONE_OR_FORESEEN),
         lambda each: (
             partition_cell(each["topic"], each["partition"]),
-            Cell(in_words(each["status"]), "good" if each["status"] in _ABORT_GOOD else "bad"),
+            Cell(in_words(each["status"]), "good" if each["status"] in ABORT_DONE_OR_FORESEEN else "bad"),
             number_cell(each["producerId"]),
             number_cell(each["startOffset"]),
             Cell(each["reason"]),

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._redundancy.plan import DONE_OR_FORESEEN
 from .blocks import Cell, Paragraph, Section, first_rows, format_ids, in_words, number_cell, partition_cell, plural
-
-_GOOD = ("restored", "would_restore", "done_before", "returned")
 
 
 def build_redundancy_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
     """Say how many partitions have their replicas. Returns the sentence and its tone."""
-    bad = sum(each["status"] not in _GOOD for each in report["partitions"])
+    bad = sum(each["status"] not in DONE_OR_FORESEEN for each in report["partitions"])
     good = len(report["partitions"]) - bad
     did = "get" if report["mode"] == "apply" else "would get"
     return f"{plural(good, 'partition')} {did} their replicas, and {bad:,} not.", "bad" if bad else "good"
@@ -30,14 +29,14 @@ def build_redundancy_plan_verdict(plan: Mapping[str, Any]) -> tuple[str, str]:
 
 def build_redundancy_section(report: Mapping[str, Any]) -> Section:
     """Build the section with the outcome of each partition."""
-    worst_first = sorted(report["partitions"], key=lambda each: each["status"] in _GOOD)
+    worst_first = sorted(report["partitions"], key=lambda each: each["status"] in DONE_OR_FORESEEN)
     table = first_rows(
         "Partitions that lacked replicas",
         ("Partition", "Outcome", "Replicas before", "Replicas", "New on", "Bytes of each", "Why"),
         worst_first,
         lambda each: (
             partition_cell(each["topic"], each["partition"]),
-            Cell(in_words(each["status"]), "good" if each["status"] in _GOOD else "bad"),
+            Cell(in_words(each["status"]), "good" if each["status"] in DONE_OR_FORESEEN else "bad"),
             Cell(format_ids(each["replicas"])),
             Cell(format_ids(each["target"])),
             Cell(format_ids(each["adding"])),
