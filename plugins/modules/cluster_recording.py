@@ -99,11 +99,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-cluster_id:
-  description: The cluster's id.
-  returned: success
-  type: str
-  sample: 4L6g3nShT-eMCtK--X86sw
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 place:
   description: The URI of the snapshot. In check mode, of the directory in which it would be.
   returned: success
@@ -122,33 +118,19 @@ stored_rows:
   returned: success
   type: int
   sample: 6120
-size_bytes:
-  description: The size of the snapshot's files. Null in check mode.
-  returned: success
-  type: int
+size_bytes: {type: int, returned: success, description: The size of the snapshot's files. Null in check mode.}
 missing:
   description: How many replicas gave no answer, by cause. Their values are null, and never 0.
   returned: success
   type: dict
   sample: {unreachable: 6000}
-silent_brokers:
-  description: Why brokers gave no answer, by broker id.
-  returned: success
-  type: dict
+silent_brokers: {type: dict, returned: success, description: "Why brokers gave no answer, by broker id."}
 expired:
   description: How many snapshots were removed. In check mode, how many would be.
   returned: success
   type: int
-notes:
-  description: What else could not be read or done.
-  returned: success
-  type: list
-  elements: str
-summary:
-  description: All of this in a few lines.
-  returned: success
-  type: list
-  elements: str
+notes: {type: list, elements: str, returned: success, description: What else could not be read or done.}
+summary: {type: list, elements: str, returned: success, description: All of this in a few lines.}
 """
 
 from typing import Any

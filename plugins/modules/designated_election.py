@@ -158,15 +158,9 @@ partitions:
     reason: {type: str, description: "Why, and what can be done about it."}
     topic_id: {type: str, description: "The topic's id, null if unknown."}
     designated_leader: {type: int, description: "Broker id of the planned leader, null if no election was planned."}
-    leader_before:
-      description: Broker id of the leader before, -1 if there was none, null if unknown.
-      type: int
-    leader_after:
-      description: Broker id of the leader after, -1 if there is none, null if unknown.
-      type: int
-    leader_epoch_before:
-      description: The partition's leader epoch before, null if unknown.
-      type: int
+    leader_before: {type: int, description: "Broker id of the leader before, -1 if there was none, null if unknown."}
+    leader_after: {type: int, description: "Broker id of the leader after, -1 if there is none, null if unknown."}
+    leader_epoch_before: {type: int, description: "The partition's leader epoch before, null if unknown."}
     leader_epoch_after: {type: int, description: "The partition's leader epoch after, null if unknown."}
     replicas: {type: list, elements: int, description: "Broker ids of its replicas before, in order of preference."}
     replicas_after: {type: list, elements: int, description: "Its replicas after, null if unknown."}

@@ -148,10 +148,7 @@ clusters:
         longest_seconds: {type: int, description: The longest stretch of the first three together.}
         longest_at: {type: str, description: When a snapshot saw the begin of that.}
         snapshots: {type: int, description: How many snapshots saw it like that.}
-        state:
-          description: At the end of the period.
-          type: str
-          choices: [offline, below, at, above, unknown, gone]
+        state: {type: str, description: At the end of the period., choices: [offline, below, at, above, unknown, gone]}
         min_isr: {type: int, description: Its min ISR at the end. Null if unknown.}
         replicas: {type: int, description: How many replicas it has at the end.}
     brokers:

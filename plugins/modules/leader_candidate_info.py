@@ -104,15 +104,9 @@ engine:
     name: {type: str, description: The engine., choices: [spark, process]}
     reason: {type: str, description: "Why it is not the engine of O(engine), empty if it is."}
 led_by_silent:
-  description: As RV(kafkaops.recovery.offline_partition_info#module:led_by_silent).
-  returned: success
-  type: int
-  sample: 0
+  {type: int, returned: success, sample: 0, description: The same as in M(kafkaops.recovery.offline_partition_info).}
 led_by_replaced:
-  description: As RV(kafkaops.recovery.offline_partition_info#module:led_by_replaced).
-  returned: success
-  type: int
-  sample: 0
+  {type: int, returned: success, sample: 0, description: The same as in M(kafkaops.recovery.offline_partition_info).}
 awaited:
   description:
     - Brokers that M(kafkaops.recovery.unclean_recovery) would wait for. The broker to start first is the first entry.
@@ -152,18 +146,10 @@ partitions:
     reason: {type: str, description: "Why, in words."}
     topic_id: {type: str, description: "The topic's id, null if unknown."}
     designated_leader: {type: int, description: "Broker id of the planned leader, null if no election is planned."}
-    leader_before:
-      description: Broker id of the present leader, -1 if there is none, null if unknown.
-      type: int
-    leader_after:
-      description: The same as RV(partitions[].leader_before) if no election is planned, otherwise null.
-      type: int
-    leader_epoch_before:
-      description: The partition's present leader epoch, null if unknown.
-      type: int
-    leader_epoch_after:
-      description: The same as RV(partitions[].leader_epoch_before) if no election is planned, otherwise null.
-      type: int
+    leader_before: {type: int, description: "Broker id of the present leader, -1 if there is none, null if unknown."}
+    leader_after: {type: int, description: "C(leader_before) if no election is planned, otherwise null."}
+    leader_epoch_before: {type: int, description: "The partition's present leader epoch, null if unknown."}
+    leader_epoch_after: {type: int, description: "C(leader_epoch_before) if no election is planned, otherwise null."}
     replicas: {type: list, elements: int, description: "Broker ids of its replicas, in order of preference."}
     replicas_after: {type: list, elements: int, description: "Always null, because the module changes nothing."}
     candidates:
@@ -173,15 +159,10 @@ partitions:
       contains:
         broker_id: {type: int, description: The replica's broker.}
         rank: {type: int, description: Its place in the ranking. 1 is the best.}
-        last_written_epoch:
-          description: Newest leader epoch that the log holds records of, null if the log is empty.
-          type: int
+        last_written_epoch: {type: int, description: "Newest leader epoch with records, null if the log is empty."}
         log_start_offset: {type: int, description: First offset of the log.}
         log_end_offset: {type: int, description: Offset after the last record of the log.}
-        lineage:
-          description: Every leader epoch of the log with the offset after its last record, oldest first.
-          type: list
-          elements: dict
+        lineage: {type: list, elements: dict, description: "Each leader epoch with its end offset, oldest first."}
         size_bytes: {type: int, description: "Bytes on disk, null if the broker did not return it."}
         flags:
           description: Properties to check before electing it.
@@ -189,12 +170,8 @@ partitions:
           elements: str
           choices: [empty_log, gap, future_replica, fenced, diverged, local_only, not_comparable]
         explanation: {type: str, description: "Why it has this rank, in words."}
-        local_log_start_offset:
-          description: Of a tiered topic, the first offset on its own disk. Earlier offsets are only in the tier.
-          type: int
-        last_tiered_offset:
-          description: Of a tiered topic, the last offset that its broker knows to be in the tier.
-          type: int
+        local_log_start_offset: {type: int, description: "Of a tiered topic, the first offset on its own disk."}
+        last_tiered_offset: {type: int, description: "Of a tiered topic, the last offset in the tier."}
     silent:
       description: The replicas that gave no answer.
       type: list
@@ -210,12 +187,8 @@ partitions:
       contains:
         broker_id: {type: int, description: The candidate.}
         at_least: {type: int, description: Records that are lost for certain.}
-        at_most:
-          description: Records that can be lost at most. Null if unknown, which is usual while a replica is silent.
-          type: int
-        more_than_first:
-          description: Records more than rank 1 would lose, negative for fewer, null if unknown.
-          type: int
+        at_most: {type: int, description: "Records that can be lost at most, null if unknown."}
+        more_than_first: {type: int, description: "Records more than rank 1 would lose, negative for fewer."}
         explanation: {type: str, description: "The same in words, with the offsets."}
         against: {type: list, elements: dict, description: The comparison with each other replica.}
         log_ends_at: {type: str, description: "The timestamp of its newest record, null if unknown."}
@@ -224,16 +197,14 @@ partitions:
             - How many seconds before the leader was lost the oldest record was written that it lacks, at most. Null if
               unknown.
           type: int
-        acks_all_lost:
-          description: Records acknowledged with C(acks=all) that are lost at most. V(0) is a proof, null is unknown.
-          type: int
+        acks_all_lost: {type: int, description: "C(acks=all) records that are lost at most, null if unknown."}
         proof: {type: str, description: "The proof from the metadata log, or why there is none."}
         estimate: {type: dict, description: "Estimated lost records, with C(low), C(high) and C(method). No bound."}
         recorded:
+          type: dict
           description:
             - What the silent last leader held beyond this log when it was recorded, with C(broker_id), C(seen_at) and
               C(records). Null without such a recording.
-          type: dict
     isr: {type: list, elements: int, description: "Broker ids of the ISR, null if unknown."}
     elr: {type: list, elements: int, description: "Broker ids of the ELR, null if unknown or without ELR."}
     last_known_elr: {type: list, elements: int, description: "Broker ids of the last known ELR, null if unknown."}
@@ -256,21 +227,11 @@ partitions:
       partition: 3
       status: would_recover
       reason: 'rank 1: last written epoch 6 is the highest, log end offset 150'
-      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
       designated_leader: 3
       leader_before: -1
-      leader_after: null
       leader_epoch_before: 7
-      leader_epoch_after: null
       replicas: [1, 2, 3]
-      replicas_after: null
       isr: []
-      elr: [1]
-      last_known_elr: [1]
-      isr_after: null
-      required_isr: null
-      dropped: []
-      cause: ''
       candidates:
         - {broker_id: 3, rank: 1, last_written_epoch: 6, log_start_offset: 0, log_end_offset: 150, flags: [],
            size_bytes: 11034, lineage: [{epoch: 2, end_offset: 100}, {epoch: 6, end_offset: 150}],
@@ -278,11 +239,7 @@ partitions:
       silent:
         - {broker_id: 1, cause: unreachable,
            error: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'}
-truncated:
-  description: Whether there are more partitions than O(max_rows).
-  returned: success
-  type: bool
-  sample: false
+truncated: {type: bool, returned: success, sample: false, description: Whether O(max_rows) left partitions out.}
 groups:
   description:
     - All partitions, grouped by what they share, worst first. Never truncated.
@@ -300,20 +257,10 @@ groups:
   contains:
     status: {type: str, description: Their common status.}
     partitions: {type: int, description: How many partitions there are in the group.}
-    topics:
-      {type: dict, description: "C(named) has the four topics with the most partitions, each with ranges of its
-        partitions. C(more) is the number of topics that are not named."}
-    leaders:
-      description: The brokers that lead, or would lead, with their number of partitions. Empty if no election is
-        planned.
-      type: list
-      elements: dict
-    reason:
-      description: Their common reason. Numbers that differ are given as a range.
-      type: str
-    loss:
-      description: The loss of electing the leader, or the best surviving replica. Empty if nothing was compared.
-      type: str
+    topics: {type: dict, description: "C(named) has the four largest topics, C(more) counts the others."}
+    leaders: {type: list, elements: dict, description: "Brokers that lead or would lead, and how many partitions."}
+    reason: {type: str, description: Their common reason. Numbers that differ are given as a range.}
+    loss: {type: str, description: "The loss of electing the leader or best replica. Empty if none was compared."}
     total: {type: dict, description: The fields of RV(loss) for the group.}
 loss:
   description: The loss of all elections together, in records.
@@ -324,20 +271,11 @@ loss:
     at_least: {type: int, description: Records that are lost for certain.}
     at_most: {type: int, description: "Records that can be lost at most, null if this is unknown for a partition."}
     unbounded: {type: int, description: Number of partitions for which RV(loss.at_most) is unknown.}
-    left_empty:
-      {type: int, description: "Number of partitions whose elected log is empty, although another replica holds records
-        or may hold some."}
-    with_gap:
-      {type: int, description: Number of partitions whose elected log ends before that of another replica begins.}
-    seconds:
-      description: In how many seconds at most the uncounted records were written, null if unknown.
-      type: int
-    estimated:
-      description: Estimated records where RV(loss.at_most) is unknown, then low and high. Null if one has no estimate.
-      type: list
-      elements: int
-    keeps_acks_all:
-      {type: bool, description: It is proven that no record is lost that was acknowledged with C(acks=all).}
+    left_empty: {type: int, description: "Partitions that get an empty log, although another replica may hold records."}
+    with_gap: {type: int, description: Partitions whose elected log ends before that of another replica begins.}
+    seconds: {type: int, description: "In how many seconds uncounted records were written at most, null if unknown."}
+    estimated: {type: list, elements: int, description: "Estimate, low, high where C(at_most) is unknown, or null."}
+    keeps_acks_all: {type: bool, description: Proven to lose no record that was acknowledged with C(acks=all).}
 summary:
   description: How many partitions have each status.
   returned: success

@@ -41,10 +41,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-verdict:
-  description: The verdict that is printed, in one sentence.
-  returned: success
-  type: str
+verdict: {type: str, returned: success, description: "The verdict that is printed, in one sentence."}
 text:
   description: The lines that are printed to stderr.
   returned: if the stdout callback writes JSON

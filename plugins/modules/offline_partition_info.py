@@ -146,18 +146,9 @@ partitions:
     leader_epoch: {type: int, description: The partition's leader epoch.}
     replicas: {type: list, elements: int, description: "Broker ids of its replicas, in order of preference."}
     isr: {type: list, elements: int, description: Broker ids of the in-sync replicas. Can name dead brokers.}
-    elr:
-      description: Broker ids of the eligible leader replicas (KIP-966), null when unknown.
-      type: list
-      elements: int
-    last_known_elr:
-      description: Broker ids of the last known eligible leader replicas (KIP-966), null when unknown.
-      type: list
-      elements: int
-    offline_replicas:
-      description: Broker ids of the replicas that the cluster takes for offline.
-      type: list
-      elements: int
+    elr: {type: list, elements: int, description: "Broker ids of the ELR (KIP-966), null when unknown."}
+    last_known_elr: {type: list, elements: int, description: "Broker ids of the last known ELR, null when unknown."}
+    offline_replicas: {type: list, elements: int, description: Replicas that the cluster takes for offline.}
     is_internal: {type: bool, description: Whether the topic is one of Kafka's own.}
 left_alone:
   description:
@@ -173,23 +164,12 @@ left_alone:
       partition: 0
       status: already_online
       reason: broker 2 leads it
-      topic_id: 0kfAK7wCTDmDzRwEXhGdqg
-      designated_leader: null
       leader_before: 2
       leader_after: 2
-      leader_epoch_before: 4
-      leader_epoch_after: 4
       replicas: [2, 3, 1]
-      replicas_after: null
-      candidates: []
-      silent: []
-      losses: []
       isr: [2, 3, 1]
-      elr: []
-      last_known_elr: []
 groups:
-  description: The partitions of RV(left_alone), grouped by what they share. The fields are those of
-    RV(kafkaops.recovery.leader_candidate_info#module:groups).
+  description: RV(left_alone) in groups, as in RV(kafkaops.recovery.leader_candidate_info#module:groups).
   returned: success
   type: list
   elements: dict
@@ -216,9 +196,7 @@ start_order:
     replica_of: {type: int, description: Of how many it has a replica.}
     always_back: {type: int, description: "How many get a leader when it returns, however it stopped."}
     back_after_clean_stop: {type: int, description: How many get a leader only if it stopped cleanly.}
-    is_running:
-      description: Whether the broker runs, and its replicas are on a log directory that is offline.
-      type: bool
+    is_running: {type: bool, description: Whether it runs and its replicas are on an offline log directory.}
     partitions:
       description: What the controller does about each, for the first 20 partitions.
       type: list

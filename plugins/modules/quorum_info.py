@@ -58,11 +58,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
-leader_id:
-  description: The leader of the quorum, null if none answered.
-  returned: success
-  type: int
-  sample: 101
+leader_id: {type: int, returned: success, sample: 101, description: "The leader of the quorum, null if none answered."}
 leader_epoch: {type: int, returned: success, sample: 7, description: Its epoch.}
 high_watermark:
   description: Offset up to which the metadata log is committed, null if unknown.
@@ -98,28 +94,16 @@ voters:
   type: list
   elements: dict
   contains: &member
-    replica_id:
-      description: Its node id.
-      type: int
-    directory_id:
-      description: Id of its metadata log directory. Null if unknown, in a static quorum.
-      type: str
+    replica_id: {type: int, description: Its node id.}
+    directory_id: {type: str, description: "Id of its metadata log directory. Null if unknown, in a static quorum."}
     endpoints:
       description: Its listeners as controller, each with C(name), C(host) and C(port).
       type: list
       elements: dict
-    log_end_offset:
-      description: Its log end offset, null if the leader does not know it.
-      type: int
-    lag_records:
-      description: How many records it lacks in comparison with the leader, null if unknown.
-      type: int
-    lag_ms:
-      description: Milliseconds since it last had all records of the leader, null if unknown.
-      type: int
-    since_fetch_ms:
-      description: Milliseconds since its last Fetch. Null for the leader, and if unknown.
-      type: int
+    log_end_offset: {type: int, description: "Its log end offset, null if the leader does not know it."}
+    lag_records: {type: int, description: "How many records it lacks in comparison with the leader, null if unknown."}
+    lag_ms: {type: int, description: "Milliseconds since it last had all records of the leader, null if unknown."}
+    since_fetch_ms: {type: int, description: "Milliseconds since its last Fetch. Null for the leader, and if unknown."}
     is_caught_up:
       description:
         - Whether C(lag_ms) is within the fetch timeout. False if C(lag_ms) is unknown, or if its log is empty and the

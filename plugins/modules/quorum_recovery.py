@@ -94,11 +94,7 @@ missing_brokers:
   returned: when verified
   type: int
   sample: 0
-text:
-  description: All of this in words, and what to do next.
-  returned: when verified
-  type: list
-  elements: str
+text: {type: list, elements: str, returned: when verified, description: "All of this in words, and what to do next."}
 since:
   description: What was written to the log since the recovery, in words.
   returned: when verified

@@ -106,11 +106,7 @@ lacking:
   returned: success
   type: dict
   sample: {controller2: [[3, 120, 122]]}
-text:
-  description: All of this in words.
-  returned: success
-  type: list
-  elements: str
+text: {type: list, elements: str, returned: success, description: All of this in words.}
 """
 
 from typing import Any

@@ -71,11 +71,7 @@ digest:
   type: str
   sample: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 elections: {type: int, returned: success, sample: 3000, description: How many elections are planned.}
-left_alone:
-  description: How many requested partitions get no election.
-  returned: success
-  type: int
-  sample: 2
+left_alone: {type: int, returned: success, sample: 2, description: How many requested partitions get no election.}
 """
 
 import os

@@ -112,11 +112,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-cluster_id:
-  description: Id of the cluster of the disks.
-  returned: success
-  type: str
-  sample: 4L6g3nShT-eMCtK--X86sw
+cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: Id of the cluster of the disks.}
 broker_id: {type: int, returned: success, sample: 1, description: The broker of the log directories.}
 log_dirs:
   description: The log directories that were read.
