@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from .._model.partition import Cause
-from .errors import BrokerCallError, RequestRefusedError
+from .errors import QUOTA_HINT, BrokerCallError, RequestRefusedError
 from .settings import ConnectionSettings
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -56,6 +56,7 @@ INVALID_REPLICA_ASSIGNMENT = 39
 KAFKA_STORAGE_ERROR = 56
 ELECTION_NOT_NEEDED = 84
 NO_REASSIGNMENT_IN_PROGRESS = 85
+THROTTLING_QUOTA_EXCEEDED = 89
 UNKNOWN_TOPIC_ID = 100
 INCONSISTENT_CLUSTER_ID = 104
 MISMATCHED_ENDPOINT_TYPE = 114
@@ -149,7 +150,7 @@ def request_refused_error(request: str, code: int, message: str | None = None) -
         describe_error(code, message),
         is_transient=bool(getattr(kafka_errors.for_code(code), "retriable", False)),
         may_be_executed=code == REQUEST_TIMED_OUT,
-        hint=_HINTS.get((request, code), ""),
+        hint=_HINTS.get((request, code), QUOTA_HINT if code == THROTTLING_QUOTA_EXCEEDED else ""),
     )
 
 

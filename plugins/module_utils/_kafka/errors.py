@@ -76,6 +76,21 @@ class BrokerCallError(CallError):
         return [members[0]._describe([*dict.fromkeys(each.address for each in members)]) for members in alike.values()]
 
 
+QUOTA_HINT = (
+    "raise or remove the quota of this user or client id for the time of the run: kafka-configs.sh --describe "
+    "--entity-type users, and clients"
+)
+
+
+class ThrottledError(BrokerCallError):
+    """A quota throttles this client for longer than a request may take, so the request was not sent."""
+
+    def __init__(self, address: str, limit_ms: int, request: str) -> None:
+        detail = f"a quota throttles this client for more than {limit_ms} ms, and the request was not sent"
+        super().__init__(address, Cause.HUNG, detail, request=request, hint=QUOTA_HINT)
+        self.was_sent = self.may_be_executed = False
+
+
 class NoBrokerAnswersError(CallError):
     """No broker answered a request that reads. Never treat this as an empty answer, such as "no partitions"."""
 

@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar
 from .._model.partition import Cause
 from .client_configs import credentials_for, kafka_python_config
 from .error_codes import MISMATCHED_ENDPOINT_TYPE, Stage, broker_call_error
-from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError
+from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError, ThrottledError
 from .settings import Address, ConnectionSettings
 from .views import Views
 
@@ -38,6 +38,8 @@ with suppress(ImportError):  # a missing library is reported before the module s
 logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
 
 _NODE = "bootstrap-0"
+_THROTTLE = "throttle"
+"""Why kafka-python pauses a connection, after an answer with a throttle time."""
 _HEAD_START_S = 0.5
 """Time that one broker has to answer before the next broker is asked too."""
 _GRACE_MS = 50
@@ -161,6 +163,8 @@ class Connection:
         # While a broker throttles us, kafka-python fails every request to it instead of waiting.
         while self._connection.paused and time.monotonic() < deadline:
             await self._selector.sleep(_POLL_INTERVAL_S)
+        if _THROTTLE in self._connection.paused:
+            raise ThrottledError(str(self.address), limit_ms, request.name.removesuffix("Request"))
         left_ms = max(1.0, (deadline - time.monotonic()) * 1000)
         return self._connection.send_request(request, request_timeout_ms=left_ms)
 
