@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A cluster in memory, whose controller follows Kafka's rules, and whose answers a test can drop.
+"""The port of a cluster in memory (controller.py), whose answers a test can drop.
 
 Real brokers are in tests/integration; this one does what they do not on demand.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, cast
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import Change, OrderChange
@@ -32,7 +31,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
-    NO_LEADER,
     PARTITIONS_PER_REQUEST,
     Broker,
     BrokerState,
@@ -43,24 +41,20 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     ReplicaLog,
     TopicPartition,
 )
-from unit.fakes.answers import FakeAnswers
+from unit.fakes.controller import FakeController
 from unit.fakes.fates import WELL, Fate, Write
 from unit.fakes.journals import CLUSTER_ID, read_pending
 from unit.fakes.topics import SETTINGS, FakeTopics
 
-ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
 INVALID_REPLICA_ASSIGNMENT = 39
 MEMORY_TOPIC = "_kafkaops_leadership"
 
 
 @dataclass
-class FakeCluster(FakeAnswers):
-    """Partitions, the unfenced brokers, and the log of each replica."""
+class FakeCluster(FakeController):
+    """The controller, the log of each replica, and what the port answers."""
 
-    states: dict[TopicPartition, PartitionState]
     logs: dict[tuple[int, TopicPartition], ReplicaLog]
-    unfenced: set[int]
-    registered: set[int]
     fates: dict[str, list[Fate]] = field(default_factory=dict)
     """The fates of the next requests "reorder" and "elect", in turn; later requests succeed."""
     closed: dict[Address, Cause] = field(default_factory=dict)
@@ -70,23 +64,16 @@ class FakeCluster(FakeAnswers):
     reads_until_silent: int | None = None
     """After this number of further descriptions, no broker answers."""
     reassigning: frozenset[TopicPartition] = frozenset()
-    removing: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
-    """Replicas that are being removed, because an order omitted them."""
     lists_fenced: bool = True
     """Whether fenced brokers are listed. Before Kafka 4.0 they are not."""
     refused_topics: dict[str, int] = field(default_factory=dict)
-    broker_states: dict[int, BrokerState] = field(default_factory=dict)
-    """The states of brokers other than "online" or "fenced"."""
     described: list[set[str] | None] = field(default_factory=list)
     """The topics of each requested description; None for all."""
     fenced_but_alive: set[int] = field(default_factory=set)
     """Brokers that answer although the controller fences them."""
-    shutting_down: set[int] = field(default_factory=set)
-    """Brokers in controlled shutdown: the controller does not elect them, and the metadata does not show it."""
     writes: list[Write] = field(default_factory=list)
     _before_write: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     _stale_left: int = 0
-    _late: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
 
     run_topic: FakeTopics = field(default_factory=FakeTopics)
 
@@ -123,46 +110,8 @@ class FakeCluster(FakeAnswers):
         """Return the pending changes of the journal."""
         return read_pending(self.run_topic)
 
-    def will_elect(self, partitions: list[TopicPartition], after_s: float) -> None:
-        """Execute another party's UNCLEAN election of these partitions after this number of seconds."""
-        work = partial(_for_each, partial(self._elect, unclean=True), partitions)
-        self._late.append((self.clock.monotonic() + after_s, work))
-
-    def will_reorder(self, partitions: list[TopicPartition], order: tuple[int, ...], after_s: float) -> None:
-        """Execute another party's order after this number of seconds."""
-        work = partial(_for_each, lambda each: self._reorder(each, order), partitions)
-        self._late.append((self.clock.monotonic() + after_s, work))
-
-    def will_fence(self, broker_id: int, leader_id: int, after_s: float) -> None:
-        """Fence a broker after this number of seconds, and elect another leader for its partitions."""
-
-        def fence() -> None:
-            self.unfenced.discard(broker_id)
-            self.broker_states.pop(broker_id, None)
-            for partition, state in self.states.items():
-                if state.leader_id == broker_id:
-                    self.change(partition, leader_id=leader_id)
-
-        self._late.append((self.clock.monotonic() + after_s, fence))
-
     def kinds(self) -> list[str]:
         return [each.kind for each in self.writes]
-
-    def change(self, partition: TopicPartition, **values: Any) -> None:
-        self.states[partition] = self.states[partition]._replace(**values)
-
-    def kill(self, broker_id: int) -> None:
-        """Fence a broker. Partitions that it led then have no leader."""
-        self.unfenced.discard(broker_id)
-        for partition, state in self.states.items():
-            if state.leader_id == broker_id:
-                self.change(partition, leader_id=NO_LEADER, leader_epoch=state.leader_epoch + 1)
-
-    def revive(self, broker_id: int) -> None:
-        """Unfence a broker. It leads partitions at once if it is in the ISR or the ELR, or the last known leader."""
-        self.unfenced.add(broker_id)
-        for partition in self.states:
-            self._elect(partition, unclean=False)
 
     # The port.
 
@@ -196,9 +145,7 @@ class FakeCluster(FakeAnswers):
     def describe_partitions(
         self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
     ) -> Description:
-        for late in [each for each in self._late if each[0] <= self.clock.monotonic()]:
-            self._late.remove(late)
-            late[1]()
+        self.execute_late()
         topics = None if names is None else {*names}
         if topics and topics <= {RUN_TOPIC, MEMORY_TOPIC}:
             return self.run_topic.describe_partitions(topics)
@@ -290,7 +237,7 @@ class FakeCluster(FakeAnswers):
             kind,
             address,
             asked,
-            lambda each: INVALID_REPLICA_ASSIGNMENT if gone[each] else self._reorder(each, tuple(orders[each])),
+            lambda each: INVALID_REPLICA_ASSIGNMENT if gone[each] else self.set_replicas(each, tuple(orders[each])),
         )
         return {
             each: error_codes.describe_error(code, _no_such_broker(gone[each][0]) if gone[each] else None)
@@ -304,14 +251,14 @@ class FakeCluster(FakeAnswers):
     ) -> dict[TopicPartition, ElectionAnswer]:
         is_unclean = election_type == UNCLEAN
         asked = dict.fromkeys(partitions, "unclean" if is_unclean else "preferred")
-        codes = self._write("elect", address, asked, lambda each: self._elect(each, unclean=is_unclean))
+        codes = self._write("elect", address, asked, lambda each: self.elect_any(each, unclean=is_unclean))
         return {each: ElectionAnswer(code, None) for each, code in codes.items()}
 
     def elect_designated(
         self, address: Address, leaders: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, ElectionAnswer]:
         asked = {each: f"broker {leader}" for each, leader in leaders.items()}
-        codes = self._write("elect designated", address, asked, lambda each: self._lead(each, leaders[each]))
+        codes = self._write("elect designated", address, asked, lambda each: self.lead(each, leaders[each]))
         return {each: ElectionAnswer(code, None) for each, code in codes.items()}
 
     def _connect(self, address: Address, kind: str) -> None:
@@ -335,8 +282,7 @@ class FakeCluster(FakeAnswers):
         fate.before()
         if fate.lost_request:
             if fate.executed_after_s is not None:
-                work = partial(_for_each, carry_out, [*partitions])
-                self._late.append((self.clock.monotonic() + fate.executed_after_s, work))
+                self.later(fate.executed_after_s, carry_out, [*partitions])
             raise _lost(kind)
         if fate.refused_with:
             raise error_codes.request_refused_error(kind, fate.refused_with)
@@ -349,51 +295,6 @@ class FakeCluster(FakeAnswers):
             raise error_codes.request_refused_error(kind, error_codes.REQUEST_TIMED_OUT)
         return {each: code for each, code in codes.items() if each not in fate.left_out}
 
-    def _reorder(self, partition: TopicPartition, order: tuple[int, ...]) -> int:
-        removed = tuple(sorted({*self.states[partition].replicas} - {*order}))
-        if removed:
-            self.removing[partition] = removed
-        self.change(partition, replicas=(*order, *removed))
-        self._elect(partition, unclean=False)
-        self._finish_removal(partition)
-        return 0
-
-    def _finish_removal(self, partition: TopicPartition) -> None:
-        """Follow PartitionReassignmentReplicas.maybeCompleteReassignment. Unfenced replicas follow a leader at once."""
-        state, removed = self.states[partition], self.removing.get(partition, ())
-        left = tuple(each for each in state.replicas if each not in removed)
-        if removed and state.leader_id in left and {*left} <= self.unfenced:
-            self.change(partition, replicas=left)
-            del self.removing[partition]
-
-    def _elect(self, partition: TopicPartition, *, unclean: bool) -> int:
-        """Follow PartitionChangeBuilder.electAnyLeader, and return the error code of ElectLeaders."""
-        state = self.states[partition]
-        if state.leader_id != NO_LEADER:
-            return error_codes.ELECTION_NOT_NEEDED
-        in_sync = [each for each in state.replicas if each in {*state.isr, *(state.elr or ())}]
-        choices: Iterable[int] = in_sync
-        if not in_sync and len(state.last_known_elr or ()) == 1:
-            choices = state.last_known_elr or ()
-        if unclean:
-            choices = [*choices, *state.replicas]
-        leader = next((each for each in choices if each in self.unfenced - self.shutting_down), None)
-        if leader is None:
-            return ELIGIBLE_LEADERS_NOT_AVAILABLE
-        return self._lead(partition, leader)
-
-    def _lead(self, partition: TopicPartition, leader: int) -> int:
-        self.change(
-            partition,
-            leader_id=leader,
-            leader_epoch=self.states[partition].leader_epoch + 1,
-            isr=(leader,),
-            elr=(),
-            last_known_elr=(),
-        )
-        self._finish_removal(partition)
-        return 0
-
     def _as_described(self, state: PartitionState) -> PartitionState:
         return state._replace(offline_replicas=tuple(each for each in state.replicas if each not in self.unfenced))
 
@@ -405,11 +306,6 @@ class FakeCluster(FakeAnswers):
 
 def _no_such_broker(broker_id: int) -> str:
     return f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
-
-
-def _for_each(carry_out: Callable[[TopicPartition], int], partitions: list[TopicPartition]) -> None:
-    for each in partitions:
-        carry_out(each)
 
 
 def a_log(broker_id: int, partition: TopicPartition, epoch: int, end: int) -> ReplicaLog:

@@ -53,7 +53,7 @@ def wrecked(count: int) -> FakeCluster:
         )
         logs[BEHIND, each] = a_log(BEHIND, each, 5, 200)
         logs[BEST, each] = a_log(BEST, each, 6, 100)
-    return FakeCluster(states, logs, {BEHIND, BEST}, {DEAD, BEHIND, BEST})
+    return FakeCluster(states, {BEHIND, BEST}, {DEAD, BEHIND, BEST}, logs)
 
 
 def an_order_change(partition: TopicPartition) -> OrderChange:

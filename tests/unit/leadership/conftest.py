@@ -21,6 +21,6 @@ def clock() -> FakeClock:
 @pytest.fixture
 def bastion(clock: FakeClock) -> Bastion:
     """Provide a host that works on the fake cluster."""
-    cluster = WellCluster({}, {}, {1, 2, 3, 4}, {1, 2, 3, 4})
+    cluster = WellCluster({}, {1, 2, 3, 4}, {1, 2, 3, 4}, {})
     cluster.clock = clock
     return Bastion(cluster)

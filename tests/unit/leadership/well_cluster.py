@@ -67,7 +67,7 @@ class WellCluster(FakeCluster):
             assert sorted(order) == sorted(self.states[partition].replicas), "the replica set is never changed"
             assert tuple(order) in known[partition], "the memory or the journal has the order first"
         asked = {each: str(list(order)) for each, order in orders.items()}
-        codes = self._write("reorder", address, asked, lambda each: self._reorder(each, tuple(orders[each])))
+        codes = self._write("reorder", address, asked, lambda each: self.set_replicas(each, tuple(orders[each])))
         return {each: error_codes.describe_error(code) if code else None for each, code in codes.items()}
 
     def elect(

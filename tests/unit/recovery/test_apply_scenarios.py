@@ -99,9 +99,9 @@ def _cluster(scenario: Mapping[str, Any], journal: str) -> FakeCluster:
             logs[candidate.broker_id, state.topic_partition] = _log(state.topic_partition, candidate)
     cluster = FakeCluster(
         states,
-        logs,
         unfenced={broker_id for broker_id, what in brokers.items() if what in ("live", "shutting down")},
         registered={broker_id for broker_id, what in brokers.items() if what != "unregistered"},
+        logs=logs,
         shutting_down={broker_id for broker_id, what in brokers.items() if what == "shutting down"},
         fenced_but_alive={broker_id for broker_id, what in brokers.items() if what == "fenced but alive"},
     )

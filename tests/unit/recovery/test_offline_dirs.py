@@ -53,7 +53,7 @@ def offline(number: int, *replicas: int) -> PartitionState:
 
 
 def a_cluster(states: Sequence[PartitionState], answer: LogDirs | Cause, *, unfenced: set[int]) -> FakeWithLogDirs:
-    cluster = FakeWithLogDirs({each.topic_partition: each for each in states}, {}, unfenced, {1, 2, 3})
+    cluster = FakeWithLogDirs({each.topic_partition: each for each in states}, unfenced, {1, 2, 3}, {})
     cluster.asked = []
 
     def describe(address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:

@@ -102,7 +102,7 @@ def cluster(brokers_say: dict[int, str]) -> FakeCluster:
         own = {"true": TopicConfig("true", is_own=True), "false": TopicConfig("false", is_own=True)}
         return {each: own.get(each, TopicConfig(brokers_say[0], is_own=False)) for each in topics}
 
-    cluster = FakeCluster({}, {}, set(), set())
+    cluster = FakeCluster({}, set(), set(), {})
     nothing = ControllerConfigs({}, "controller 101: silent")
     cluster.answer(broker_config=broker_config, topic_configs=topic_configs, controller_configs=lambda _name: nothing)
     return cluster

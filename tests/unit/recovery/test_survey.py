@@ -44,7 +44,7 @@ STATES = (
 @pytest.fixture
 def cluster() -> FakeCluster:
     return FakeCluster(
-        {each.topic_partition: each for each in STATES}, {}, {2, 3}, {1, 2, 3}, refused_topics={"hidden": 29}
+        {each.topic_partition: each for each in STATES}, {2, 3}, {1, 2, 3}, {}, refused_topics={"hidden": 29}
     )
 
 

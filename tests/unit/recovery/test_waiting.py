@@ -62,7 +62,7 @@ def events() -> Events:
 
 @pytest.fixture
 def cluster(events: Events) -> FakeCluster:
-    found = FakeCluster({STATE.topic_partition: STATE}, {}, {3}, {1, 2, 3})
+    found = FakeCluster({STATE.topic_partition: STATE}, {3}, {1, 2, 3}, {})
     found.clock = events
 
     def look(registration: Registration) -> Broker:
