@@ -20,7 +20,7 @@ from .._kafka.native import NativeSource
 from .._kafka.private_files import temporary_settings_reference
 from .._kafka.settings import ConnectionSettings
 from .._model.outage import LastSeen, Outage, led_alone
-from .._model.partition import TopicPartition
+from .._model.partition import PartitionState, TopicPartition
 from .._model.reason import Kind, as_kind, because
 from .._model.run import VERSION, Progress, garbage_collection_paused, utc_now
 from .._recorder.names import RecordingError
@@ -47,7 +47,7 @@ from .survey import Survey
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
-    from .rows import find_differing, read_ranked_partitions, replace_answered
+    from .rows import find_denied, find_differing, read_ranked_partitions, replace_answered
 
 
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ def gather_evidence(
 ) -> Evidence:
     """Return the answers of the offline partitions' replicas within ``duration_ms``, with a row for silent ones too.
 
-    Where replicas differ, the election depends on their epochs. So these are asked again, and the epochs compared with
-    the headers of batches: an epoch checkpoint that is older than its log looks complete. Replicas that do not answer
-    again keep their first answers.
+    An epoch checkpoint that is older than its log looks complete. So the replicas are asked again, and their epochs
+    compared with the headers of batches. Where replicas end alike, only the last batch is read: logs that end with the
+    same epoch at the same offset are equal. Replicas that do not answer again keep their first answers.
 
     ``native`` is the operator's RPC for log ends. ``settings_reference`` is the path of a file with the connection
     settings on every executor's host; without it, a temporary file is written on this host.
@@ -132,11 +132,21 @@ def gather_evidence(
     with given or temporary_settings_reference(settings) as reference:
         ends_at = time.monotonic() + duration_ms / 1000
         replica_logs = gather(engine, reference, found.brokers, found.offline, duration_ms, ask=ask)
-        differing = find_differing(replica_logs)
-        states = [each for each in found.offline if each.topic_partition in differing]
-        if states and sum(len(each.replicas) for each in states) <= MOST_CHECKED_REPLICAS:
+        check = replace(ask, checks_epochs=True)
+
+        def ask_again(states: Sequence[PartitionState], ask: AskReplicas) -> pa.Table | None:
+            if not states or sum(len(each.replicas) for each in states) > MOST_CHECKED_REPLICAS:
+                return None
             left_ms = max(int((ends_at - time.monotonic()) * 1000), duration_ms // 3)
-            again = gather(engine, reference, found.brokers, states, left_ms, ask=replace(ask, checks_epochs=True))
+            return gather(engine, reference, found.brokers, states, left_ms, ask=ask)
+
+        differing = find_differing(replica_logs)
+        alike = [each for each in found.offline if len(each.replicas) > 1 and each.topic_partition not in differing]
+        newest = ask_again(alike, replace(check, only_newest=True))
+        if newest is not None:
+            differing |= find_denied(replica_logs, newest)
+        again = ask_again([each for each in found.offline if each.topic_partition in differing], check)
+        if again is not None:
             replica_logs = replace_answered(replica_logs, again)
     return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)
 

@@ -178,6 +178,8 @@ class AskReplicas:
     """Topic ids by topic name, in Kafka's text form. Only needed with ``native_key``."""
     checks_epochs: bool = False
     """Whether the epochs of all logs are compared with the headers of their batches."""
+    only_newest: bool = False
+    """Whether only the newest epoch of each log is asked and compared."""
     lost: frozenset[int] = frozenset()
     """Ids of brokers that the operator named as lost: their replicas on offline log dirs get the cause GIVEN_UP."""
 
@@ -194,7 +196,10 @@ class AskReplicas:
         native = None if key is None else NativeQuestion(NativeSource(key), self.topic_ids)
         settings = read_settings_reference(settings_reference)
         checked = frozenset(partitions) if self.checks_epochs else ()
-        logs = probe_replicas(settings, broker, partitions, deadline, native, checked=checked, tiered=self.tiered)
+        newest = dict.fromkeys(partitions) if self.only_newest else {}
+        logs = probe_replicas(
+            settings, broker, partitions, deadline, native, only_newest=newest, checked=checked, tiered=self.tiered
+        )
         return [_give_up(each) for each in logs] if broker.broker_id in self.lost else logs
 
 

@@ -226,6 +226,15 @@ def find_differing(replica_logs: pa.Table) -> set[TopicPartition]:
     return set(map(TopicPartition, found["topic"].to_pylist(), found["partition"].to_pylist()))
 
 
+def find_denied(replica_logs: pa.Table, newest: pa.Table) -> set[TopicPartition]:
+    """Return the partitions with a replica whose newest epoch is another one in the rows of ``newest``."""
+    answered = [each.filter(pc.is_null(each["cause"])) for each in (replica_logs, newest)]
+    names = (*_KEY, "last_written_epoch")
+    known, found = (set(zip(*(each[name].to_pylist() for name in names), strict=True)) for each in answered)
+    replicas = {each[:-1] for each in known}
+    return {TopicPartition(*each[:2]) for each in found - known if each[:-1] in replicas}
+
+
 def replace_answered(replica_logs: pa.Table, again: pa.Table) -> pa.Table:
     """Return the rows with those of ``again`` instead, as far as these replicas answered again."""
     newer = again.filter(pc.is_null(again["cause"]))

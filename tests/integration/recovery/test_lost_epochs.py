@@ -114,6 +114,22 @@ def test_lost_epochs_do_not_change_the_ranking(cluster: Cluster, on_call: OnCall
 
 
 @pytest.mark.wide
+@pytest.mark.parametrize("damage", [_remove, _empty, _keep_first_epoch], ids=["missing", "empty", "too old"])
+def test_logs_of_the_same_length_are_compared_by_their_batches(
+    cluster: Cluster, on_call: OnCall, damage: Damage
+) -> None:
+    """The first in order has as many records as the best, of an older epoch."""
+    topic = f"length{damage.__name__}"
+    offline = scenarios.longer_log_of_older_epoch(cluster, topic, records=(10, 5, 5))
+    _dead, older, newer = offline.replicas
+    _damage(cluster, newer, topic, damage, seen_by=older)
+    outcome = _recover(on_call, topic)
+    assert (outcome.status, outcome.leader_after) == (Status.RECOVERED, newer)
+    assert "offsets 10..14 (5 records)" in outcome.reason
+    assert cluster.client.consume_all(topic, 0)[-1].startswith("newer-")
+
+
+@pytest.mark.wide
 @pytest.mark.parametrize("damage", [_remove, _keep_first_epoch], ids=["missing", "too old"])
 def test_lost_epochs_of_a_replica_that_was_silent_in_the_plan_are_found(
     cluster: Cluster, on_call: OnCall, damage: Damage
