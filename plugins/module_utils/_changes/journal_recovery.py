@@ -112,12 +112,12 @@ def _elect_replica(kafka: Kafka, state: PartitionState, best: ReplicaLog, addres
 
 
 def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[Broker]) -> ReplicaLog | None:
-    deadline = kafka.clock.monotonic() + _PROBE_S
+    deadline, partitions = kafka.clock.monotonic() + _PROBE_S, (state.topic_partition,)
     logs = [
         log
         for broker in brokers
         if broker.broker_id in state.replicas and broker.state is BrokerState.ONLINE
-        for log in kafka.probe_replicas(broker, [state.topic_partition], deadline)
+        for log in kafka.probe_replicas(broker, partitions, deadline, checked=partitions)
         if log.cause is None
     ]
     return max(logs, key=lambda log: (log.last_written_epoch or -1, log.log_end_offset or 0), default=None)

@@ -222,7 +222,8 @@ def has_taken_over(
     if designated is None or not designated.answered or leader is None:
         return False
     deadline = kafka.clock.monotonic() + kafka.settings.request_timeout_ms / 1000
-    (log,) = kafka.probe_replicas(leader, [election.topic_partition], deadline)
+    partitions = (election.topic_partition,)
+    (log,) = kafka.probe_replicas(leader, partitions, deadline, checked=partitions)
     if not log.answered:
         return False
     ends = dict(log.lineage)

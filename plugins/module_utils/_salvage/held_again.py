@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
-from .._kafka.replica_logs import probe_replicas
 from .._model.log_contents import Stretches, subtract, union
 from .._model.partition import PartitionState, ReplicaLog, TopicPartition, grouped
 from .saved import SavedRecords
@@ -84,7 +83,9 @@ class HeldAgain:
         logs: dict[TopicPartition, ReplicaLog] = {}
         for each in cluster.registrations:
             if each.broker_id in led:
-                rows = probe_replicas(self._kafka.settings, each.as_broker(), led[each.broker_id], deadline)
+                rows = self._kafka.probe_replicas(
+                    each.as_broker(), led[each.broker_id], deadline, checked=frozenset(led[each.broker_id])
+                )
                 logs |= {row.topic_partition: row for row in rows}
         for state in states:
             partition = state.topic_partition

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeAlias
 
 from .._kafka.cluster import Cluster, describe_cluster
@@ -62,7 +61,11 @@ def read_leader_logs(wire: Wire, replicas: Sequence[DiskReplica], duration_ms: i
     def look() -> tuple[Cluster, Description]:
         return describe_cluster(wire), describe_partitions(wire, topics)
 
-    probe = partial(probe_replicas, wire.settings, is_retried=False)
+    def probe(broker: Broker, partitions: Sequence[TopicPartition], deadline: float) -> list[ReplicaLog]:
+        # A leader that lost its epoch checkpoint has the epoch of its election in a new one, which looks complete.
+        checked = frozenset(partitions)
+        return probe_replicas(wire.settings, broker, partitions, deadline, checked=checked, is_retried=False)
+
     return ask_leaders(look, probe, replicas, duration_ms / 1000, progress)
 
 

@@ -131,6 +131,38 @@ def test_logs_of_the_same_length_are_compared_by_their_batches(
 
 @pytest.mark.wide
 @pytest.mark.parametrize("damage", [_remove, _keep_first_epoch], ids=["missing", "too old"])
+def test_what_a_leader_without_its_epochs_lacks_is_saved_from_a_disk(
+    cluster: Cluster, on_call: OnCall, tmp_path: Path, damage: Damage
+) -> None:
+    """An elected leader begins a new checkpoint with its own epoch: all earlier records seem to be of any epoch."""
+    topic = f"disk{damage.__name__}"
+    offline = scenarios.longer_log_of_older_epoch(cluster, topic)
+    _dead, older, newer = offline.replicas
+    _damage(cluster, newer, topic, damage, seen_by=older)
+    cluster.brokers[older].stop()
+    wait_until(
+        lambda: older in cluster.client.describe(topic, broker=newer)[0].offline_replicas,
+        60,
+        what=f"broker {older} is away",
+    )
+    outcome = _recover(on_call, topic)
+    assert (outcome.status, outcome.leader_after) == (Status.RECOVERED, newer)
+    done = run_module(
+        "replica_log_salvage",
+        {
+            "bootstrap_servers": [cluster.bootstrap()],
+            "log_dirs": [*map(str, cluster.brokers[older].data_dirs)],
+            "salvage_dir": str(tmp_path / "saved"),
+            "topics": [topic],
+        },
+    )
+    assert "msg" not in done, done["msg"]
+    rows = pq.read_table(tmp_path / "saved" / "records").to_pylist()
+    assert [row["value"].decode() for row in rows] == [f"older-{number}" for number in range(20)]
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("damage", [_remove, _keep_first_epoch], ids=["missing", "too old"])
 def test_lost_epochs_of_a_replica_that_was_silent_in_the_plan_are_found(
     cluster: Cluster, on_call: OnCall, damage: Damage
 ) -> None:
