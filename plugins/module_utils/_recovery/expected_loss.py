@@ -183,7 +183,8 @@ def _describe_known_loss(forecast: Forecast) -> str:
         return f"loses at least offsets {describe_offsets(forecast.lost)}, which it does not have"
     compared = [each.broker_id for each in forecast.against if each.is_exact]
     if compared:
-        return f"loses nothing that replica{'s' if len(compared) > 1 else ''} {_list_ids(compared)} holds"
+        holders = "replicas {} hold" if len(compared) > 1 else "replica {} holds"
+        return f"loses nothing that {holders.format(_list_ids(compared))}"
     if any(each.undetermined for each in forecast.against):
         return "loses nothing for certain"
     return "cannot be compared with another replica"

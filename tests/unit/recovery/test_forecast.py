@@ -46,6 +46,11 @@ def test_a_shorter_log_loses_what_the_longer_one_holds_beyond_it() -> None:
     ]
 
 
+def test_several_logs_are_named_together() -> None:
+    best, *_others = words(a_candidate(3, (0, 150)), a_candidate(2, (0, 100)), a_candidate(4, (0, 50)))
+    assert best == "electing 3 loses nothing that replicas 2, 4 hold"
+
+
 def test_a_dead_last_leader_held_at_least_what_its_last_followers_hold() -> None:
     assert words(a_candidate(3, (0, 150)), a_candidate(2, (0, 100)), silent=(1,)) == [
         "electing 3 loses nothing that replica 2 holds; against silent replica 1: an unknown number of records",
