@@ -31,6 +31,7 @@ from .._kafka.metadata_log import (
     MetadataLogRange,
     SnapshotId,
     decode_batches,
+    ends_with_footer,
 )
 from .._model.metadata_history import MetadataHistory
 from .._model.outage import utc_text
@@ -120,13 +121,22 @@ class MetadataDirectory:
                         yield batch
 
     def snapshot(self, snapshot: SnapshotId, max_bytes: int, stop: Callable[[], bool] = lambda: False) -> bytes | None:
-        """Return the content of a snapshot. None if it has more than ``max_bytes``. Raises MetadataLogError."""
+        """Return the content of a snapshot. None if it has more than ``max_bytes``.
+
+        Raises MetadataLogError: it cannot be read, or it is only a part. A config that is missing there would be taken
+        for one that is not set, and a promise would be proven by the wrong value.
+        """
         path = self._path / f"{snapshot.end_offset:020}-{snapshot.epoch:010}.checkpoint"
         try:
             size = path.stat().st_size
         except OSError as error:
             raise MetadataLogError(f"{path} cannot be read: {error.strerror}") from None
-        return None if size > max_bytes or stop() else self._read(str(path), 0, size)
+        if size > max_bytes or stop():
+            return None
+        content = self._read(str(path), 0, size)
+        if not ends_with_footer(content):
+            raise MetadataLogError(f"{path} is truncated: it has no footer. Copy it again")
+        return content
 
     def _snapshots(self) -> list[SnapshotId]:
         """Return the snapshots, newest first. A node gives one this name when it is complete."""

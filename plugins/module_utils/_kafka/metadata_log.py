@@ -16,6 +16,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from struct import Struct
 from typing import Any, NamedTuple
 
 from .._model.partition import METADATA_TOPIC, Cause, TopicPartition
@@ -34,6 +35,11 @@ _CHUNK_BYTES = 8 * 1024 * 1024
 _BEFORE_ANY_EPOCH = 0
 FIRST_RECORD = 1
 """Offset 0 has the control batch of the first leader of all."""
+_BATCH_LENGTH = Struct(">qi")
+"""The base offset of a batch, and the bytes that follow."""
+_CONTROL_KEY = Struct(">hh")
+"""The version and type of a control record."""
+_SNAPSHOT_FOOTER = 4
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from aiokafka.errors import CorruptRecordException  # type: ignore[import-untyped]  # it ships no types
@@ -260,6 +266,18 @@ def decode_batches(content: bytes) -> Iterator[MetadataBatch]:
             yield MetadataBatch(batch.base_offset, batch.next_offset, batch.max_timestamp, values)
     except (CorruptRecordException, ValueError) as error:
         raise MetadataLogError(f"a batch cannot be decoded: {error}") from None
+
+
+def ends_with_footer(content: bytes) -> bool:
+    """Return whether a snapshot is complete: its last batch is the control batch of its footer (KIP-630)."""
+    begin = end = 0
+    while end + _BATCH_LENGTH.size <= len(content):
+        begin, end = end, end + _BATCH_LENGTH.size + max(_BATCH_LENGTH.unpack_from(content, end)[1], 0)
+    batch = MemoryRecords(content[begin:end]).next_batch() if end == len(content) else None
+    if batch is None or not batch.is_control_batch:
+        return False
+    key = next(iter(batch)).key
+    return _CONTROL_KEY.unpack(key)[1] == _SNAPSHOT_FOOTER if len(key) == _CONTROL_KEY.size else False
 
 
 def open_metadata_log(wire: Wire, addresses: Sequence[Address], cluster_id: str) -> MetadataLog:

@@ -17,8 +17,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 from unit.history.test_promise import ALONE, LOST, NOW, ORDERS, OUTAGE, history
 from unit.quorum_recovery.disks import CLUSTER_ID, Disk, topic_record
-from unit.salvage.batches import batch
+from unit.salvage.batches import a_batch, batch
 
+_HEADER, _FOOTER = 3, 4
+"""Types of the control records at the begin and the end of a snapshot."""
 _SOURCE = "the metadata log in /d"
 
 
@@ -80,7 +82,7 @@ def test_a_missing_snapshot_is_named(disk: Disk) -> None:
 
 def test_the_newest_snapshot_is_found_and_read(disk: Disk) -> None:
     begin_later(disk, 30)
-    content = batch(0, [topic_record("earlier")], epoch=1)
+    content = batch(0, [topic_record("earlier")], epoch=1) + a_batch(1, control=_FOOTER, epoch=1)
     (disk.metadata_dir / f"{30:020}-{4:010}.checkpoint").write_bytes(content)
     (disk.metadata_dir / f"{31:020}-{4:010}.checkpoint.part").write_bytes(b"")
     log = opened(disk)
@@ -88,6 +90,20 @@ def test_the_newest_snapshot_is_found_and_read(disk: Disk) -> None:
     assert (found.start, found.high_watermark, found.snapshot) == (30, 31, SnapshotId(30, 4))
     assert log.snapshot(SnapshotId(30, 4), 10_000) == content
     assert log.snapshot(SnapshotId(30, 4), 1) is None
+
+
+def test_a_snapshot_that_was_copied_in_part_is_no_base_for_a_proof(disk: Disk) -> None:
+    """It may lack a topic's min.insync.replicas, which then looks like one that is not set."""
+    begin_later(disk, 30)
+    path = disk.metadata_dir / f"{30:020}-{4:010}.checkpoint"
+    header, footer = (a_batch(offset, control=kind, epoch=1) for offset, kind in ((0, _HEADER), (2, _FOOTER)))
+    content = header + batch(1, [topic_record("earlier")], epoch=1) + footer
+    path.write_bytes(content)
+    assert opened(disk).snapshot(SnapshotId(30, 4), 10_000) == content
+    for size in range(len(content)):
+        path.write_bytes(content[:size])
+        with pytest.raises(MetadataLogError, match="is truncated: it has no footer"):
+            opened(disk).snapshot(SnapshotId(30, 4), 10_000)
 
 
 def test_a_damaged_batch_is_named(disk: Disk) -> None:
