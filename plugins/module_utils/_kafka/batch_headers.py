@@ -12,35 +12,13 @@ limit, it sends nothing, except for the first partition of a request: there it s
 from __future__ import annotations
 
 import struct
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
-from .bulk import (
-    BulkAnswer,
-    BulkRequest,
-    RequestVersion,
-    UnusualAnswerError,
-    encode_topics,
-    read_topics,
-    read_varint,
-    skip_empty_tags,
-)
+from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError, read_varint, skip_empty_tags
+from .bulk_fetch import QUESTION, fetch_request, read_fetch
 from .messages import FUTURE_REPLICA
 
-with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.consumer import FetchRequest, FetchResponse
-
-
-_VERSION = 12
 _NO_LIMIT = 2**31 - 1
-_NO_SESSION_EPOCH = -1
-_HEAD = struct.Struct(">iiiibii")
-"""Replica id, maximum wait in ms, minimum bytes, maximum bytes, isolation level, session id, session epoch."""
-_QUESTION = struct.Struct(">iiqiqiB")
-"""Partition, current leader epoch (-1: not checked), offset, last fetched epoch, log start, maximum bytes, no tags."""
-_NOTHING_FORGOTTEN_NO_RACK_NO_TAGS = b"\1\1\0"
-_ANSWER_HEAD = struct.Struct(">ihi")
-"""Throttle time in ms, error code, session id."""
 _ANSWER = struct.Struct(">ih24xB4x")
 """Partition, error code, number of aborted transactions. Offsets and the preferred read replica are skipped."""
 _HEADER = struct.Struct(">qiibIhi")
@@ -79,15 +57,11 @@ def headers_request(offsets: Offsets, max_bytes: int) -> BulkRequest[Headers]:
 
     ``max_bytes`` is the limit for one partition.
     """
-    head = _HEAD.pack(FUTURE_REPLICA, 0, 0, _NO_LIMIT, 0, 0, _NO_SESSION_EPOCH)
-    topics = encode_topics(
-        {
-            topic: [_QUESTION.pack(number, -1, offset, -1, -1, max_bytes, 0) for number, offset in by_number.items()]
-            for topic, by_number in offsets.items()
-        }
-    )
-    body = b"".join([head, topics, _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS])
-    return BulkRequest(FetchRequest, FetchResponse, {_VERSION: RequestVersion(body, _read_answer)}, _convert_answer)
+    questions = {
+        topic: [QUESTION.pack(number, -1, offset, -1, -1, max_bytes, 0) for number, offset in by_number.items()]
+        for topic, by_number in offsets.items()
+    }
+    return fetch_request(FUTURE_REPLICA, _NO_LIMIT, questions, _read_answer, _convert_answer)
 
 
 def _read_answer(view: memoryview) -> BulkAnswer[Headers]:
@@ -105,11 +79,7 @@ def _read_answer(view: memoryview) -> BulkAnswer[Headers]:
             position = skip_empty_tags(view, position + size)
         return position
 
-    (throttle_time_ms, code, _session) = _ANSWER_HEAD.unpack_from(view)
-    if code:
-        raise UnusualAnswerError
-    read_topics(view, _ANSWER_HEAD.size, read_partitions)
-    return BulkAnswer(throttle_time_ms, answers)
+    return BulkAnswer(read_fetch(view, read_partitions), answers)
 
 
 def _convert_answer(response: Any) -> Headers:

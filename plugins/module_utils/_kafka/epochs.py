@@ -16,29 +16,15 @@ E:
 from __future__ import annotations
 
 import struct
-from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import EpochEnd, tuple_maker
-from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_topics
+from .bulk import BulkAnswer, BulkRequest, UnusualAnswerError
+from .bulk_fetch import QUESTION, fetch_request, read_fetch
 
-with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    from kafka.protocol.consumer import FetchRequest, FetchResponse
-
-
-_VERSION = 12
-"""The last version that identifies topics by name, and the first with diverging epochs."""
 _CONSUMER = -1
 _BEYOND_ANY_LOG = 2**62
-_NO_SESSION_EPOCH = -1
-_HEAD = struct.Struct(">iiiibii")
-"""Replica id, maximum wait in ms, minimum bytes, maximum bytes, isolation level, session id, session epoch."""
-_QUESTION = struct.Struct(">iiqiqiB")
-"""Partition, current leader epoch (-1: not checked), offset, last fetched epoch, log start, maximum bytes, no tags."""
-_NOTHING_FORGOTTEN_NO_RACK_NO_TAGS = b"\1\1\0"
-_ANSWER_HEAD = struct.Struct(">ihi")
-"""Throttle time in ms, error code, session id."""
 _ANSWER = struct.Struct(">ih24xB4xBB")
 """Partition, error code, aborted transactions, records, number of tags. The high watermark, last stable offset,
 log start offset and preferred read replica are skipped."""
@@ -71,15 +57,11 @@ Answers: TypeAlias = "dict[str, dict[int, EpochAnswer]]"
 
 def epochs_request(questions: Questions) -> BulkRequest[Answers]:
     """Ask about one epoch of each partition. A broker answers a partition once for each request."""
-    head = _HEAD.pack(_CONSUMER, 0, 0, 1, 0, 0, _NO_SESSION_EPOCH)
-    topics = encode_topics(
-        {
-            topic: [_QUESTION.pack(number, -1, _BEYOND_ANY_LOG, epoch, -1, 1, 0) for number, epoch in epochs.items()]
-            for topic, epochs in questions.items()
-        }
-    )
-    body = b"".join([head, topics, _NOTHING_FORGOTTEN_NO_RACK_NO_TAGS])
-    return BulkRequest(FetchRequest, FetchResponse, {_VERSION: RequestVersion(body, _read_answer)}, _convert_answer)
+    packed = {
+        topic: [QUESTION.pack(number, -1, _BEYOND_ANY_LOG, epoch, -1, 1, 0) for number, epoch in epochs.items()]
+        for topic, epochs in questions.items()
+    }
+    return fetch_request(_CONSUMER, 1, packed, _read_answer, _convert_answer)
 
 
 def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
@@ -105,11 +87,7 @@ def _read_answer(view: memoryview) -> BulkAnswer[Answers]:
             by_number[number] = answer if number not in by_number else _merge_repeated_answer(by_number[number], code)
         return position
 
-    (throttle_time_ms, code, _session) = _ANSWER_HEAD.unpack_from(view)
-    if code:
-        raise UnusualAnswerError
-    read_topics(view, _ANSWER_HEAD.size, read_partitions)
-    return BulkAnswer(throttle_time_ms, answers)
+    return BulkAnswer(read_fetch(view, read_partitions), answers)
 
 
 def _convert_answer(response: Any) -> Answers:
