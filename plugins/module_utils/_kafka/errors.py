@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._model.partition import Cause
+from .._model.partition import Cause, grouped
 from .._model.run import KafkaOpsError
 
 
@@ -70,9 +70,7 @@ class BrokerCallError(CallError):
     @staticmethod
     def describe_all(failures: Sequence[BrokerCallError]) -> list[str]:
         """Return a text for all failures with the same request and cause, with all their addresses."""
-        alike: dict[tuple[object, ...], list[BrokerCallError]] = {}
-        for each in failures:
-            alike.setdefault((each.request, each.cause, each.detail, each.hint), []).append(each)
+        alike = grouped(((each.request, each.cause, each.detail, each.hint), each) for each in failures)
         return [members[0]._describe([*dict.fromkeys(each.address for each in members)]) for members in alike.values()]
 
 

@@ -9,13 +9,12 @@ An incident is rarely one run: a run is stopped, and the next one finds most par
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias
 
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, grouped
 from .._model.reason import because, say
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
@@ -62,10 +61,7 @@ def merge_aftermath(reports: Iterable[Sequence[dict[str, Any]]]) -> list[dict[st
     """Return what all runs left behind, in order of time. A later finding of the same kind and partition wins."""
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for findings in reports:
-        again = defaultdict(list)
-        for each in findings:
-            again[each["kind"], each["topic"], each["partition"]].append(each)
-        found |= again
+        found |= grouped(((each["kind"], each["topic"], each["partition"]), each) for each in findings)
     return [*chain.from_iterable(found.values())]
 
 

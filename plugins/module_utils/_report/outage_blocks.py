@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from .._model.outage import IsrChange, OutageHistory
-from .._model.partition import NO_LEADER
+from .._model.partition import NO_LEADER, grouped
 from .._recovery.outcome import Outcome
 from .blocks import Block, Paragraph, Picture, format_ids, plural
 from .charts import NO_LEADER_HATCHED, IsrBar, can_draw, draw_isr
@@ -39,13 +39,9 @@ _Shape: TypeAlias = "tuple[tuple[int, ...], tuple[tuple[int | None, tuple[int, .
 
 def find_past_events(outcomes: Iterable[Outcome]) -> Iterator[PastEvent]:
     """Yield when brokers began to lead alone, and when leaders were lost, once for each broker."""
-    alone: dict[int | None, list[str]] = defaultdict(list)
-    lost: dict[int | None, list[str]] = defaultdict(list)
-    for history in _histories(outcomes):
-        if history.alone_since:
-            alone[history.last_leader_id].append(history.alone_since)
-        if history.leader_lost_at:
-            lost[history.last_leader_id].append(history.leader_lost_at)
+    histories = [*_histories(outcomes)]
+    alone = grouped((each.last_leader_id, each.alone_since) for each in histories if each.alone_since)
+    lost = grouped((each.last_leader_id, each.leader_lost_at) for each in histories if each.leader_lost_at)
     for leader, times in alone.items():
         yield PastEvent(min(times), f"broker {leader} leads {plural(len(times), 'partition')} alone{_until(times)}")
     for leader, times in lost.items():
