@@ -201,9 +201,9 @@ def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:
-    """Return whether this is a directory. What a damaged disk says nothing about may be one."""
+    """Return whether this is a directory, or may be one: a link to a disk that is away, what a disk is silent about."""
     try:
-        return entry.is_dir()
+        return entry.is_dir() or entry.is_symlink()
     except OSError:
         return True
 

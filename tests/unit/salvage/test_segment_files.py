@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import LogDirError, list_segments
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import (
+    LogDir,
+    LogDirError,
+    list_partition_dirs,
+    list_segments,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment_files import find_segments
 from unit.salvage.batches import batch
 
@@ -60,6 +65,14 @@ def test_what_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
     assert error == f"{path} could not be listed: Too many levels of symbolic links"
     with pytest.raises(LogDirError, match="could not be listed"):
         list_segments(str(path))
+
+
+@pytest.mark.parametrize("target", ["orders-0", "unmounted"])
+def test_a_replica_behind_a_link_that_leads_nowhere_has_an_error(tmp_path: Path, target: str) -> None:
+    (tmp_path / "orders-0").symlink_to(target)
+    (found,) = list_partition_dirs(LogDir(str(tmp_path), "cluster", 1, None))
+    assert (found.topic, found.partition, found.segments) == ("orders", 0, ())
+    assert "could not be listed" in found.error
 
 
 def test_a_file_of_unknown_size_is_a_segment(tmp_path: Path) -> None:
