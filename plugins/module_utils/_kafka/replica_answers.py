@@ -151,6 +151,7 @@ class ReplicaAnswers:
             is_tiered,
             self.local_start,
             self.last_tiered,
+            bool(self.lineage),
         )
 
 

@@ -290,6 +290,8 @@ class ReplicaLog(OfPartition):
     """For a tiered topic: the first offset on the broker's own disk. Earlier records are in the tier only."""
     last_tiered_offset: int | None = None
     """For a tiered topic: the last offset that this broker knows to be in the tier."""
+    is_rebuilt: bool = False
+    """The epochs were read from the batches, because the broker's leader-epoch-checkpoint is lost or too old."""
 
     @classmethod
     def failed(cls, partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:

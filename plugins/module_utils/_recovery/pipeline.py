@@ -10,7 +10,7 @@ Imported only if a partition is offline.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -47,7 +47,7 @@ from .survey import Survey
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
-    from .rows import find_denied, find_differing, read_ranked_partitions, replace_answered
+    from .rows import find_denied, find_differing, find_rebuilt, read_ranked_partitions, replace_answered
 
 
 if TYPE_CHECKING:
@@ -209,6 +209,19 @@ def _with_notes(decision: PlannedElection | LeftAlone, notes: Sequence[str]) -> 
     return replace(decision, notes=(*decision.notes, *notes))
 
 
+def _note_on_epochs(
+    decision: PlannedElection | LeftAlone, rebuilt: Collection[tuple[TopicPartition, int]]
+) -> Iterator[str]:
+    """Yield what to do before the election of a replica whose own epochs are not those of its batches."""
+    if isinstance(decision, PlannedElection) and (decision.topic_partition, decision.designated_leader) in rebuilt:
+        yield (
+            f"the leader-epoch-checkpoint of broker {decision.designated_leader} is lost or too old: once it leads, a "
+            "follower may keep a hole or other records, and join the ISR. Before the election, let it write the file "
+            "again: stop it, remove .kafka_cleanshutdown and recovery-point-offset-checkpoint from its log directory, "
+            "and start it"
+        )
+
+
 def _with_history(decision: PlannedElection | LeftAlone, outage: Outage | None) -> PlannedElection | LeftAlone:
     """Return the decision with what happened to the partition before, and since when its last leader led alone."""
     if outage is None:
@@ -236,6 +249,7 @@ def plan_recovery(
     ``outages`` is what is known besides the logs, and ``seen`` what replicas held when they were recorded last.
     """
     replicas = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(evidence.replica_logs))}
+    rebuilt = find_rebuilt(evidence.replica_logs)
     decisions: list[PlannedElection | LeftAlone] = []
     for state in evidence.partitions:
         # A partition without replicas has no rows.
@@ -246,7 +260,8 @@ def plan_recovery(
         recorded = add_recordings(state, candidates, silent, seen.get(state.topic_partition, {}), outage)
         policy = policies[state.topic]
         decision = decide(state, candidates, silent, policy, chosen, pasts=recorded.pasts, compared=compared)
-        decisions.append(_with_history(_with_notes(decision, recorded.notes), outage))
+        notes = (*recorded.notes, *_note_on_epochs(decision, rebuilt))
+        decisions.append(_with_history(_with_notes(decision, notes), outage))
     elections = [each for each in decisions if isinstance(each, PlannedElection)]
     others = [*left_alone, *(each for each in decisions if isinstance(each, LeftAlone))]
     return Plan(

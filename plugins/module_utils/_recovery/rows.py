@@ -57,6 +57,9 @@ with suppress(ImportError):  # a missing library is reported before the module s
             _field("is_tiered", pa.bool_(), "the topic's remote.storage.enable, null if unknown; DescribeConfigs"),
             _field("local_log_start_offset", pa.int64(), "of a tiered topic: ListOffsets, replica -2, timestamp -4"),
             _field("last_tiered_offset", pa.int64(), "of a tiered topic: ListOffsets, replica -2, timestamp -5"),
+            _field(
+                "is_rebuilt", pa.bool_(), "the lineage is of the batches, not of the leader-epoch-checkpoint; Fetch"
+            ),
         ]
     )
 
@@ -97,6 +100,7 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
         "is_tiered": [log.is_tiered for log in logs],
         "local_log_start_offset": [log.local_log_start_offset for log in logs],
         "last_tiered_offset": [log.last_tiered_offset for log in logs],
+        "is_rebuilt": [log.is_rebuilt for log in logs],
     }
     return pa.RecordBatch.from_pydict(columns, schema=REPLICA_LOG_SCHEMA)
 
@@ -241,6 +245,13 @@ def replace_answered(replica_logs: pa.Table, again: pa.Table) -> pa.Table:
     known = set(zip(*(newer[name].to_pylist() for name in _KEY), strict=True))
     is_kept = [each not in known for each in zip(*(replica_logs[name].to_pylist() for name in _KEY), strict=True)]
     return pa.concat_tables([replica_logs.filter(pa.array(is_kept, pa.bool_())), newer])
+
+
+def find_rebuilt(replica_logs: pa.Table) -> set[tuple[TopicPartition, int]]:
+    """Return the replicas, by broker id, whose leader-epoch-checkpoint contradicts their batches."""
+    found = replica_logs.filter(replica_logs["is_rebuilt"])
+    rows = zip(*(found[name].to_pylist() for name in _KEY), strict=True)
+    return {(TopicPartition(topic, partition), broker_id) for topic, partition, broker_id in rows}
 
 
 _KEY = ("topic", "partition", "broker_id")

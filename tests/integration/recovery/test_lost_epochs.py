@@ -92,6 +92,7 @@ def test_the_replica_that_lost_its_epochs_leads_with_all_its_records(cluster: Cl
     _damage(cluster, longer, "epochs", _remove, seen_by=shorter)
     outcome = _recover(on_call, "epochs")
     assert (outcome.status, outcome.leader_after) == (Status.RECOVERED, longer)
+    assert f"the leader-epoch-checkpoint of broker {longer} is lost or too old" in outcome.reason
     assert len(cluster.client.consume_all("epochs", 0)) == _COMMON + _LONGER
 
 

@@ -22,8 +22,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.eviden
     read_evidence,
     write_evidence,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import plan_recovery
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.fakes.brokers import a_log, a_partition
 from unit.recovery.test_ranking import to_table
+from unit.recovery.wreckage import an_offline_partition
 
 
 @pytest.fixture
@@ -155,3 +159,19 @@ def test_the_lineages_of_two_replicas_are_not_taken_for_one(evidence: Evidence, 
     logs = to_table([a_log("t", 0, 1, (5, 10)), a_log("t", 0, 2, (4, 9)), a_log("t", 0, 3)])
     changed = replace(evidence, replica_logs=logs)
     assert read_evidence(write_evidence(changed, tmp_path)) == changed
+
+
+@pytest.mark.parametrize(("rebuilt", "is_warned"), [((), False), ((2,), False), ((1, 2), True)])
+def test_a_leader_without_its_epoch_checkpoint_is_to_be_restarted_first(
+    tmp_path: Path, rebuilt: tuple[int, ...], is_warned: bool
+) -> None:
+    """Broker 1 has the longest log. What another broker's checkpoint lacks does not matter to its election."""
+    logs = [
+        replace(a_log("t", 0, broker, (5, end)), is_rebuilt=broker in rebuilt) for broker, end in ((1, 20), (2, 10))
+    ]
+    offline = an_offline_partition(replicas=(1, 2), topic="t")
+    gathered = Evidence("M3DsSJ5pQ1uA0gmkc3rkqg", "2026-01-02T03:04:05Z", "1.0.0", to_table(logs), (offline,))
+    stored = write_evidence(gathered, tmp_path)
+    (election,) = plan_recovery(OnThisHost(), read_evidence(stored), {"t": Policy(Strategy.AGGRESSIVE)}).elections
+    assert election.designated_leader == 1
+    assert any("leader-epoch-checkpoint of broker 1" in each for each in election.notes) == is_warned

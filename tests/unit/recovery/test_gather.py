@@ -92,6 +92,7 @@ def test_every_replica_is_reported_once_with_its_place_and_fencing(engine: Engin
         "is_tiered": None,
         "local_log_start_offset": None,
         "last_tiered_offset": None,
+        "is_rebuilt": False,
     }
 
 
