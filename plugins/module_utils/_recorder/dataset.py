@@ -9,7 +9,8 @@
 A snapshot is written to a directory whose name begins with an underscore, which Spark does not read, and is then
 renamed. So a snapshot is complete, or it is not there. Two jobs at once write two snapshots. A ``full`` snapshot has
 all replicas, a ``part`` those that changed since the snapshot before. What is older than the newest full snapshot that
-is old enough is removed, likewise by a rename first.
+is old enough is removed, likewise by a rename first. After a loss of power, a name may be there without its content:
+such a snapshot is put aside by a rename, too.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from .names import (
     REPLICAS,
     SCOPE,
     SNAPSHOT,
+    DamagedSnapshotError,
     RecordingError,
     SnapshotName,
     cluster_uri,
+    names_in,
     root_uri,
     scope_directory,
     time_in_name,
@@ -37,6 +40,7 @@ from .names import (
 )
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
+    import pyarrow as pa
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -46,7 +50,10 @@ with suppress(ImportError):  # a missing library is reported before the module s
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_STAGING, _EXPIRED = "_staging-", "_expired-"
+_STAGING, _EXPIRED, _DAMAGED = "_staging-", "_expired-", "_damaged-"
+_UNREADABLE = ("FAILED_READ_FILE", "PATH_NOT_FOUND")
+"""What Spark says of a file that is damaged or missing. It names the file."""
+_CAUSED = "Caused by: "
 _STALE_AFTER = timedelta(hours=24)
 """No job writes for so long: the directory is one of a killed job."""
 
@@ -69,15 +76,35 @@ class Recordings:
         return sorted(name for each in self.directories() if (name := SnapshotName.parse(each)))
 
     def replicas(self, names: Sequence[SnapshotName]) -> DataFrame:
-        """Return the rows of these snapshots: ``rows.RECORDED_SCHEMA``, and the column ``snapshot``."""
+        """Return the rows of these snapshots: ``rows.RECORDED_SCHEMA``, and the column ``snapshot``.
+
+        Raises DamagedSnapshotError for one without a file. What is in the files is only known when the rows are read.
+        """
         rows = self._spark.read.option("basePath", self.uri).schema(from_arrow_schema(RECORDED_SCHEMA))
         if not names:
             empty = self._spark.createDataFrame([], from_arrow_schema(RECORDED_SCHEMA))
             return empty.selectExpr("*", f"'' AS {SNAPSHOT}")
-        return rows.parquet(*(f"{self.uri}/{each.text}/{REPLICAS}" for each in names))
+        # Spark would read a snapshot without a file, or with an empty one, as one without replicas.
+        damaged = {each.text for each in names if not self._has_rows(each)}
+        if damaged:
+            raise DamagedSnapshotError(damaged)
+        return self._explained(lambda: rows.parquet(*(f"{self.uri}/{each.text}/{REPLICAS}" for each in names)))
 
-    def write(self, name: SnapshotName, replicas: DataFrame, brokers: DataFrame) -> int:
-        """Write a snapshot, and return how many rows of replicas it has. Raises RecordingError."""
+    def read(self, rows: DataFrame) -> pa.Table:
+        """Return these rows as a table. Raises RecordingError; DamagedSnapshotError if a file is damaged."""
+        return self._explained(rows.toArrow)
+
+    def count(self, replicas: DataFrame) -> int:
+        """Return how many rows these are. Raises RecordingError, like ``write``."""
+        return self._explained(replicas.count)
+
+    def write(
+        self, name: SnapshotName, replicas: DataFrame, brokers: DataFrame, damaged: Sequence[SnapshotName] = ()
+    ) -> int:
+        """Write a snapshot, and return how many rows of replicas it has. Hide the ``damaged`` ones from all readers.
+
+        Raises RecordingError; DamagedSnapshotError if one that ``replicas`` are compared with is damaged.
+        """
         staging = f"{self.uri}/{_STAGING}{time_text(name.at)}-{secrets.token_hex(3)}"
 
         def write() -> int:
@@ -87,6 +114,9 @@ class Recordings:
                     rows.write.option("compression", "zstd").parquet(f"{staging}/{part}")
                 stored = self._spark.read.schema(from_arrow_schema(RECORDED_SCHEMA)).parquet(f"{staging}/{REPLICAS}")
                 count = stored.count()
+                # Not before the file system has shown that it works, and not after a kill could leave them for good.
+                for each in damaged:
+                    self._rename(each.text, f"{_DAMAGED}{each.text}")
                 if not self._files.rename(self._path(staging), self._path(f"{self.uri}/{name.text}")):
                     raise RecordingError(f"{self.uri}/{name.text} could not be created from {staging}")
                 return count
@@ -103,23 +133,45 @@ class Recordings:
             self._explained(lambda: self._files.getContentSummary(self._path(f"{self.uri}/{name.text}")).getLength())
         )
 
-    def remove(self, names: Sequence[SnapshotName], now: datetime) -> int:
-        """Remove these snapshots, and what killed jobs have left. Return how many snapshots. Raises RecordingError."""
+    def remove(self, names: Sequence[SnapshotName], now: datetime, cutoff: datetime) -> int:
+        """Remove these snapshots, what was put aside before ``cutoff``, and what killed jobs have left.
+
+        Return how many snapshots. Raises RecordingError.
+        """
 
         def remove() -> int:
-            removed = 0
-            for each in names:
-                hidden = self._path(f"{self.uri}/{_EXPIRED}{each.text}")
-                # Another job may have removed it.
-                removed += bool(self._files.rename(self._path(f"{self.uri}/{each.text}"), hidden))
+            removed = sum(self._rename(each.text, f"{_EXPIRED}{each.text}") for each in names)
             for text in self.directories():
                 at = time_in_name(text)
-                is_stale = at is not None and now - at > _STALE_AFTER
-                if text.startswith(_EXPIRED) or (text.startswith(_STAGING) and is_stale):
+                oldest = {_STAGING: now - _STALE_AFTER, _DAMAGED: cutoff}.get(text.partition("-")[0] + "-")
+                if text.startswith(_EXPIRED) or (oldest is not None and at is not None and at < oldest):
                     self._files.delete(self._path(f"{self.uri}/{text}"), True)
             return removed
 
         return self._explained(remove)
+
+    def _rename(self, old: str, new: str) -> bool:
+        """Return False if it is not there: another job has renamed it."""
+        source = self._path(f"{self.uri}/{old}")
+        try:
+            return bool(self._files.rename(source, self._path(f"{self.uri}/{new}")))
+        except Py4JJavaError:
+            # A local file system raises what others return.
+            if self._files.exists(source):
+                raise
+            return False
+
+    def _has_rows(self, name: SnapshotName) -> bool:
+        """Return whether a snapshot has a file that is not empty."""
+
+        def has() -> bool:
+            path = self._path(f"{self.uri}/{name.text}/{REPLICAS}")
+            return self._files.isDirectory(path) and any(
+                str(each.getPath().getName()).endswith(".parquet") and each.getLen() > 0
+                for each in self._files.listStatus(path)
+            )
+
+        return self._explained(has)
 
     def directories(self) -> list[str]:
         """Return the names of what is in the directory, none if it does not exist. Raises RecordingError."""
@@ -136,9 +188,18 @@ class Recordings:
         try:
             return work()
         except (Py4JJavaError, PySparkException) as error:
-            lines = str(error).strip().splitlines()
-            cause = next((line.strip() for line in lines if "Exception:" in line), lines[0] if lines else "unknown")
-            raise RecordingError(f"{self.uri}: {explain_failure(str(error)) or cause}") from error
+            damaged = names_in(str(error)) if any(each in str(error) for each in _UNREADABLE) else None
+            if damaged:
+                raise DamagedSnapshotError(damaged) from error
+            raise RecordingError(f"{self.uri}: {explain_failure(str(error)) or _cause_of(str(error))}") from error
+
+
+def _cause_of(text: str) -> str:
+    """Return the first line of a Java error that says what failed, and its first cause, such as a full disk."""
+    lines = [line.strip(": ") for line in text.strip().splitlines()]
+    failed = next((line for line in lines if "Exception:" in line), lines[0] if lines else "unknown")
+    causes = [line for line in lines if line.startswith(_CAUSED)]
+    return f"{failed} {causes[-1]}" if causes and causes[-1].removeprefix(_CAUSED) not in failed else failed
 
 
 def recordings_of(spark: SparkSession, root: str, cluster_id: str, scope: str = "") -> Recordings:

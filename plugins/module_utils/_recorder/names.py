@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +32,15 @@ _CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 class RecordingError(KafkaOpsError):
     """Recordings cannot be read or written."""
+
+
+class DamagedSnapshotError(RecordingError):
+    """Snapshots are damaged: their files are truncated, changed or missing."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        """``names`` are those of the snapshots' directories."""
+        super().__init__(f"{', '.join(sorted(names))} cannot be read: it is damaged")
+        self.names = frozenset(names)
 
 
 class SnapshotName(NamedTuple):
@@ -71,6 +80,40 @@ def since_full(names: Sequence[SnapshotName]) -> list[SnapshotName]:
     ordered = sorted(names)
     last = next((place for place in reversed(range(len(ordered))) if ordered[place].is_full), None)
     return [] if last is None else ordered[last:]
+
+
+def usable(names: Iterable[SnapshotName], damaged: Collection[str]) -> list[SnapshotName]:
+    """Return the snapshots without the damaged ones, and without the parts after each until the next full one.
+
+    A part says only what changed since the snapshot before, so it says nothing certain without that.
+    """
+    found: list[SnapshotName] = []
+    is_lost = False
+    for each in sorted(names):
+        is_lost = each.text in damaged or (is_lost and not each.is_full)
+        if not is_lost:
+            found.append(each)
+    return found
+
+
+def explain_damaged(all_names: Sequence[SnapshotName], damaged: Collection[str]) -> str:
+    """Say which snapshots are not used because some are damaged."""
+    more = len(all_names) - len(usable(all_names, damaged)) - len(damaged)
+    with_more = f", and the {more} that only say what changed since" if more else ""
+    return f"damaged snapshots are not used: {', '.join(sorted(damaged))}{with_more}"
+
+
+def explain_later(names: Sequence[SnapshotName]) -> str:
+    """Say that snapshots are from the future."""
+    return (
+        f"{len(names)} snapshots are newer than this host's clock, up to {names[-1].at.isoformat(timespec='seconds')}, "
+        "and are not used: this clock, or that of the host that recorded them, is wrong or was"
+    )
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the names of all snapshots that a text mentions."""
+    return frozenset(each[0] for each in _NAME.finditer(text))
 
 
 def expired(names: Sequence[SnapshotName], cutoff: datetime) -> list[SnapshotName]:

@@ -9,25 +9,43 @@ Directories are read by this process, and URIs by Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._model.outage import LastSeen
 from .._model.partition import TopicPartition
 from .._spark.options import is_uri
-from .names import CLUSTER, REPLICAS, RecordingError, SnapshotName, cluster_uri, since_full
+from .names import (
+    CLUSTER,
+    REPLICAS,
+    SCOPE,
+    DamagedSnapshotError,
+    RecordingError,
+    SnapshotName,
+    cluster_uri,
+    explain_damaged,
+    explain_later,
+    since_full,
+    usable,
+)
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    _TIME = pa.timestamp("us", "UTC")
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+Result = TypeVar("Result")
+Found = TypeVar("Found")
 
 _ATTEMPTS = 2
 """A recorder may remove a snapshot between the listing and the reading."""
@@ -40,7 +58,7 @@ class FoundRecordings:
     seen: Mapping[TopicPartition, Mapping[int, LastSeen]]
     """The newest answer of each replica, by broker id."""
     notes: tuple[str, ...] = ()
-    """Why there are none."""
+    """Why there are none, or which snapshots are not used."""
 
 
 def find_last_seen(
@@ -48,19 +66,22 @@ def find_last_seen(
     cluster_id: str,
     partitions: Collection[TopicPartition],
     on_spark: Callable[[Callable[[SparkSession], pa.Table]], pa.Table],
+    now: datetime | None = None,
 ) -> FoundRecordings:
     """Return what the replicas of these partitions held when they were recorded last. ``place`` is a path or a URI.
 
-    ``on_spark`` calls a function with a Spark session. Never raises: without recordings, the notes say why.
+    ``on_spark`` calls a function with a Spark session. Never raises: without recordings, the notes say why. Snapshots
+    from after ``now`` are not used: their time, or this host's, is wrong.
     """
+    notes: list[str] = []
+    question = _Question(sorted({each.topic for each in partitions}), now or datetime.now(UTC), notes)
     try:
-        topics = sorted({each.topic for each in partitions})
         if is_uri(place):
-            rows = on_spark(lambda spark: _read_by_spark(spark, place, cluster_id, topics)).to_pylist()
+            rows = on_spark(lambda spark: _read_by_spark(spark, place, cluster_id, question)).to_pylist()
         else:
-            rows = _read_here(Path(place).absolute(), cluster_id, topics)
+            rows = _read_here(Path(place).absolute(), cluster_id, question)
     except RecordingError as error:
-        return FoundRecordings({}, (str(error),))
+        return FoundRecordings({}, (*notes, str(error)))
     wanted = {*partitions}
     seen: dict[TopicPartition, dict[int, LastSeen]] = {}
     for row in rows:
@@ -72,7 +93,38 @@ def find_last_seen(
         known = of_partition.get(found.broker_id)
         if known is None or known.seen_at_ms < found.seen_at_ms:
             of_partition[found.broker_id] = found
-    return FoundRecordings(seen)
+    return FoundRecordings(seen, tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What to read, and the notes of what could not be used."""
+
+    topics: Sequence[str]
+    now: datetime
+    notes: list[str]
+
+    def newest(self, names: Sequence[SnapshotName], read: Callable[[Sequence[SnapshotName]], Result]) -> Result | None:
+        """Return what ``read`` makes of the newest full snapshot and those after it. None if there is none.
+
+        ``read`` raises DamagedSnapshotError for snapshots that cannot be used: then it is called with earlier ones.
+        """
+        earlier = [each for each in sorted(names) if each.at <= self.now]
+        if len(earlier) < len(names):
+            self.notes.append(explain_later(sorted(names)[len(earlier) :]))
+        damaged: frozenset[str] = frozenset()
+        while chain := since_full(usable(earlier, damaged)):
+            try:
+                found = read(chain)
+            except DamagedSnapshotError as error:
+                if error.names <= damaged:
+                    raise
+                damaged |= error.names
+                continue
+            break
+        if damaged:
+            self.notes.append(explain_damaged(earlier, damaged))
+        return found if chain else None
 
 
 def _last_seen(row: Mapping[str, Any]) -> LastSeen | None:
@@ -92,51 +144,75 @@ def _last_seen(row: Mapping[str, Any]) -> LastSeen | None:
     )
 
 
-def _read_here(root: Path, cluster_id: str, topics: Sequence[str]) -> list[dict[str, Any]]:
+def _read_here(root: Path, cluster_id: str, question: _Question) -> list[dict[str, Any]]:
     for attempt in range(_ATTEMPTS):
         try:
-            return [*_read_scopes(root, cluster_id, topics)]
+            return _read_scopes(root, cluster_id, question)
         except FileNotFoundError:
+            question.notes.clear()
             if attempt + 1 == _ATTEMPTS:
                 raise RecordingError(f"the recordings in {root} changed while they were read") from None
-        except (OSError, pa.ArrowException) as error:
+        except OSError as error:
             raise RecordingError(f"the recordings in {root} cannot be read: {error}") from error
     raise AssertionError("the loop returns or raises")
 
 
-def _read_scopes(root: Path, cluster_id: str, topics: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _read_scopes(root: Path, cluster_id: str, question: _Question) -> list[dict[str, Any]]:
     cluster = Path(cluster_uri(str(root), cluster_id).removeprefix(root.as_uri() + "/"))
     if not (root / cluster).is_dir():
         others = sorted(each.name.removeprefix(CLUSTER) for each in root.glob(f"{CLUSTER}*")) if root.is_dir() else []
         found = f"it has those of {', '.join(others)}" if others else "it has none at all"
         raise RecordingError(f"{root} has no recordings of cluster {cluster_id}: {found}")
-    for scope in sorted((root / cluster).glob("scope=*")):
-        names = since_full([name for each in scope.iterdir() if (name := SnapshotName.parse(each.name))])
-        newest: dict[tuple[str, int, int], dict[str, Any]] = {}
-        for name in names:
-            for file in sorted((scope / name.text / REPLICAS).glob("*.parquet")):
+    rows: list[dict[str, Any]] | None = None
+    # Not by Path.glob, which takes a directory that may not be read for an empty one.
+    for scope in sorted(each for each in (root / cluster).iterdir() if each.name.startswith(SCOPE) and each.is_dir()):
+        names = [name for each in scope.iterdir() if (name := SnapshotName.parse(each.name))]
+        found_rows = question.newest(names, partial(_newest_rows, scope, question.topics))
+        if found_rows is not None:
+            rows = [*(rows or ()), *found_rows]
+    return _or_none_at_all(rows, str(root), cluster_id)
+
+
+def _newest_rows(scope: Path, topics: Sequence[str], names: Sequence[SnapshotName]) -> list[dict[str, Any]]:
+    """Return the newest row of each replica. Raises DamagedSnapshotError; FileNotFoundError if one was removed."""
+    newest: dict[tuple[str, int, int], dict[str, Any]] = {}
+    for name in names:
+        directory = scope / name.text
+        files = sorted((directory / REPLICAS).glob("*.parquet"))
+        if not files:
+            directory.stat()
+            raise DamagedSnapshotError([name.text])
+        try:
+            for file in files:
                 table = pq.ParquetFile(file).read()
                 chosen = table.filter(pc.is_in(table["topic"], pa.array(topics, pa.string())))
                 newest.update({(row["topic"], row["partition"], row["broker_id"]): row for row in chosen.to_pylist()})
-        yield from ({**row, "recorded_at": names[-1].at} for row in newest.values())
+        except (FileNotFoundError, PermissionError):
+            raise
+        except (OSError, pa.ArrowException, KeyError) as error:
+            raise DamagedSnapshotError([name.text]) from error
+    return [{**row, "recorded_at": names[-1].at} for row in newest.values()]
 
 
-def _read_by_spark(spark: SparkSession, place: str, cluster_id: str, topics: Sequence[str]) -> pa.Table:
+def _read_by_spark(spark: SparkSession, place: str, cluster_id: str, question: _Question) -> pa.Table:
     from pyspark.sql import functions as f  # noqa: PLC0415 - only URIs need it
 
     from .changes import newest_rows  # noqa: PLC0415
-    from .dataset import find_scopes  # noqa: PLC0415
+    from .dataset import Recordings, find_scopes  # noqa: PLC0415
 
-    tables = []
-    for recordings in find_scopes(spark, place, cluster_id):
-        names = since_full(recordings.names())
-        if names:
-            rows = newest_rows(recordings.replicas(names).where(f.col("topic").isin(list(topics))))
-            tables.append(_at(rows.toArrow(), names[-1].at))
-    if not tables:
+    def read(recordings: Recordings, names: Sequence[SnapshotName]) -> pa.Table:
+        chosen = recordings.replicas(names).where(f.col("topic").isin(list(question.topics)))
+        rows = recordings.read(newest_rows(chosen))
+        return rows.append_column("recorded_at", pa.repeat(pa.scalar(names[-1].at, _TIME), rows.num_rows))
+
+    tables = [
+        question.newest(recordings.names(), partial(read, recordings))
+        for recordings in find_scopes(spark, place, cluster_id)
+    ]
+    return pa.concat_tables(_or_none_at_all([each for each in tables if each is not None] or None, place, cluster_id))
+
+
+def _or_none_at_all(found: list[Found] | None, place: str, cluster_id: str) -> list[Found]:
+    if found is None:
         raise RecordingError(f"{place} has no recordings of cluster {cluster_id}")
-    return pa.concat_tables(tables)
-
-
-def _at(rows: pa.Table, at: datetime) -> pa.Table:
-    return rows.append_column("recorded_at", pa.repeat(pa.scalar(at, pa.timestamp("us", "UTC")), rows.num_rows))
+    return found

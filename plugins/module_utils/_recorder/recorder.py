@@ -7,16 +7,17 @@
 1. Spark starts, while all brokers are asked (``asking``).
 2. Spark finds what changed since the newest snapshot (``changes``), and writes it (``dataset``). From time to time, it
    writes all replicas, so that older snapshots can be removed.
-3. Snapshots that are older than ``keep_hours`` are removed, as far as later ones do not need them.
+3. Snapshots that cannot be read are put aside, and the next one is full.
+4. Snapshots that are older than ``keep_hours`` are removed, as far as later ones do not need them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
@@ -28,7 +29,16 @@ from .._module.run import call_all
 from .asking import ClusterLook, look_at_cluster
 from .changes import compare, newest_rows, to_store
 from .dataset import Recordings, recordings_of
-from .names import RecordingError, SnapshotName, expired, since_full
+from .names import (
+    DamagedSnapshotError,
+    RecordingError,
+    SnapshotName,
+    expired,
+    explain_damaged,
+    explain_later,
+    since_full,
+    usable,
+)
 from .options import read_keep, read_recorder_dir, read_scope, read_spark
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -36,6 +46,9 @@ with suppress(ImportError):  # a missing library is reported before the module s
     import pyarrow.compute as pc
 
     from .._spark.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _FULL_EVERY = 24
 """Snapshots from one full one to the next. Who wants the newest state reads at most so many."""
@@ -95,47 +108,68 @@ def record(params: Mapping[str, Any], *, check_mode: bool) -> Recorded:
             look = look_at_cluster(Kafka(wire), scope)
         progress.step("comparing with the recordings")
         recordings = recordings_of(opening.opened(), place, look.cluster_id, params["scope"])
-        return _store(opening.opened(), recordings, look, keep, check_mode=check_mode, progress=progress)
+        return store(opening.opened(), recordings, look, keep, check_mode=check_mode, progress=progress)
 
 
-def _store(
+def store(
     spark: Any, recordings: Recordings, look: ClusterLook, keep: timedelta, *, check_mode: bool, progress: Progress
 ) -> Recorded:
+    """Store what changed since the newest snapshot before the look, and remove what is too old."""
     names = recordings.names()
-    chain = since_full(names)
-    is_full = not chain or len(chain) >= _FULL_EVERY
-    name = SnapshotName.new(look.at, is_full=is_full)
-    before = newest_rows(recordings.replicas(chain))
-    compared = compare(spark.createDataFrame(look.replicas), before, name.at, chain[-1].at if chain else None)
-    rows = to_store(compared, is_full=is_full)
-    old = expired(names, look.at - keep)
-    notes = list(look.notes)
-    size = None
-    place = f"{recordings.uri}/{name.text}"
-    if check_mode:
-        stored, removed = rows.count(), len(old)
-        place = recordings.uri
-    else:
-        progress.step("writing what changed")
-        stored = recordings.write(name, rows, spark.createDataFrame(look.brokers))
-        size = recordings.size_bytes(name)
-        removed = 0
+    # Each snapshot builds on earlier ones only, also if a clock was wrong or is: so they can be read in their order.
+    earlier = [each for each in names if each.at <= look.at]
+    later = names[len(earlier) :]
+    notes = [*look.notes, *([explain_later(later)] if later else [])]
+    damaged: frozenset[str] = frozenset()
+    while True:
+        intact = usable(earlier, damaged)
+        chain = since_full(intact)
+        is_full = not chain or len(chain) >= _FULL_EVERY or bool(damaged)
+        name = SnapshotName.new(look.at, is_full=is_full)
         try:
-            removed = recordings.remove(old, look.at)
+            rows = to_store(_compared(spark, recordings, look, chain, name), is_full=is_full)
+            if check_mode:
+                stored = recordings.count(rows)
+            else:
+                progress.step("writing what changed")
+                lost = [each for each in earlier if each not in intact]
+                stored = recordings.write(name, rows, spark.createDataFrame(look.brokers), lost)
+            break
+        except DamagedSnapshotError as error:
+            if error.names <= damaged:
+                raise
+            damaged |= error.names
+    if damaged:
+        notes.append(explain_damaged(earlier, damaged))
+    # A clock that is ahead for one job must not remove everything.
+    cutoff = min([look.at, *(each.at for each in earlier[-1:])]) - keep
+    old = expired(intact, cutoff)
+    removed = len(old)
+    if not check_mode:
+        try:
+            removed = recordings.remove(old, look.at, cutoff)
         except RecordingError as error:
+            removed = 0
             notes.append(f"old snapshots were not removed: {error}")
     return Recorded(
         look.cluster_id,
-        place,
+        recordings.uri if check_mode else f"{recordings.uri}/{name.text}",
         is_full,
         look.replicas.num_rows,
         stored,
-        size,
+        None if check_mode else recordings.size_bytes(name),
         _count_causes(look.replicas),
         {str(broker_id): error for broker_id, error in sorted(look.silent.items())},
         removed,
         tuple(notes),
     )
+
+
+def _compared(
+    spark: Any, recordings: Recordings, look: ClusterLook, chain: Sequence[SnapshotName], name: SnapshotName
+) -> DataFrame:
+    before = newest_rows(recordings.replicas(chain))
+    return compare(spark.createDataFrame(look.replicas), before, name.at, chain[-1].at if chain else None)
 
 
 def _count_causes(replicas: pa.Table) -> dict[str, int]:

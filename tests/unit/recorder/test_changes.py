@@ -152,9 +152,11 @@ def test_two_jobs_at_once_and_a_killed_one_leave_whole_snapshots(
     assert everyone.count() == 4
     newest = newest_rows(recordings.replicas(recordings.names())).where("broker_id = 1").collect()
     assert [each["log_end_offset"] for each in newest] == [13]
-    recordings.remove([], _T0 + timedelta(hours=12))
+    now = _T0 + timedelta(hours=12)
+    recordings.remove([], now, now)
     assert any(scope.glob("_staging-*"))  # its job may still write
-    recordings.remove([], _T0 + timedelta(hours=25))
+    now = _T0 + timedelta(hours=25)
+    recordings.remove([], now, now)
     assert not any(scope.glob("_*"))
 
 
@@ -165,7 +167,7 @@ def test_what_later_snapshots_need_stays(recordings: Recordings, record: Record,
     last = record(3, {1: 13})
     names = recordings.names()
     assert expired(names, full.at - timedelta(seconds=1)) == []
-    assert recordings.remove(expired(names, last.at), last.at) == 2
+    assert recordings.remove(expired(names, last.at), last.at, last.at) == 2
     assert recordings.names() == [full, last]
     assert rows(recordings, last)[1]["log_end_offset"] == 13
     assert not any(tmp_path.glob("**/_expired*"))

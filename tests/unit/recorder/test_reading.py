@@ -79,5 +79,6 @@ def test_a_damaged_file_is_named(recorded: Path, tmp_path: Path) -> None:
     damaged = shutil.copytree(recorded, tmp_path / "damaged")
     for each in damaged.glob("**/replicas/*.parquet"):
         each.write_bytes(b"damaged")
-    (note,) = find_last_seen(str(damaged), "cluster", [_ORDERS], no_spark).notes
-    assert "cannot be read" in note
+    notes = find_last_seen(str(damaged), "cluster", [_ORDERS], no_spark).notes
+    assert "damaged snapshots are not used: snapshot=" in notes[0]
+    assert notes[1] == f"{damaged} has no recordings of cluster cluster"
