@@ -7,8 +7,8 @@
 Each node has one: ``__cluster_metadata-0`` in its first log directory. The node may run, or be stopped for good.
 
 A copy does not say how much of its end is committed. So of an offline partition, only a history counts that ends as
-the brokers say that the partition is now: then everything up to that change is committed. What happened after the end
-of the copy is not known.
+the brokers say that the partition is now, in the same leader epoch: then everything up to that change is committed, and
+no leader came and went after the end of the copy. What else happened after it is not known.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .._kafka.metadata_log import (
     decode_batches,
     ends_with_footer,
 )
-from .._model.metadata_history import MetadataHistory
+from .._model.metadata_history import MetadataHistory, PartitionMoment
 from .._model.outage import utc_text
 from .._model.partition import METADATA_TOPIC, PartitionState, TopicPartition
 
@@ -187,11 +187,12 @@ def confirmed(
     A partition's history must end as the brokers describe it now.
     """
     now = round(time.time() * 1000) if now_ms is None else now_ms
+    # A copy from the future shows that the clocks differ. Then its age is not known.
+    is_stale = abs(now - history.ends_at_ms) > _STALE_MS
     partitions, differing = dict(history.partitions), []
     for partition, state in states.items():
         found = history.partitions.get(partition)
-        last = found.moments[-1] if found is not None and found.moments else None
-        if last is None or last.leader_id != state.leader_id or last.isr is None or {*last.isr} != {*state.isr}:
+        if found is None or not found.moments or not _is_now(found.moments[-1], state, is_stale=is_stale):
             partitions.pop(partition, None)
             differing.append(str(partition))
     missing = []
@@ -200,7 +201,18 @@ def confirmed(
             f"{source} does not have the last change of {len(differing)} partitions, such as {differing[0]}: take the "
             "directory of a node that runs"
         )
-    is_stale = now - history.ends_at_ms > _STALE_MS
     if is_stale:
-        missing.append(f"{source} ends at {utc_text(history.ends_at_ms)}: what happened since is not known")
+        doubt = "what happened since is not known" if now > history.ends_at_ms else "this host's clock is behind it"
+        missing.append(f"{source} ends at {utc_text(history.ends_at_ms)}: {doubt}")
     return replace(history, partitions=partitions, ends_early=is_stale), missing
+
+
+def _is_now(last: PartitionMoment, state: PartitionState, *, is_stale: bool) -> bool:
+    """Return whether the last change that a copy has is the last one of all.
+
+    The same leader and ISR may come again, but each leader has an epoch of its own. Without a snapshot, no record may
+    say the epoch: that is good enough for the copy of a node that runs, but not for an old one.
+    """
+    if last.leader_id != state.leader_id or last.isr is None or {*last.isr} != {*state.isr}:
+        return False
+    return not is_stale if last.leader_epoch is None else last.leader_epoch == state.leader_epoch

@@ -202,6 +202,7 @@ def _from_base(event: Event, _before: PartitionMoment | None) -> PartitionMoment
         tuple(fields["replicas"]),
         fields["leader_recovery_state"] == _UNCLEAN,
         event.is_change,
+        fields["leader_epoch"],
     )
 
 
@@ -210,14 +211,17 @@ def _from_change(event: Event, before: PartitionMoment | None) -> PartitionMomen
     state = before if before is not None else PartitionMoment(event.at_ms)
     leader, isr = fields["leader"], fields["isr"]
     elr, replicas = fields["eligible_leader_replicas"], fields["replicas"]
+    begins_epoch = leader != _UNCHANGED_LEADER
     return PartitionMoment(
         event.at_ms,
-        leader if leader != _UNCHANGED_LEADER else state.leader_id,
+        leader if begins_epoch else state.leader_id,
         tuple(isr) if isr is not None else state.isr,
         tuple(elr) if elr is not None else state.elr,
         tuple(replicas) if replicas is not None else state.replicas,
         fields["leader_recovery_state"] == _UNCLEAN or _is_out_of_sync(leader, state),
-        leader != _UNCHANGED_LEADER,
+        begins_epoch,
+        # Each record that names a leader begins an epoch, also if it is the same leader (PartitionRegistration.merge).
+        None if state.leader_epoch is None else state.leader_epoch + begins_epoch,
     )
 
 

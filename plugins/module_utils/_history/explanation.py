@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .._model.metadata_history import BrokerChange, MetadataHistory, PartitionHistory
 from .._model.outage import Estimate, IsrChange, Outage, OutageHistory, ReplicaPast, utc_text
 from .._model.partition import NO_LEADER, TopicPartition
-from .promise import Promise, explain_promise, judge_promise
+from .promise import Promise, explain_promise, has_new_disk, judge_promise
 
 _MOST_CHANGES = 50
 _HEARTBEAT_MS = 2_000
@@ -71,9 +71,15 @@ def explain_outage(
                 broker_id: _judge(known, partition, broker_id, each, limits)
                 for broker_id, each in sorted(of_partition.items())
             },
+            _leader_has_new_disk(known, known.partitions.get(partition, PartitionHistory())),
         )
         for partition, of_partition in times.items()
     }
+
+
+def _leader_has_new_disk(history: MetadataHistory, found: PartitionHistory) -> bool:
+    leader, lost = found.last_leader_id, found.leader_lost_at_ms
+    return leader is not None and lost is not None and has_new_disk(history, leader, lost)
 
 
 def _describe(found: PartitionHistory, sources: tuple[str, ...], missing: tuple[str, ...]) -> OutageHistory:
@@ -95,7 +101,7 @@ def _judge(
 ) -> ReplicaPast:
     promise = judge_promise(history, partition, broker_id, is_empty=not times.end_offset)
     found = history.partitions.get(partition, PartitionHistory())
-    caught_up = _caught_up_ms(history, found, promise, limits)
+    caught_up = _caught_up_ms(history, found, promise, limits) if promise.keeps_its_log else None
     lacks_ms = _lacks_ms(promise, caught_up)
     return ReplicaPast(
         utc_text(times.ends_at_ms),

@@ -92,6 +92,22 @@ class Promise:
     def is_kept(self) -> bool:
         return self.obstacle is None
 
+    @property
+    def keeps_its_log(self) -> bool:
+        """Whether the replica still holds what it held when it left the ISR. False if this cannot be shown."""
+        return self.obstacle not in _LOG_MAY_BE_LOST
+
+
+_LOG_MAY_BE_LOST = frozenset(
+    {
+        Obstacle.WAS_NO_REPLICA,
+        Obstacle.DISK_REPLACED,
+        Obstacle.EMPTY,
+        Obstacle.ENDS_EARLY,
+        Obstacle.NOT_DECODED,
+        Obstacle.CLOCKS_DIFFER,
+    }
+)
 
 _WORDS = {
     Obstacle.NO_HISTORY: "the metadata log does not say when the partition lost its leader",
@@ -160,9 +176,9 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
         return _broken(promise, Obstacle.NOT_DECODED)
     if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:
         return _broken(promise, Obstacle.CLOCKS_DIFFER)
-    obstacle = next(_obstacles_of_log(history, found, promise), None)
-    if obstacle is not None:
-        return obstacle
+    obstacles = sorted(_obstacles_of_log(history, found, promise), key=lambda each: each.keeps_its_log)
+    if obstacles:
+        return obstacles[0]
     return _judge_isr(history, partition, found, promise)
 
 
@@ -217,6 +233,11 @@ def _obstacles_of_log(history: MetadataHistory, found: PartitionHistory, promise
         for restart in _restarts(history.brokers.get(leader, ())):
             if left <= restart.at_ms and not restart.was_clean and _led_after(found, leader, restart.at_ms):
                 yield _broken(promise, Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
+
+
+def has_new_disk(history: MetadataHistory, broker_id: int, since_ms: int) -> bool:
+    """Return whether a broker came back with another log directory since a time."""
+    return any(each.has_new_disk and each.at_ms >= since_ms for each in _restarts(history.brokers.get(broker_id, ())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ class PartitionMoment(NamedTuple):
     """The change elected a leader that was not in sync."""
     begins_epoch: bool = False
     """The change began a leader epoch: the leader's clocks of how far its followers are began anew."""
+    leader_epoch: int | None = None
 
 
 class BrokerChange(StrEnum):

@@ -109,6 +109,8 @@ class Outage:
     history: OutageHistory
     replicas: Mapping[int, ReplicaPast] = field(default_factory=dict)
     """By broker id."""
+    leader_has_new_disk: bool = False
+    """The last leader came back with another log directory after it was lost, and did not lead again."""
 
 
 def led_alone(histories: Iterable[OutageHistory | None]) -> str:

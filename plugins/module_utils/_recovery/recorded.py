@@ -6,8 +6,8 @@
 
 A leader never truncates its log. If a silent replica was recorded as the leader of an epoch, and the epoch of the
 offline partition is the next one, it led until the partition went offline: each other leader, and each return of this
-one, would have had an epoch of its own. So it still holds what it held then, unless its disk was damaged. Recordings of
-followers, of earlier epochs and of another topic of this name prove nothing, and a note says so.
+one, would have had an epoch of its own. So it still holds what it held then, unless its disk was damaged or replaced.
+Recordings of followers, of earlier epochs and of another topic of this name prove nothing, and a note says so.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def add_recordings(
     pasts = dict(outage.replicas) if outage else {}
     notes = []
     for each in (seen[one.broker_id] for one in silent if one.broker_id in seen):
-        reason = _why_no_proof(state, each)
+        reason = _why_no_proof(state, each, outage)
         if reason:
             notes.append(
                 f"at {utc_text(each.seen_at_ms)} the log of silent replica {each.broker_id} ended at offset "
@@ -57,7 +57,7 @@ def add_recordings(
     return RecordedPartition(pasts, tuple(notes))
 
 
-def _why_no_proof(state: PartitionState, seen: LastSeen) -> str:
+def _why_no_proof(state: PartitionState, seen: LastSeen, outage: Outage | None) -> str:
     """Return why the replica may have lost what it held. Empty if it cannot."""
     if seen.topic_id != state.topic_id:
         return "the topic was created again since"
@@ -70,6 +70,8 @@ def _why_no_proof(state: PartitionState, seen: LastSeen) -> str:
             f"the leader epoch was {seen.leader_epoch} then and is {state.leader_epoch} now, so others led since, or "
             "it was restarted"
         )
+    if outage is not None and outage.leader_has_new_disk:
+        return "it came back with another log directory since"
     return ""
 
 

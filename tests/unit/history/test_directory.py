@@ -118,14 +118,38 @@ def state(leader_id: int, *isr: int) -> PartitionState:
     return PartitionState("orders", 0, "", leader_id, 5, (1, 2, 3), isr, None, None, ())
 
 
-def judged(leader: PartitionState, now_ms: int) -> tuple[MetadataHistory, list[str]]:
-    return confirmed(history(*OUTAGE), {ORDERS: leader}, _SOURCE, now_ms)
+def judged(leader: PartitionState, now_ms: int, epoch: int | None = 5) -> tuple[MetadataHistory, list[str]]:
+    last = OUTAGE[-1]._replace(leader_epoch=epoch)
+    return confirmed(history(*OUTAGE[:-1], last), {ORDERS: leader}, _SOURCE, now_ms)
 
 
 def test_a_copy_that_ends_as_the_cluster_is_now_proves_the_same() -> None:
     found, missing = judged(state(-1, 1), NOW + 1000)
     assert missing == []
     assert judge_promise(found, ORDERS, 3, is_empty=False).is_kept
+
+
+@pytest.mark.parametrize("minutes", [-60, -1, 1, 60])
+def test_a_copy_whose_end_is_not_now_by_the_clock_proves_nothing(minutes: int) -> None:
+    """It is old, or this host's clock is behind: then an old copy could look like that of a running node."""
+    found, (missing,) = judged(state(-1, 1), NOW + minutes * 60_000)
+    assert ("is behind it" if minutes < 0 else "is not known") in missing
+    assert judge_promise(found, ORDERS, 3, is_empty=False).obstacle is Obstacle.ENDS_EARLY
+
+
+@pytest.mark.parametrize("epoch", [3, None])
+def test_an_old_copy_dates_nothing_if_a_leader_may_have_come_and_gone_since(epoch: int | None) -> None:
+    """The partition is offline again with the same ISR, in a later leader epoch."""
+    found, (differing, stale) = judged(state(-1, 1), NOW + 3_600_000, epoch)
+    assert "does not have the last change of 1 partitions" in differing
+    assert "what happened since is not known" in stale
+    assert ORDERS not in found.partitions
+
+
+def test_a_copy_without_epochs_is_used_if_its_node_runs() -> None:
+    found, missing = judged(state(-1, 1), NOW + 1000, None)
+    assert missing == []
+    assert ORDERS in found.partitions
 
 
 @pytest.mark.parametrize("now", [state(-1, 1, 3), state(1, 1)])

@@ -31,7 +31,7 @@ CREATED = Event(
     1,
     RecordType.PARTITION.value,
     ORDERS,
-    {**_FIELDS, "leader": 1, "isr": [1, 2], "replicas": [1, 2, 3], "leader_recovery_state": 0},
+    {**_FIELDS, "leader": 1, "isr": [1, 2], "replicas": [1, 2, 3], "leader_recovery_state": 0, "leader_epoch": 3},
 )
 
 
@@ -65,6 +65,14 @@ def change(at_ms: int, **fields: Any) -> Event:
 def test_a_leader_that_was_not_in_sync_was_elected_unclean(changes: Sequence[Event], unclean: list[bool]) -> None:
     moments = make_history([CREATED, *changes], 1, 9).partitions[ORDERS].moments
     assert [each.is_unclean for each in moments[1:]] == unclean
+
+
+def test_each_record_that_names_a_leader_begins_an_epoch() -> None:
+    changes = [change(2, isr=[1]), change(3, leader=1), change(4, leader=-1)]
+    moments = make_history([CREATED, *changes], 1, 9).partitions[ORDERS].moments
+    assert [each.leader_epoch for each in moments] == [3, 3, 4, 5]
+    # Without the state before, no record says the epoch.
+    assert [each.leader_epoch for each in make_history(changes, 1, 9).partitions[ORDERS].moments] == [None] * 3
 
 
 def test_records_that_say_nothing_of_these_partitions_are_skipped_and_unknown_ones_counted() -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,10 +20,13 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.explana
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.outage import measure_rates
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
+    BrokerChange,
+    BrokerMoment,
     MetadataHistory,
     PartitionHistory,
     PartitionMoment,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import ReplicaPast
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
@@ -75,6 +79,32 @@ def test_the_isr_does_not_shrink_without_an_active_controller(gap: tuple[int, in
 
 def test_what_was_before_the_log_begins_is_not_known() -> None:
     assert lacks(*OUTAGE, begins=LEFT - 1_000) is None
+
+
+def test_who_may_have_lost_its_log_since_is_not_said_to_lack_only_what_came_after() -> None:
+    def registered(at_ms: int, directory: str) -> BrokerMoment:
+        return BrokerMoment(at_ms, BrokerChange.REGISTERED, at_ms, (directory,))
+
+    history = MetadataHistory(100_000, LOST + 9, {ORDERS: PartitionHistory(OUTAGE)}, has_base=True)
+    times = {ORDERS: {3: LogTimes(10, LEFT, (LogRate(600, 60_000),))}}
+
+    def past(brokers: dict[int, tuple[BrokerMoment, ...]], **more: Any) -> ReplicaPast:
+        return explain_outage(replace(history, brokers=brokers, **more), times, LIMITS)[ORDERS].replicas[3]
+
+    crashed = (registered(200_000, "a"), registered(LEFT + 1, "a"))
+    assert past({3: crashed}).lacks_seconds == 60 + _NOTICED_S
+    replaced = past({3: (*crashed, registered(LEFT + 2, "b"))})
+    assert "came back with another log directory" in replaced.proof
+    assert (replaced.lacks_seconds, replaced.estimate) == (None, None)
+    assert past({3: crashed}, ends_early=True).lacks_seconds is None
+    assert explain_outage(history, {ORDERS: {3: LogTimes(0)}}, LIMITS)[ORDERS].replicas[3].lacks_seconds is None
+
+
+@pytest.mark.parametrize(("at_ms", "is_new"), [(LOST + 5, True), (LEFT, False)])
+def test_a_last_leader_that_came_back_with_another_disk_is_known(at_ms: int, *, is_new: bool) -> None:
+    starts = tuple(BrokerMoment(at, BrokerChange.REGISTERED, at, (name,)) for at, name in ((5, "a"), (at_ms, "b")))
+    history = MetadataHistory(1, LOST + 9, {ORDERS: PartitionHistory(OUTAGE)}, {1: starts}, has_base=True)
+    assert explain_outage(history, {ORDERS: {}}, LIMITS)[ORDERS].leader_has_new_disk is is_new
 
 
 def test_an_unknown_session_timeout_gives_no_estimate() -> None:

@@ -76,6 +76,13 @@ def test_other_recordings_prove_nothing_and_are_named(seen: LastSeen, reason: st
     assert reason in note
 
 
+def test_a_leader_that_came_back_with_another_disk_proves_nothing() -> None:
+    outage = Outage(OutageHistory(1, None, _LOST_AT, (), (), ()), {}, leader_has_new_disk=True)
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, outage)
+    assert found.pasts == {}
+    assert "which proves nothing now: it came back with another log directory since" in found.notes[0]
+
+
 def test_the_recording_of_a_shorter_log_adds_nothing() -> None:
     found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: replace(SEEN, log_end_offset=90)}, None)
     assert found.pasts[2].recorded is None
