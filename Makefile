@@ -125,7 +125,7 @@ sanity: install ## ansible-test sanity
 
 .PHONY: unit
 unit: install ## Tests without brokers
-	$(BIN)/python -m pytest tests/unit --numprocesses=2 --dist=loadfile $(if $(WIDE),--hypothesis-profile=wide)
+	$(BIN)/python -m pytest tests/unit --numprocesses=2 --dist=loadfile $(if $(WIDE),--hypothesis-profile=wide,-m "not wide")
 
 .PHONY: integration
 integration: install ## Tests on real brokers

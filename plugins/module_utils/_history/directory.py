@@ -93,6 +93,8 @@ class MetadataDirectory:
                     f"{after.base_offset}"
                 )
         start, end = self._segments[0].base_offset, self._index(self._segments[-1]).end.offset
+        if start == end and not self._snapshots():
+            raise MetadataLogError(f"{self.source} has no records: the copy is not complete")
         snapshot = next((each for each in self._snapshots() if each.end_offset <= end), None)
         if start > FIRST_RECORD and (snapshot is None or snapshot.end_offset < start):
             raise MetadataLogError(

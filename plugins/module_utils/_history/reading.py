@@ -128,6 +128,20 @@ def read_log(
     return _Reading(log, question, limits, clock).read()
 
 
+def _explain_unanswered(history: MetadataHistory, question: HistoryQuestion, start: int) -> str:
+    """Say why a log that was read back to its begin does not answer the question. Empty if there is nothing more."""
+    if start > FIRST_RECORD:
+        return f"the metadata log begins at offset {start}: earlier records were removed by its retention"
+    unknown = [
+        each
+        for each in question.topic_ids
+        if each not in history.partitions or history.partitions[each].leader_lost_at_ms is None
+    ]
+    if not unknown:
+        return ""
+    return f"the metadata log does not say when {len(unknown)} partitions, such as {unknown[0]}, lost their leader"
+
+
 class _Reading:
     """One reading of the log, within its limits."""
 
@@ -177,7 +191,7 @@ class _Reading:
             first, width = start, width * 2
             history = self._history(events, has_base=has_base, begins_at_start=first <= FIRST_RECORD)
         if not missing and not self._question.is_answered(history):
-            missing = f"the metadata log begins at offset {found.start}: earlier records were removed by its retention"
+            missing = _explain_unanswered(history, self._question, found.start)
         return ReadHistory(history, self.source, missing, self._log.read_bytes)
 
     @property

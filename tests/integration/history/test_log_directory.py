@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from integration.history.alone import WITHOUT_ELR, break_down, controllers_at
-from lab import Cluster
+from lab import Cluster, scenarios
 from lab.module_process import run_module
 from lab.pool import ClusterPool
+from lab.waiting import wait_until
 
 
 @pytest.fixture
@@ -77,3 +78,33 @@ def test_a_log_directory_says_what_the_controllers_say(cluster: Cluster, tmp_pat
     )["partitions"][0]
     proven = {each["broker_id"]: each["acks_all_lost"] for each in loss["losses"]}
     assert proven[3] == 0
+
+
+@pytest.mark.wide
+def test_an_old_copy_does_not_date_a_later_outage(cluster: Cluster, tmp_path: Path) -> None:
+    """The leader returns, leads alone again, and dies again: leader and ISR are as in the copy, but not the epoch."""
+    break_down(cluster, "again", min_isr=2)
+    controller = next(iter(cluster.controllers.values())).data_dirs[0]
+    old = tmp_path / "old"
+    shutil.copytree(controller, old)
+    (first,) = history(cluster, "again", metadata_log_dir=str(old))["partitions"]
+    assert first["last_leader_id"] == 1
+
+    for broker in (2, 3):
+        cluster.brokers[broker].freeze()
+    cluster.brokers[1].start()
+    scenarios.wait_isr(cluster, "again", {1}, seen_by=1)
+    cluster.brokers[1].kill()
+    for broker in (2, 3):
+        cluster.brokers[broker].thaw()
+
+    def lost_again() -> bool:
+        found = history(cluster, "again", metadata_log_dir=str(controller))["partitions"]
+        return any(each["leader_lost_at"] and each["leader_lost_at"] > first["leader_lost_at"] for each in found)
+
+    # The survivors' own metadata is that of the first outage for a moment.
+    wait_until(lost_again, 60, what="the partition is offline again, seen by the brokers")
+    found = history(cluster, "again", metadata_log_dir=str(old))
+    assert "does not have the last change of 1 partitions" in found["missing"]
+    assert found["partitions"][0]["leader_lost_at"] is None
+    assert kept(found) == [(2, None), (3, None)]

@@ -6,12 +6,18 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.directory import MetadataDirectory, confirmed
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import Obstacle, judge_promise
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import (
+    HistoryLimits,
+    HistoryQuestion,
+    read_log,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_log import MetadataLogError, SnapshotId
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import MetadataHistory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
@@ -66,6 +72,19 @@ def test_another_cluster_s_copy_is_refused(disk: Disk) -> None:
 def test_a_directory_without_a_metadata_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MetadataLogError, match=r"no meta\.properties"):
         MetadataDirectory(str(tmp_path), CLUSTER_ID)
+
+
+@pytest.mark.parametrize("content", [b"", bytes(4096)])
+def test_a_segment_without_records_is_named(disk: Disk, content: bytes) -> None:
+    disk.segment.write_bytes(content)
+    with pytest.raises(MetadataLogError, match="has no records: the copy is not complete"):
+        opened(disk).range()
+
+
+def test_a_whole_log_that_does_not_know_the_partition_says_so(disk: Disk) -> None:
+    question = HistoryQuestion({ORDERS: "AAAAAAAAAAAAAAAAAAAABQ"}, {ORDERS: (2, 3)}, ())
+    found = read_log(opened(disk), question, HistoryLimits(), time)
+    assert found.missing == "the metadata log does not say when 1 partitions, such as orders-0, lost their leader"
 
 
 def test_a_missing_segment_is_named(disk: Disk) -> None:
