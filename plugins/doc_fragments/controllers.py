@@ -14,6 +14,8 @@ options:
     description:
       - Controllers to ask on their own listener, each as V(host:port), if this host can reach them. The controllers
         that they list are asked too.
+      - Without this option, what only a controller returns is asked at the addresses in the brokers' configs, if the
+        listeners there have the security protocol of this run's connections, and a controller of this cluster answers.
       - They are asked with the security protocol and credentials of the brokers, unless O(controllers_command_config)
         is given.
       - Only a controller returns its epoch and whether it has Pre-Vote. If there is no leader, a controller reports it

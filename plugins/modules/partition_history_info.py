@@ -16,8 +16,8 @@ description:
     it is known when replicas left the ISR, since when the last leader took records alone, and when it was lost.
   - For each survivor, the module looks for a proof that it holds every record that was acknowledged with C(acks=all).
     If a step of the proof is missing, the result says which one, and nothing is assumed.
-  - Without O(bootstrap_controllers) and O(metadata_log_dir), or without the ACL, the module does not fail. RV(missing)
-    says what is missing.
+  - If no controller and no O(metadata_log_dir) returns the log, the module does not fail. RV(missing) says what is
+    missing.
   - Needs CLUSTER_ACTION on the cluster at the controllers, and DESCRIBE on the topics and the cluster.
 author: [the kafkaops.recovery authors (@kafkaops)]
 options:
@@ -192,14 +192,13 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: controller_settings(params),
         lambda: controller_addresses(params),
     )
-    with Wire(settings, of_controllers) as wire:
+    with Wire(settings, of_controllers, controllers) as wire:
         kafka = Kafka(wire)
         found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
         outages = find_outages(
             kafka,
             found.offline,
             found.brokers,
-            controllers,
             cluster_id=found.cluster_id,
             limits=history_limits(params),
             log_dir=params["metadata_log_dir"],

@@ -55,7 +55,6 @@ def find_outages(
     kafka: Kafka,
     offline: Sequence[PartitionState],
     brokers: Collection[Broker],
-    controllers: Sequence[Address],
     *,
     cluster_id: str,
     limits: HistoryLimits,
@@ -79,7 +78,7 @@ def find_outages(
         {each: tuple(times[each]) for each in states},
         (MIN_INSYNC_REPLICAS,),
     )
-    read = read_history(kafka.wire.controller_side, controllers, cluster_id, question, limits=limits, log_dir=log_dir)
+    read = read_history(kafka.controller_side(), cluster_id, question, limits=limits, log_dir=log_dir)
     if read.is_copy and read.history is not None:
         history, more = confirmed(read.history, states, read.source)
         read = replace(read, history=history, missing="; ".join(filter(None, [read.missing, *more])))
@@ -117,11 +116,7 @@ def begin_to_find_outages(
     The function waits at most for the seconds of ``limits``. It never raises: what is missing is named.
     """
     begun = in_background(
-        lambda: (
-            find_outages(
-                kafka, offline, brokers, kafka.wire.controllers, cluster_id=cluster_id, limits=limits, log_dir=log_dir
-            ).outages
-        ),
+        lambda: find_outages(kafka, offline, brokers, cluster_id=cluster_id, limits=limits, log_dir=log_dir).outages,
         "history",
     )
 

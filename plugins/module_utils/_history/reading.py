@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from .._kafka.controllers import ControllerSide
 from .._kafka.errors import BrokerCallError
 from .._kafka.metadata_log import (
     FIRST_RECORD,
@@ -24,8 +25,6 @@ from .._kafka.metadata_log import (
     open_metadata_log,
 )
 from .._kafka.metadata_records import MetadataRecordError
-from .._kafka.settings import Address
-from .._kafka.wire import Wire
 from .._model.metadata_history import MetadataHistory
 from .._model.partition import TopicPartition
 from .._model.run import Clock
@@ -89,8 +88,7 @@ class ReadHistory:
 
 
 def read_history(
-    wire: Wire,
-    controllers: Sequence[Address],
+    side: ControllerSide,
     cluster_id: str,
     question: HistoryQuestion,
     *,
@@ -98,15 +96,15 @@ def read_history(
     log_dir: str | None = None,
     clock: Clock = time,
 ) -> ReadHistory:
-    """Read the history from the active controller of this cluster. ``wire`` has the settings for controllers.
+    """Read the history from the active controller of this cluster.
 
     If none answers, it is read from ``log_dir``, a log directory of a controller or broker on this host. It never
     raises: without a history, ``missing`` says why, and everything else goes on.
     """
     failures: list[str] = []
-    if controllers:
+    if side.addresses:
         try:
-            return read_log(open_metadata_log(wire, controllers, cluster_id), question, limits, clock)
+            return read_log(open_metadata_log(side.wire, side.addresses, cluster_id), question, limits, clock)
         except (BrokerCallError, MetadataLogError, MetadataRecordError) as error:
             failures.append(str(error))
     if log_dir is not None:
@@ -116,8 +114,8 @@ def read_history(
             failures.append(str(error))
         else:
             return replace(read, missing="; ".join(filter(None, [*failures, read.missing])), is_copy=True)
-    if not controllers and log_dir is None:
-        failures.append("no controller's address is known: set kafka_bootstrap_controllers")
+    if log_dir is None and side.missing:
+        failures.append(side.missing)
     return ReadHistory(None, "", "; ".join(failures))
 
 

@@ -19,8 +19,7 @@ from typing import Any
 
 from .._model.partition import in_batches
 from .._model.setting import Setting, SettingSource
-from . import error_codes, quorum
-from .errors import BrokerCallError, RequestRefusedError
+from . import error_codes
 from .settings import Address
 from .wire import Wire
 
@@ -44,7 +43,6 @@ _TOPICS_PER_REQUEST = 1000
 _CLUSTER_DEFAULT = ""
 _SET = 0
 _DELETE = 1
-_VOTERS_MS = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,60 +98,6 @@ def broker_config(wire: Wire, address: Address, broker_id: int, name: str) -> Co
     Raises BrokerCallError or RequestRefusedError.
     """
     return _find_entry(wire.call(address, _describe_configs_request(BROKER, [str(broker_id)], [name])), name)
-
-
-@dataclass(frozen=True, slots=True)
-class ControllerConfigs:
-    """One config of the controllers, from their own properties and dynamic configs."""
-
-    values: Mapping[int, str | None]
-    """By controller id."""
-    unknown: str
-    """Why the value of a controller is not known. Empty if all that can become active answered."""
-
-
-def controller_configs(wire: Wire, name: str) -> ControllerConfigs:
-    """Ask each voter on its own listener for the effective value of a config (KIP-919; Kafka 3.7).
-
-    A controller decides by its own properties, which no broker returns. A removed controller never decides, and stays
-    registered, whether it runs or not. If the voters are unknown, all registered controllers are asked.
-
-    Needs DESCRIBE_CONFIGS on the cluster.
-    """
-    if not wire.controllers:
-        return ControllerConfigs({}, "no controller's own listener is named (kafka_bootstrap_controllers)")
-    side, problems = wire.controller_side, []
-    listed: Mapping[int, Address] = {}
-    for address in wire.controllers:
-        try:
-            listed = quorum.controllers(side.call(address, quorum.controllers_request())).addresses
-            break
-        except (BrokerCallError, RequestRefusedError) as error:
-            problems.append(f"controller at {address}: {error}")
-    else:
-        return ControllerConfigs({}, "; ".join(problems))
-    values: dict[int, str | None] = {}
-    problems = []
-    voters = _find_voters(wire) or listed.keys()
-    for controller_id, address in sorted(listed.items()):
-        if controller_id not in voters:
-            continue
-        try:
-            entry = broker_config(side, address, controller_id, name)
-            values[controller_id] = entry.value if entry else None
-        except (BrokerCallError, RequestRefusedError) as error:
-            problems.append(f"controller {controller_id}: {error}")
-    return ControllerConfigs(values, "; ".join(problems))
-
-
-def _find_voters(wire: Wire) -> frozenset[int]:
-    """Return the voters of the quorum; empty if they cannot be read. Needs DESCRIBE on the cluster."""
-    try:
-        answer, _source = wire.call_any(quorum.describe_quorum_request, "DescribeQuorum", timeout_ms=_VOTERS_MS)
-        state = quorum.quorum_state(answer)
-    except (BrokerCallError, RequestRefusedError):
-        return frozenset()
-    return frozenset(each.replica_id for each in state.voters) if state is not None else frozenset()
 
 
 def read_configs(

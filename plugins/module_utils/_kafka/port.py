@@ -20,6 +20,7 @@ from .._model.replaced_disk import LogBeginning
 from . import (
     capabilities,
     configs,
+    controllers,
     copy_reading,
     elections,
     epochs,
@@ -35,10 +36,16 @@ from . import (
 from .base_port import BaseKafka
 from .replica_logs import probe_replicas
 from .settings import Address
+from .wire import Wire
 
 
 class Kafka(BaseKafka):
     """Sends requests over the connections of one run."""
+
+    def __init__(self, wire: Wire) -> None:
+        super().__init__(wire)
+        self._controller_side: controllers.ControllerSide | None = None
+        self._looking_for_controllers = threading.Lock()
 
     def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
         """Return the running reassignments of these partitions (ListPartitionReassignments)."""
@@ -176,9 +183,16 @@ class Kafka(BaseKafka):
         """Return the effective value of one config of this broker."""
         return configs.broker_config(self.wire, address, broker_id, name)
 
-    def controller_configs(self, name: str) -> configs.ControllerConfigs:
+    def controller_side(self) -> controllers.ControllerSide:
+        """Return the controllers' own listeners, as far as they are known. The first call looks for them."""
+        with self._looking_for_controllers:
+            if self._controller_side is None:
+                self._controller_side = controllers.find_controllers(self.wire)
+            return self._controller_side
+
+    def controller_configs(self, name: str) -> controllers.ControllerConfigs:
         """Return one config of all controllers, as far as they can be asked."""
-        return configs.controller_configs(self.wire, name)
+        return controllers.controller_configs(self.wire, self.controller_side(), name)
 
     def cluster_default(self, name: str) -> configs.ConfigEntry | None:
         """Return one config of the cluster default. None if it is not set."""

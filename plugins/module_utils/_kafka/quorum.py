@@ -49,6 +49,8 @@ _ELECTION_BACKOFF = "controller.quorum.election.backoff.max.ms"
 _RETRY_BACKOFF = "controller.quorum.retry.backoff.ms"
 _VOTERS = "controller.quorum.voters"
 _BOOTSTRAP = "controller.quorum.bootstrap.servers"
+_LISTENERS = "controller.listener.names"
+_PROTOCOLS = "listener.security.protocol.map"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class QuorumConfigs:
     """controller.quorum.retry.backoff.ms"""
     controllers: tuple[Address, ...] = ()
     """From controller.quorum.bootstrap.servers, or else controller.quorum.voters."""
+    controller_protocol: str | None = None
+    """The security protocol of the controllers' listeners, by which this node connects to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +225,8 @@ def configs_request(candidates: Collection[int]) -> Any:
                     _RETRY_BACKOFF,
                     _VOTERS,
                     _BOOTSTRAP,
+                    _LISTENERS,
+                    _PROTOCOLS,
                 ],
             )
             for node_id in sorted(candidates)
@@ -242,6 +248,7 @@ def configs(response: Any) -> QuorumConfigs | None:
                 _parse_number(values.get(_ELECTION_BACKOFF)),
                 _parse_number(values.get(_RETRY_BACKOFF)),
                 _parse_addresses(values.get(_BOOTSTRAP) or values.get(_VOTERS) or ""),
+                _find_protocol(values.get(_LISTENERS) or "", values.get(_PROTOCOLS) or ""),
             )
     return None
 
@@ -288,6 +295,18 @@ def _parse_addresses(text: str) -> tuple[Address, ...]:
         )
     except ValueError:
         return ()
+
+
+def _find_protocol(controller_listeners: str, protocols: str) -> str | None:
+    """Return the protocol of the first controller listener, by which a node connects. None if the configs are hidden.
+
+    Kafka starts with a controller listener that is not in the map only if it adds it as PLAINTEXT (KafkaConfig), and
+    does not return what it added.
+    """
+    name = controller_listeners.partition(",")[0].strip().upper()
+    pairs = (each.partition(":") for each in protocols.upper().split(","))
+    mapped = {listener.strip(): protocol.strip() for listener, _colon, protocol in pairs}
+    return mapped.get(name, "PLAINTEXT") if name and protocols else None
 
 
 def _parse_number(value: str | None) -> int | None:

@@ -136,8 +136,10 @@ def find_truncations(outcome: Outcome) -> Iterator[AftermathFinding]:
             elif not other.answered:
                 text = (
                     f"replica {other.broker_id} did not answer: when its broker returns, it deletes what the leader "
-                    "does not have; how much that is, is unknown"
+                    "does not have"
                 )
+                if loss.bounded_seconds is None:  # else the loss says in which time that was written
+                    text += "; how much that is, is unknown"
             else:
                 continue
             yield partition_finding(AftermathKind.WILL_TRUNCATE, text, outcome.topic_partition)

@@ -24,6 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading
     ReadHistory,
     read_history,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerSide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -55,7 +56,8 @@ def read(
     )
     at = controllers_at(cluster)
     with Wire(settings_from({"bootstrap_servers": at, "request_timeout_ms": 5000})) as wire:
-        return read_history(wire, parse_addresses(at), cluster_id or cluster.cluster_id, question, limits=limits)
+        side = ControllerSide(wire, tuple(parse_addresses(at)))
+        return read_history(side, cluster_id or cluster.cluster_id, question, limits=limits)
 
 
 @pytest.mark.on_every_version
@@ -83,9 +85,8 @@ def test_the_last_survivor_in_sync_is_proven_to_hold_all_that_was_acknowledged(
     (row,) = run_module("partition_history_info", options)["partitions"]
     assert (row["last_leader_id"], row["alone_since"] < row["leader_lost_at"]) == (1, True)
     assert [(each["broker_id"], each["keeps_acks_all"]) for each in row["survivors"]] == [(2, None), (3, True)]
-    without = run_module("partition_history_info", options | {"bootstrap_controllers": []})
-    assert "kafka_bootstrap_controllers" in without["missing"]
-    assert [each["keeps_acks_all"] for each in without["partitions"][0]["survivors"]] == [None, None]
+    # The brokers say where the controllers are.
+    assert run_module("partition_history_info", options | {"bootstrap_controllers": []})["partitions"] == [row]
     # The oracle: 3 holds the 15 records that were acknowledged by all, and 2 holds 10 of them.
     assert [cluster.client.log_end_offset("promised", 0, broker) for broker in (2, 3)] == [10, 15]
 
@@ -116,8 +117,9 @@ def test_without_a_controller_that_answers_the_source_is_named(cluster: Cluster,
     states = on_call.states("unreachable")
     question = HistoryQuestion({each: state.topic_id for each, state in states.items()}, {}, ())
     with Wire(settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 1000})) as wire:
-        nowhere = read_history(wire, (), cluster.cluster_id, question)
-        broker = read_history(wire, parse_addresses(cluster.bootstrap()), cluster.cluster_id, question)
-    assert "kafka_bootstrap_controllers" in nowhere.missing
+        nowhere = read_history(ControllerSide(wire, (), "none is known"), cluster.cluster_id, question)
+        no_controller = ControllerSide(wire, tuple(parse_addresses(cluster.bootstrap())))
+        broker = read_history(no_controller, cluster.cluster_id, question)
+    assert nowhere.missing == "none is known"
     assert broker.history is None
     assert "no controller returns its metadata log" in broker.missing

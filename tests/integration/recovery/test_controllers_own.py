@@ -35,7 +35,8 @@ _UNCLEAN = "unclean.leader.election.enable"
 @pytest.mark.wide
 @pytest.mark.on_every_version
 def test_a_controller_that_elects_unclean_by_its_own_properties_is_found(kafka_version: str) -> None:
-    with Cluster(kafka_version, brokers=2, controller_properties={_UNCLEAN: "true"}) as cluster:
+    listeners = ("PLAINTEXT", "SASL_PLAINTEXT")
+    with Cluster(kafka_version, brokers=2, controller_properties={_UNCLEAN: "true"}, listeners=listeners) as cluster:
         cluster.client.create_topic("orders", {0: [1]})
         cluster.client.create_topic("own", {0: [1]}, {_UNCLEAN: "false"})
         cluster.brokers[1].kill()
@@ -43,17 +44,36 @@ def test_a_controller_that_elects_unclean_by_its_own_properties_is_found(kafka_v
         settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
         here = [Address("127.0.0.1", cluster.active_controller().port)]
         orders, own = ([TopicPartition(each, 0)] for each in ("orders", "own"))
-        with Wire(settings, controllers=here) as connected:
+        with Wire(settings) as connected:
             kafka = Kafka(connected)
             brokers = kafka.probe_brokers(kafka.describe_cluster())
-            with pytest.raises(PolicyError, match="is true for orders: "):
-                refuse_unclean_by_controller(kafka, [*orders, *own], brokers)
-            assert refuse_unclean_by_controller(kafka, own, brokers) == ()
-        with Wire(settings) as connected:
+        for named in (here, ()):  # without a name, the brokers say where they are
+            with Wire(settings, controllers=named) as connected:
+                with pytest.raises(PolicyError, match="is true for orders: "):
+                    refuse_unclean_by_controller(Kafka(connected), [*orders, *own], brokers)
+                assert refuse_unclean_by_controller(Kafka(connected), own, brokers) == ()
+        with Wire(_by_sasl(cluster)) as connected:
             (note,) = refuse_unclean_by_controller(Kafka(connected), orders, brokers)
-        assert "no controller's own listener is named (kafka_bootstrap_controllers)" in note
+        assert "controllers' listeners is PLAINTEXT, and that of this run's connections is SASL_PLAINTEXT" in note
+        assert "set kafka_bootstrap_controllers and kafka_controllers_command_config" in note
         assert _warn_of(settings, here) == ["unclean.leader.election.enable of topic orders is false by the brokers'"]
-        assert _warn_of(settings, []) == [f"the controllers' own {each} is unknown" for each in (_MIN_ISR, _UNCLEAN)]
+        assert _warn_of(settings, []) == _warn_of(settings, here)
+        assert _warn_of(_by_sasl(cluster), []) == [
+            f"the controllers' own {each} is unknown" for each in (_MIN_ISR, _UNCLEAN)
+        ]
+
+
+def _by_sasl(cluster: Cluster) -> ConnectionSettings:
+    return settings_from(
+        {
+            "bootstrap_servers": cluster.bootstrap("SASL_PLAINTEXT"),
+            "request_timeout_ms": 5000,
+            "security_protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": "PLAIN",
+            "sasl_username": "alice",
+            "sasl_password": "alice-secret",
+        }
+    )
 
 
 @pytest.mark.wide

@@ -10,11 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import Key, Value
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import (
-    ConfigEntry,
-    ControllerConfigs,
-    TopicConfig,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerConfigs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import (
-    ConfigEntry,
-    ControllerConfigs,
-    TopicConfig,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerConfigs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
     NoBrokerAnswersError,

@@ -12,7 +12,8 @@ from typing import cast
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ControllerConfigs, TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerConfigs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import read_unclean
