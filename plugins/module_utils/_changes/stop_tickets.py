@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from .._kafka.base_port import BaseKafka
@@ -25,9 +25,13 @@ from .run_state import Holder
 _VERSION = 1
 
 
-def new_ticket(holder: Holder, brokers: Iterable[int], racks: Iterable[str], owner: str, minutes: int) -> StopTicket:
-    """Return a ticket for some minutes from now. ``owner`` is empty if the user and the host are to name the owner."""
-    now = datetime.now(UTC)
+def new_ticket(
+    holder: Holder, brokers: Iterable[int], racks: Iterable[str], owner: str, *, minutes: int, now: datetime
+) -> StopTicket:
+    """Return a ticket. ``owner`` is empty if the user and the host are to name the owner.
+
+    ``minutes`` count from ``now``, the cluster's time (``BaseKafka.cluster_time``), and not that of this host.
+    """
     return StopTicket(
         ticket_id=holder.run,
         brokers=tuple(sorted(brokers)),
@@ -70,7 +74,7 @@ def parse_tickets(values: Mapping[str, Any]) -> tuple[StopTicket, ...]:
             ticket = StopTicket(**rest | {"brokers": tuple(rest["brokers"]), "racks": tuple(rest["racks"])})
             if value["version"] != _VERSION or ticket.ticket_id != key or not all(map(_is_id, ticket.brokers)):
                 raise ValueError("version")
-            ticket.is_expired(datetime.now(UTC))
+            _ = ticket.expires
         except (KeyError, TypeError, ValueError, AttributeError):
             raise JournalError(
                 f"topic {TICKET_TOPIC} holds a record {key!r} that this version of kafkaops.recovery did not write: "
@@ -84,11 +88,19 @@ def _is_id(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def split_by_time(
+    kafka: BaseKafka, tickets: tuple[StopTicket, ...]
+) -> tuple[tuple[StopTicket, ...], tuple[StopTicket, ...]]:
+    """Return the valid tickets, and those that have expired by the cluster's clock."""
+    now = kafka.cluster_time() if tickets else None
+    expired = tuple(each for each in tickets if each.is_expired(now))
+    return tuple(each for each in tickets if each not in expired), expired
+
+
 def ticket_notes(kafka: BaseKafka, living: Mapping[int, Address]) -> tuple[str, ...]:
     """Return a note for each broker set that somebody is stopping now. Changes nothing, and raises no error."""
     try:
         tickets = parse_tickets(ticket_store(kafka, living).peek())
     except (JournalError, NoBrokerAnswersError) as error:
         return (f"whether somebody is stopping brokers is unknown: {error}",)
-    now = datetime.now(UTC)
-    return tuple(f"{each} (ticket of check_stop)" for each in tickets if not each.is_expired(now))
+    return tuple(f"{each} (ticket of check_stop)" for each in split_by_time(kafka, tickets)[0])

@@ -12,14 +12,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
 from .._model.partition import Broker, PartitionState, TopicPartition, grouped, in_batches
 from .._model.quorum import SeenLeader
-from .._model.run import Clock
+from .._model.run import Clock, KafkaOpsError
 from .._model.setting import Setting
-from . import configs, log_dirs, reassignments, topics
+from . import configs, log_dirs, quorum, reassignments, topics
 from .cluster import Cluster, Registration, describe_cluster, probe_broker, probe_brokers
 from .errors import BrokerCallError
 from .partitions import Description, PartitionStates, describe_partitions, select_states
@@ -92,6 +93,19 @@ class BaseKafka:
     def seen_leader(self) -> SeenLeader | None:
         """Return the quorum's leader when this run asked first. None if that is unknown."""
         return self.wire.views.seen_leader
+
+    def cluster_time(self) -> datetime | None:
+        """Return the active controller's time (DescribeQuorum), in UTC. None if it is not known.
+
+        What several hosts compare must not be of their own clocks.
+        """
+        try:
+            answer, _source = self.wire.call_any(quorum.describe_quorum_request, "DescribeQuorum")
+            quorum.quorum_state(answer)
+            time_ms = quorum.leader_time_ms(answer)
+        except (KafkaOpsError, IndexError):
+            return None
+        return None if time_ms is None else datetime.fromtimestamp(time_ms / 1000, UTC)
 
     def describe_cluster(self) -> Cluster:
         """Return the cluster id, the controller and the brokers (DescribeCluster)."""

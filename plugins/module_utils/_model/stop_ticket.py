@@ -16,7 +16,7 @@ from .reasons import join_first
 TICKET_TOPIC = "_kafkaops_stops"
 TICKET_TIME = "%Y-%m-%dT%H:%M:%SZ"
 _SKEW = timedelta(seconds=60)
-"""How much the clocks of two hosts may differ. A ticket counts as expired only after that time."""
+"""How much the clocks of two controllers may differ. A ticket counts as expired only after that time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,10 @@ class StopTicket:
     """AWX job id; empty outside AWX."""
     since: Time
     until: Time
-    """If it is not renewed or released by then, its owner counts as dead, and anybody may take it over."""
+    """If it is not renewed or released by then, its owner counts as dead, and anybody may take it over.
+
+    By the active controller's clock, as ``since``: the clocks of the hosts that take tickets may differ.
+    """
 
     @property
     def stopped(self) -> str:
@@ -46,6 +49,11 @@ class StopTicket:
         job = f", AWX job {self.job}" if self.job else ""
         return f"{self.stopped} {verb} being stopped by {self.owner}{job}, since {self.since}, until {self.until}"
 
-    def is_expired(self, now: datetime) -> bool:
-        """Return whether the time is over. ``now`` is in UTC. Raises ValueError if ``until`` is not a time."""
-        return now > datetime.strptime(self.until, TICKET_TIME).replace(tzinfo=UTC) + _SKEW
+    @property
+    def expires(self) -> datetime:
+        """When it expires, in UTC. Raises ValueError if ``until`` is not a time."""
+        return datetime.strptime(self.until, TICKET_TIME).replace(tzinfo=UTC)
+
+    def is_expired(self, now: datetime | None) -> bool:
+        """Return whether the time is over by the active controller's clock. At an unknown time, it is not."""
+        return now is not None and now > self.expires + _SKEW

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from .._changes.record import JournalError
-from .._changes.stop_tickets import parse_tickets, ticket_store
+from .._changes.stop_tickets import parse_tickets, split_by_time, ticket_store
 from .._kafka.cluster import Cluster
 from .._kafka.held_replicas import known_offsets
 from .._kafka.hidden_topics import find_hidden_topics
@@ -152,9 +151,8 @@ def _read_tickets(
     except JournalError as error:
         text = f"whether somebody else is stopping brokers is unknown: {error}"
         return (), [], [reason(Kind.UNKNOWN, (), text, f"Make topic {TICKET_TOPIC} readable")]
-    now = datetime.now(UTC)
-    expired = [f"{each}: this has expired, so its owner counts as dead" for each in found if each.is_expired(now)]
-    return tuple(each for each in found if not each.is_expired(now)), expired, []
+    valid, expired = split_by_time(kafka, found)
+    return valid, [f"{each}: this has expired, so its owner counts as dead" for each in expired], []
 
 
 def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tuple[Broker, ...]) -> View:

@@ -15,10 +15,9 @@ To take one:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal, LockLostError
@@ -26,7 +25,14 @@ from .._changes.journal_reader import JournalOptions
 from .._changes.record import JournalError
 from .._changes.run_state import new_holder
 from .._changes.run_topic import LockHeldError
-from .._changes.stop_tickets import default_owner, encode_ticket, new_ticket, parse_tickets, ticket_store
+from .._changes.stop_tickets import (
+    default_owner,
+    encode_ticket,
+    new_ticket,
+    parse_tickets,
+    split_by_time,
+    ticket_store,
+)
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState
@@ -72,7 +78,7 @@ def take_ticket(kafka: Kafka, question: Question, terms: TicketTerms, controller
         return gate
     cluster = kafka.describe_cluster()
     brokers = kafka.probe_brokers(cluster)
-    ticket = _ticket(gate.stops[0].brokers, brokers, terms)
+    ticket = _ticket(kafka, gate.stops[0].brokers, brokers, terms)
     if terms.check_mode:
         return replace(gate, taken=(ticket,))
 
@@ -81,8 +87,11 @@ def take_ticket(kafka: Kafka, question: Question, terms: TicketTerms, controller
         now = ask()
         if now.verdict is Answer.NO:
             return now
+        renewed = [each for each in now.tickets if is_renewal(each, terms.owner, ticket.brokers)]
+        if rivals := [each for each in renewed if each not in gate.tickets]:
+            return _refuse_namesakes(now, rivals)
         present = parse_tickets(store.values)
-        over = [each for each in present if each not in now.tickets or is_renewal(each, terms.owner, ticket.brokers)]
+        over = [each for each in present if each not in now.tickets or each in renewed]
         try:
             store.write({**{each.ticket_id: None for each in over}, ticket.ticket_id: encode_ticket(ticket)})
             journal.require_lock()
@@ -92,13 +101,13 @@ def take_ticket(kafka: Kafka, question: Question, terms: TicketTerms, controller
                 store.own.append([(ticket.ticket_id.encode(), None)])
             raise
         left = tuple(each for each in now.tickets if each not in over)
-        return replace(now, tickets=(*left, ticket), taken=(ticket,))
+        notes = [f"this renews an earlier ticket: {each}" for each in renewed]
+        return replace(now, tickets=(*left, ticket), taken=(ticket,), notes=(*now.notes, *notes))
 
     def refuse(held: LockHeldError) -> Gate:
         text = f"another run writes to this cluster: {held.holder}"
         against = reason(Kind.ANOTHER_RUN, ticket.brokers, text, "Wait until it ends, and ask again")
-        stops = tuple(replace(each, verdict=Answer.NO) for each in gate.stops)
-        return replace(gate, verdict=Answer.NO, stops=stops, reasons=(against,))
+        return _refuse(gate, (against,))
 
     return _locked(kafka, ClusterJournal(kafka, cluster, terms.journal, brokers), take, refuse)
 
@@ -111,32 +120,34 @@ def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gat
     cluster = kafka.describe_cluster()
     brokers = kafka.probe_brokers(cluster)
     owner = terms.owner or default_owner(new_holder())
-    sets, unknown_racks = resolve(question, brokers)
-    asked = {each for some in sets for each in some}
     tickets = parse_tickets(ticket_store(kafka, cluster.living(brokers)).peek())
-    found = [each for each in tickets if asked.intersection(each.brokers)]
+    named = [each for each in tickets if {*question.racks} & {*each.racks}]
+    sets, _unknown = resolve(question, brokers)
+    # Before Kafka 4.0, a broker that is down is not listed, and neither is its rack. The ticket has both.
+    of_nobody = tuple(each for each in question.racks if not any(each in one.racks for one in named))
+    _sets, unknown_racks = resolve(Question(racks=of_nobody), brokers)
+    asked = {each for some in sets for each in some}
+    found = [each for each in tickets if each in named or asked.intersection(each.brokers)]
     ours = [each for each in found if each.owner == owner]
     reasons = [*unknown_racks]
     for each in found:
         if each not in ours:
             remedy = f'To release it, name its owner: stop_gate_owner="{each.owner}"'
             reasons.append(replace(ticket_reason(each.brokers, each), remedy=remedy))
-    stopped = sorted({broker_id for each in ours for broker_id in each.brokers})
     notes = [] if found else ["no ticket names these brokers: nothing is to be released"]
     for _look in looks(kafka.clock, terms.wait_s if ours and not reasons else 0):
-        missing = [*_not_back(kafka, stopped, terms.journal.topic)] if ours else []
+        missing, gone = _not_back(kafka, ours, terms.journal.topic) if ours else ([], [])
         if not missing:
             break
         kafka.clock.sleep(_BETWEEN_LOOKS_S)
-    now = datetime.now(UTC)
-    valid = tuple(each for each in tickets if not each.is_expired(now))
+    valid, _expired = split_by_time(kafka, tickets)
     gate = Gate(
         cluster_id=cluster.cluster_id,
         asked=Asked.RELEASE,
         verdict=Answer.NO if reasons or missing else Answer.YES,
         stops=(),
         reasons=worst_first([*reasons, *missing]),
-        notes=(*notes, *kafka.notes_on_views()),
+        notes=(*notes, *gone, *kafka.notes_on_views()),
         waves=(),
         in_no_wave=(),
         tickets=valid,
@@ -153,18 +164,32 @@ def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gat
 
     def refuse(held: LockHeldError) -> Gate:
         text = f"another run writes to this cluster: {held.holder}"
-        return replace(
-            gate,
-            verdict=Answer.NO,
-            reasons=(reason(Kind.ANOTHER_RUN, stopped, text, "Release the ticket when it has ended"),),
-        )
+        stopped = sorted(_until(ours))
+        return _refuse(gate, (reason(Kind.ANOTHER_RUN, stopped, text, "Release the ticket when it has ended"),))
 
     return _locked(kafka, ClusterJournal(kafka, cluster, terms.journal, brokers), release, refuse)
 
 
-def _ticket(brokers: Sequence[int], known: Sequence[Broker], terms: TicketTerms) -> StopTicket:
+def _refuse(gate: Gate, reasons: tuple[Reason, ...]) -> Gate:
+    stops = tuple(replace(each, verdict=Answer.NO) for each in gate.stops)
+    return replace(gate, verdict=Answer.NO, stops=stops, reasons=reasons)
+
+
+def _refuse_namesakes(gate: Gate, rivals: Sequence[StopTicket]) -> Gate:
+    """Return the refusal where somebody took the ticket with our owner's name since we asked: we do not renew that."""
+    remedy = "Give each pipeline its own stop_gate_owner, for example with the number of its run"
+    return _refuse(gate, tuple(replace(ticket_reason(each.brokers, each), remedy=remedy) for each in rivals))
+
+
+def _ticket(kafka: Kafka, brokers: Sequence[int], known: Sequence[Broker], terms: TicketTerms) -> StopTicket:
     racks = {each.rack for each in known if each.broker_id in brokers and each.rack}
-    return new_ticket(new_holder(), brokers, racks, terms.owner, terms.minutes)
+    now = kafka.cluster_time()
+    if now is None:
+        raise JournalError(
+            "the active controller does not return its time, from which a ticket is valid: nothing was written. "
+            "Run the playbook kafkaops.recovery.check_quorum, and ask again"
+        )
+    return new_ticket(new_holder(), brokers, racks, terms.owner, minutes=terms.minutes, now=now)
 
 
 def _locked(
@@ -185,23 +210,39 @@ def _locked(
     return refuse(held)
 
 
-def _not_back(kafka: Kafka, stopped: Sequence[int], lock_topic: str) -> Iterator[Reason]:
-    """Yield why brokers are not back: they do not answer, are fenced, or are out of an ISR; or that is not known."""
+def _until(tickets: Sequence[StopTicket]) -> dict[int, str]:
+    """Return until when each broker of these tickets is being stopped."""
+    return {broker_id: each.until for each in sorted(tickets, key=lambda one: one.until) for broker_id in each.brokers}
+
+
+def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> tuple[list[Reason], list[str]]:
+    """Return why brokers are not back, and notes about those that never will be.
+
+    They do not answer, are fenced, or are out of an ISR; or that is not known.
+    """
     cluster = kafka.describe_cluster()
+    stopped = sorted(_until(tickets))
     states = tuple(each for each in kafka.describe_partitions().partitions if each.topic != lock_topic)
     brokers = {each.broker_id: each for each in kafka.probe_brokers(cluster, frozenset(stopped))}
-    found = []
-    for broker_id in stopped:
-        broker = brokers.get(broker_id)
-        if broker is None or broker.state is not BrokerState.ONLINE:
-            why = f"{broker.state.value.replace('_', ' ')}: {broker.cause}" if broker else "not registered"
-            found.append(reason(Kind.NOT_BACK, (broker_id,), f"broker {broker_id} is {why}", "Start it"))
+    found, gone = [], []
+    for broker_id, until in sorted(_until(tickets).items()):
+        broker = brokers[broker_id]
+        if broker.state is not BrokerState.ONLINE:
+            is_removed = cluster.lists_fenced and broker_id not in cluster.addresses
+            if is_removed and not any(broker_id in each.replicas for each in states):
+                gone.append(
+                    f"broker {broker_id} is no longer part of the cluster, and no partition has a replica on it"
+                )
+                continue
+            text = f"broker {broker_id} is {broker.state.value.replace('_', ' ')}: {broker.cause}"
+            remedy = f"Start it. If it never comes back, the ticket ends a minute after {until}"
+            found.append(reason(Kind.NOT_BACK, (broker_id,), text, remedy))
         lags = [each for each in states if broker_id in each.replicas and broker_id not in each.isr]
         if lags:
             text = f"broker {broker_id} is not in sync in {len(lags)} partitions: {name_partitions(lags)}"
             remedy = "Wait until it has caught up, and release again"
             found.append(reason(Kind.NOT_BACK, (broker_id,), text, remedy, lags))
-    yield from found
     if not found:
         view = View(states=states, brokers=tuple(brokers.values()), min_isr={}, unclean={})
-        yield from unread(kafka, cluster, view, stopped)
+        found = unread(kafka, cluster, view, stopped)
+    return found, gone

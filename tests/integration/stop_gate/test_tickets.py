@@ -10,10 +10,8 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
@@ -27,25 +25,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.takin
     release_tickets,
     take_ticket,
 )
+from integration.stop_gate.tickets import TOPIC, tickets_in
 from lab import Cluster, wait_until
 from lab.module_process import run_module
 from lab.playbook import run_playbook
-
-_TOPIC = "_kafkaops_stops"
-
-
-def tickets_in(cluster: Cluster) -> dict[str, Any]:
-    """Return the tickets in the topic, by owner."""
-    consumer = Consumer(
-        {"bootstrap.servers": cluster.bootstrap("INTERNAL"), "group.id": "reader", "enable.partition.eof": True}
-    )
-    found: dict[bytes | None, bytes | None] = {}
-    consumer.assign([TopicPartition(_TOPIC, 0, 0)])
-    while (message := consumer.poll(30)) is not None and not message.error():
-        found[message.key()] = message.value()
-    consumer.close()
-    values = [json.loads(each) for each in found.values() if each is not None]
-    return {each["owner"]: each for each in values}
 
 
 def terms(owner: str) -> TicketTerms:
@@ -98,7 +81,7 @@ def test_a_ticket_stands_until_its_brokers_are_back(cluster: Cluster) -> None:
     foreseen = run_module("stop_gate", mine | {"take": True}, check_mode=True)
     assert (foreseen["verdict"], foreseen["changed"], len(foreseen["taken"])) == ("yes", True, 1)
     assert cluster.proxy.write_requests() == []
-    assert not cluster.client.describe(_TOPIC)
+    assert not cluster.client.describe(TOPIC)
 
     taken = run_module("stop_gate", mine | {"take": True})
     assert taken["verdict"] == "yes", taken
