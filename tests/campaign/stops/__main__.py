@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
@@ -26,6 +27,8 @@ from lab import Cluster
 SETS = 4
 """How many sets a seed has, each on the state that the one before left."""
 _EVERY_FIFTH = 5
+Asking: TypeAlias = Callable[[Cluster, Sequence[int]], Gate]
+"""Asks the gate about one set of brokers."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if all(each.is_clean for each in verdicts) else 1
 
 
-def run_seed(cluster: Cluster, seed: int, kafka_version: str, sets: int = SETS) -> Verdict:
+def ask(cluster: Cluster, brokers: Sequence[int]) -> Gate:
+    """Return the answer of the gate, which may ask the controllers, too."""
+    options = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 2000})
+    controllers = [Address(each.host, each.port) for each in cluster.controllers.values()]
+    with Wire(options, controllers=controllers) as wire:
+        return check_stop(Kafka(wire), Question((tuple(sorted(brokers)),)), controllers)
+
+
+def run_seed(cluster: Cluster, seed: int, kafka_version: str, sets: int = SETS, *, asking: Asking = ask) -> Verdict:
     """Disturb a healthy cluster at random, ask about a random set, stop exactly it, compare, and go on from there.
 
     Odd seeds are calm. In every fifth seed, leaders have records of acks=1 that followers in sync do not have yet.
@@ -58,7 +69,7 @@ def run_seed(cluster: Cluster, seed: int, kafka_version: str, sets: int = SETS) 
         try:
             state.create_topics()
             for _ in range(sets):
-                predict_and_stop(state, verdict)
+                predict_and_stop(state, verdict, asking)
         finally:
             if state.held is not None:
                 state.held.release()
@@ -67,7 +78,7 @@ def run_seed(cluster: Cluster, seed: int, kafka_version: str, sets: int = SETS) 
     return verdict
 
 
-def predict_and_stop(state: RandomState, verdict: Verdict) -> None:
+def predict_and_stop(state: RandomState, verdict: Verdict, asking: Asking) -> None:
     """Disturb the cluster, predict what happens when some brokers stop, stop them, and count the outcome."""
     is_recent = state.disturb()
     if not is_recent:
@@ -76,7 +87,7 @@ def predict_and_stop(state: RandomState, verdict: Verdict) -> None:
     down, stopped = frozenset(state.down), state.choose_set()
     before = state.read()
     while True:
-        gate = ask(state.cluster, stopped)
+        gate = asking(state.cluster, stopped)
         asked_of, before = before, state.read()
         # A replica that got in sync in between was perhaps not in sync for the gate.
         if is_recent or before == asked_of:
@@ -98,14 +109,6 @@ def predict_and_stop(state: RandomState, verdict: Verdict) -> None:
         reassigned=state.reassigned,
         is_recent=is_recent,
     ).count(verdict)
-
-
-def ask(cluster: Cluster, brokers: Sequence[int]) -> Gate:
-    """Return the answer of the gate, which may ask the controllers, too."""
-    options = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 2000})
-    controllers = [Address(each.host, each.port) for each in cluster.controllers.values()]
-    with Wire(options, controllers=controllers) as wire:
-        return check_stop(Kafka(wire), Question((tuple(sorted(brokers)),)), controllers)
 
 
 if __name__ == "__main__":
