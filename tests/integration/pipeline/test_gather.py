@@ -49,10 +49,10 @@ def spark(event_logs: Path) -> Iterator[SparkSession]:
         yield session
 
 
-_IN_PROCESS = [pytest.param(each, marks=pytest.mark.wide) for each in ("in process", "in two processes")]
+_WIDE = [pytest.param(each, marks=pytest.mark.wide) for each in ("on Spark", "in two processes")]
 
 
-@pytest.fixture(params=["on Spark", *_IN_PROCESS])
+@pytest.fixture(params=["in process", *_WIDE])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "on Spark":
         return OnSpark(request.getfixturevalue("spark"))
@@ -138,6 +138,7 @@ def test_a_frozen_broker_is_named_hung_at_the_deadline(
     assert causes[other] == {None}
 
 
+@pytest.mark.wide
 def test_no_secret_is_in_spark_s_conf_or_event_log(
     spark: SparkSession, reference: str, found: Survey, event_logs: Path
 ) -> None:
