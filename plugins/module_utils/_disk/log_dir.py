@@ -30,6 +30,8 @@ _PARTITION = re.compile(
     r"(?P<topic>[A-Za-z0-9._-]{1,249}?)-(?P<number>\d{1,10})(?:\.[0-9a-f]{32}-(?P<kind>future|stray|delete))?"
 )
 """Name of a replica's directory, perhaps with the suffix of a rename (Kafka's ``UnifiedLog.logDirNameWithSuffix``)."""
+_LONGEST_NAME = 255
+"""Characters. Kafka cuts the topic until a name with a suffix is that long (``logDirNameWithSuffixCappedLength``)."""
 
 
 class LogDirError(KafkaOpsError):
@@ -61,6 +63,8 @@ class PartitionDir(OfPartition):
     kind: DirKind = DirKind.CURRENT
     error: str = ""
     """Why the directory could not be read completely; empty if it was. The names of some segments may be missing."""
+    is_cut: bool = False
+    """Whether ``topic`` may be only the beginning of the topic's name, because the directory's name is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +200,9 @@ def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
         name = _PARTITION.fullmatch(entry.name)
         if name is not None and _is_dir(entry) and name["topic"] != METADATA_TOPIC:
             kind = DirKind(name["kind"] or DirKind.CURRENT)
+            is_cut = kind is not DirKind.CURRENT and len(entry.name) == _LONGEST_NAME
             topic_id, (segments, unread) = _read_topic_id(entry.path), find_segments(entry.path)
-            yield PartitionDir(name["topic"], int(name["number"]), topic_id, segments, entry.path, kind, unread)
+            yield PartitionDir(name["topic"], int(name["number"]), topic_id, segments, entry.path, kind, unread, is_cut)
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:

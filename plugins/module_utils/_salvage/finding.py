@@ -342,6 +342,8 @@ def _find_obstacle(
         )
     topic_id = found[0].directory.topic_id
     if topic_id is not None and topic_id != state.topic_id:
+        if found[0].directory.is_cut:
+            return SalvageStatus.LEFT_ALONE, f"the cluster has no topic with id {topic_id}", Absence.NO_TOPIC
         what = f"the topic was re-created: its id is {state.topic_id}, and on the disk {topic_id}"
         return SalvageStatus.LEFT_ALONE, what, Absence.OTHER_TOPIC
     if state.is_offline:
@@ -357,12 +359,13 @@ def _find_obstacle(
 def build_finding(replica: DiskReplica, status: SalvageStatus, reason: str, absence: Absence | None) -> DiskFinding:
     """Return the finding about a replica that was not compared."""
     directory = replica.directory
+    is_name_open = directory.is_cut and directory.topic_id is not None
     return DiskFinding(
         directory.topic,
         directory.partition,
         directory.topic_id,
         replica.log_dir.directory_id,
         status,
-        reason,
+        reason + "; the topic's name may be longer, because Kafka cuts it in such directories" * is_name_open,
         absence=absence,
     )

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from .._disk.log_dir import LockedLogDirs, list_partition_dirs
 from .._disk.segment import Segment
 from .._kafka.cluster import Cluster, describe_cluster
+from .._kafka.partitions import describe_partitions
 from .._kafka.wire import Wire
 from .._model.log_contents import intersect, subtract
 from .._model.near_names import not_found
@@ -26,6 +27,7 @@ from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
 from .._model.run import Progress
 from .._spark.options import SparkOptions
 from .absent import Absent, find_absent, keep_one_topic, leave_to_other_cluster, take_absent
+from .cut_names import complete_names, has_cut_names, may_be_of, set_unproven_apart
 from .directory import check_covers, check_destination
 from .finding import (
     Comparable,
@@ -103,7 +105,10 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
                 f"{cluster.cluster_id}: check bootstrap_servers and the log directories. If cluster "
                 f"{disks.cluster_id} is gone, set include_absent_topics to save everything on the disk"
             )
-        replicas = _find_replicas(disks, request.topics)
+        found = [DiskReplica(each, directory) for each in disks.dirs for directory in list_partition_dirs(each)]
+        if has_cut_names(found):
+            found = complete_names(found, () if is_other_cluster else describe_partitions(wire).partitions)
+        replicas, unproven = set_unproven_apart(_choose_topics(disks, found, request.topics))
         if is_other_cluster:
             leaders = Leaders(findings=leave_to_other_cluster(replicas))
         else:
@@ -112,7 +117,7 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
         run = _DiskRun(disks, request, [*leaders.comparable, *absent], leaders.logs, progress)
         compared, salvage_id = run.salvage(check_mode=check_mode)
         failed = [each for each in leaders.findings if each.absence is None]
-        ordered = tuple(sorted([*failed, *compared], key=lambda each: each.topic_partition))
+        ordered = tuple(sorted([*unproven, *failed, *compared], key=lambda each: each.topic_partition))
         has_commits = not is_other_cluster and any(
             each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered
         )
@@ -268,15 +273,18 @@ def _require_all_saved(findings: Sequence[DiskFinding], back: ReadBack) -> None:
         raise read_back_error(problems)
 
 
-def _find_replicas(disks: LockedLogDirs, topics: frozenset[str] | None) -> list[DiskReplica]:
-    found = [DiskReplica(each, directory) for each in disks.dirs for directory in list_partition_dirs(each)]
+def _choose_topics(
+    disks: LockedLogDirs, found: Sequence[DiskReplica], topics: frozenset[str] | None
+) -> Sequence[DiskReplica]:
+    """Return the replicas of these topics. Raises SalvageError, which names the topics that the disks do not have."""
     if topics is None:
         return found
+    chosen = [each for each in found if may_be_of(each, topics)]
     there = {each.directory.topic for each in found}
-    absent = not_found(topics - there, there)
+    absent = not_found({topic for topic in topics if not any(may_be_of(each, {topic}) for each in chosen)}, there)
     if absent:
         raise SalvageError(f"{'; '.join(absent.values())}; looked in {', '.join(each.path for each in disks.dirs)}")
-    return [each for each in found if each.directory.topic in topics]
+    return chosen
 
 
 def _with_status(finding: DiskFinding, saved: dict[TopicPartition, SavedRecords], status: SalvageStatus) -> DiskFinding:

@@ -80,3 +80,16 @@ def test_a_file_of_unknown_size_is_a_segment(tmp_path: Path) -> None:
     broken = tmp_path / f"{10:020}.log"
     broken.symlink_to(broken.name)
     assert names(tmp_path) == ["0.log", "10.log"]
+
+
+@pytest.mark.parametrize(("suffix", "longest"), [("stray", 214), ("delete", 213)])
+def test_a_full_directory_name_may_hold_a_part_of_the_topic(tmp_path: Path, suffix: str, longest: int) -> None:
+    for topic in ("t" * longest, "s" * (longest - 1)):
+        (tmp_path / f"{topic}-0.{'0' * 32}-{suffix}").mkdir()
+    (tmp_path / f"{'c' * 249}-0").mkdir()
+    found = list_partition_dirs(LogDir(str(tmp_path), "cluster", 1, None))
+    assert {(each.topic[0], len(each.topic), each.is_cut) for each in found} == {
+        ("t", longest, True),
+        ("s", longest - 1, False),
+        ("c", 249, False),
+    }
