@@ -96,6 +96,11 @@ class QuorumPlan:
     contents: Contents
     forgets: tuple[Beyond, ...]
 
+    @property
+    def lost_brokers(self) -> tuple[int, ...]:
+        """Return the lost voters that are brokers, too, by their registrations in the log."""
+        return tuple(each for each in self.lost_voters if each in self.contents.brokers)
+
 
 _CODEC = codec(QuorumPlan, "a plan of a quorum's recovery is an object")
 QUORUM_RECOVERY_PLAN = document("quorum-recovery-plan", "How a controller quorum is recovered", _CODEC.schema)
@@ -152,9 +157,15 @@ def decide(
     refusals = (*_doubles(held), *_refusals(copies, survivor, whole, lost, answering or {}))
     beyond = tuple(_beyond(survivor, [each for each in usable if each is not survivor], said or {}))
     running = [each for each in held if each.is_running]
-    must_stop = tuple(f"controller {each.node_id} on {each.host}" for each in running)
+    must_stop = tuple(f"controller {each.node_id} on {each.host}{_how_to_stop(each)}" for each in running)
     plan = None if refusals else _plan(copies, survivor, lost, beyond)
     return QuorumDecision(plan, refusals, must_stop, survivor, beyond, tuple(_notes(copies, survivor)))
+
+
+def _how_to_stop(copy: LogCopy) -> str:
+    if "broker" not in copy.roles:
+        return ""
+    return " (it is a broker, too: kill it, because its controlled shutdown waits for a leader of the controllers)"
 
 
 def _newest_of_brokers(usable: Sequence[LogCopy]) -> str:

@@ -47,6 +47,10 @@ def _beyond(beyond: Beyond) -> Iterator[str]:
         yield f"  and {len(beyond.says) - _MOST_LINES} more"
 
 
+def _ids(ids: Sequence[int]) -> str:
+    return ", ".join(map(str, ids))
+
+
 def _plan(plan: QuorumPlan) -> Iterator[str]:
     yield (
         f"Plan {plan.digest}: controller {plan.node_id} on {plan.host} becomes the only voter. Voters before: "
@@ -58,6 +62,12 @@ def _plan(plan: QuorumPlan) -> Iterator[str]:
     for each in plan.voters_changes:
         yield f"Change: controller.quorum.voters in {each.path} on {each.host}: {each.before} -> {each.after}"
     lost = " and ".join(map(str, plan.lost_voters))
+    if plan.lost_brokers:
+        yield (
+            f"Brokers too: {_ids(plan.lost_brokers)}. A quorum does not bring their replicas back. If their log "
+            "directories (log.dirs) are lost as well, the partitions without another replica in sync have no leader "
+            "after it: recover them before these brokers start with empty disks."
+        )
     yield f"Never start {lost} with the old disks again: together they could elect a leader of their own."
 
 
@@ -73,7 +83,7 @@ def describe_contents(contents: Contents) -> str:
 
 def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
     """Return what a person reads after the recovery."""
-    lost = ", ".join(map(str, plan.lost_voters))
+    lost = _ids(plan.lost_voters)
     lines = [
         f"Controller {plan.node_id} leads in epoch {verified.leader_epoch}, and has committed up to offset "
         f"{verified.high_watermark}. Its log has everything that it had before offset {plan.end_offset}.",
@@ -84,6 +94,14 @@ def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
     ]
     if verified.backup:
         lines.append(f"The backup is {verified.backup}. Remove it when you do not need it any more.")
+    if gone := plan.lost_brokers:
+        ids = ",".join(map(str, gone))
+        lines.append(
+            f"First, the partitions of brokers {_ids(gone)}, unless their log directories (log.dirs) are whole: run "
+            f"kafkaops.recovery.recover_offline_partitions with unclean_recovery_lost_brokers={ids}, then "
+            f"kafkaops.recovery.restore_redundancy with redundancy_lost_brokers={ids}. Until then, do not start them "
+            "with empty disks: such a broker can be elected, and then all other replicas delete what they hold."
+        )
     if plan.is_dynamic:
         lines.append(
             f"Next, format each controller of {lost} with a new disk (--no-initial-controllers), start it, and add it "

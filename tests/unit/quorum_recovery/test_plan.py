@@ -21,7 +21,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery
     encode_plan,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.report import Verified
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.words import describe_verified
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.words import (
+    describe,
+    describe_verified,
+)
 from unit.quorum_recovery.disks import (
     BEGIN_TRANSACTION,
     END_TRANSACTION,
@@ -129,6 +132,13 @@ def test_a_lost_voter_that_runs_with_a_damaged_disk(tmp_path: Path) -> None:
 def test_a_running_survivor_is_to_be_stopped(tmp_path: Path) -> None:
     decision = decide([replace(Disk(tmp_path).read(), is_running=True)], VOTERS[1:])
     assert (decision.refusals, decision.must_stop) == ((), ("controller 101 on node101",))
+
+
+def test_a_survivor_that_is_a_broker_too_is_to_be_killed(tmp_path: Path) -> None:
+    """Its controlled shutdown would wait for a leader of the controllers, and there is none."""
+    combined = replace(Disk(tmp_path).read(), is_running=True, roles=("broker", "controller"))
+    (text,) = decide([combined], VOTERS[1:]).must_stop
+    assert text.startswith("controller 101 on node101 (it is a broker, too: kill it")
 
 
 def test_a_copy_of_the_disk_is_not_taken_for_the_disk(tmp_path: Path) -> None:
@@ -243,6 +253,20 @@ def test_the_report_of_a_survivor_that_does_not_lead_has_no_outcome(tmp_path: Pa
     failed = {"failed": True, "msg": "controller 101 does not lead"}
     plan_results({**params, "outcome": failed, "report_file": str(report), "report_later": False}, check_mode=False)
     assert json.loads(report.read_text("utf-8"))["outcome"] is None
+
+
+def test_the_partitions_of_lost_brokers_come_before_their_new_disks(tmp_path: Path) -> None:
+    copy = Disk(tmp_path).read()
+    assert copy.contents is not None
+    copy = replace(copy, contents=replace(copy.contents, brokers=(1, 101, 102)))
+    decision = decide([copy], VOTERS[1:])
+    assert decision.plan is not None
+    assert any(each.startswith("Brokers too: 102. ") for each in describe([copy], decision))
+    verified = Verified(leader_epoch=2, high_watermark=5, brokers=(), missing_brokers=0, since=(), backup="")
+    first, following = describe_verified(decision.plan, verified)[-2:]
+    assert first.startswith("First, the partitions of brokers 102, unless ")
+    assert "unclean_recovery_lost_brokers=102," in first
+    assert following.startswith("Next, format each controller of 102, 103")
 
 
 def test_a_survivor_that_is_behind_is_added_with_its_disk(tmp_path: Path) -> None:
