@@ -234,7 +234,7 @@ def main() -> None:
 
 
 def results(module: AnsibleModule) -> dict[str, Any]:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposure import expose
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposure import expose, has_few_rows
     from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 
     params = module.params
@@ -243,8 +243,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         lambda: read_where(params["spark"]),
         lambda: ReportFile(params["report_file"]),
     )
-    with spark_session(where, runs_python=False, is_long=True) as spark:
-        exposure = expose(spark, params["recordings"], params["scope"], wanted, progress_to(params["progress_file"]))
+    place, progress = params["recordings"], progress_to(params["progress_file"])
+    has_few = has_few_rows(place)
+    with spark_session(where, runs_python=False, is_long=not has_few) as spark:
+        exposure = expose(spark, place, params["scope"], wanted, progress, has_few=has_few)
     error = report.write_or_explain(partial(encode_exposure, exposure), EXPOSURE_REPORT)
     short = tuple(
         replace(each, low=each.low[:_MOST_PARTITIONS], one_rack=each.one_rack[:_MOST_PARTITIONS])

@@ -7,14 +7,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from .._model.outage import utc_text
 from .._model.run import Progress
-from .._recorder.names import BROKERS, CLUSTER, REPLICAS, SNAPSHOT, RecordingError, root_uri, scope_directory
+from .._recorder.names import (
+    BROKERS,
+    CLUSTER,
+    REPLICAS,
+    SCOPE,
+    SNAPSHOT,
+    DamagedSnapshotError,
+    RecordingError,
+    explain_damaged,
+    root_uri,
+    scope_directory,
+    usable,
+)
+from .._spark.options import is_uri
 from .brokers import BROKER, absences, deaths, disks, lags, worst_moments
 from .options import Period
 from .protection import min_isr_of_partitions, racks_of_partitions
@@ -39,31 +53,80 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from pyspark.sql import functions as f
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from .._recorder.dataset import find_clusters, recordings_of
+    from .._recorder.dataset import explained, find_clusters, recordings_of
     from .._recorder.rows import BROKER_SCHEMA, RECORDED_SCHEMA
 
 _Row = Mapping[str, Any]
 _MS_OF_DAY, _MS_OF_HOUR = 24 * 3_600_000, 3_600_000
+_FEW_BYTES = 1_000_000
+"""About 100,000 rows: for fewer, compiling the queries costs more than it saves."""
+_EMPTY_FILE_BYTES = 8_000
+"""A file with hardly a row has so many."""
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 _DEATH = ("records", "partitions", "only_answer_records")
 
 
-def expose(spark: SparkSession, place: str, scope: str, wanted: Period, progress: Progress) -> Exposure:
-    """Return what the recordings below ``place`` show. Raises RecordingError if there are none for these options."""
-    progress.step("listing the snapshots")
-    timelines, notes = find_timelines(spark, place, scope, wanted)
-    with_snapshots = [each for each in timelines if each.names]
-    rows: Mapping[str, Mapping[str, list[_Row]]] = {}
-    if with_snapshots:
-        progress.step("comparing the snapshots")
-        rows = _compute(spark, place, scope, with_snapshots)
+def has_few_rows(place: str) -> bool:
+    """Return whether a directory on this host has so few recorded rows that Spark's compilers do not pay."""
+    if is_uri(place):
+        return False
+    size = 0
+    with suppress(OSError):
+        for file in Path(place).glob(f"{CLUSTER}*/{SCOPE}*/{SNAPSHOT}=*/{REPLICAS}/*.parquet"):
+            size += max(file.stat().st_size - _EMPTY_FILE_BYTES, 0)
+            if size > _FEW_BYTES:
+                return False
+    return True
+
+
+def expose(
+    spark: SparkSession, place: str, scope: str, wanted: Period, progress: Progress, *, has_few: bool = False
+) -> Exposure:
+    """Return what the recordings below ``place`` show. Raises RecordingError if there are none for these options.
+
+    ``has_few``: whether they have few rows. The result is the same.
+    """
+    damaged: frozenset[str] = frozenset()
+    while True:
+        progress.step("listing the snapshots")
+        timelines, notes = find_timelines(spark, place, scope, wanted, damaged)
+        with_snapshots = [each for each in timelines if each.names]
+        rows: Mapping[str, Mapping[str, list[_Row]]] = {}
+        try:
+            if with_snapshots:
+                progress.step("comparing the snapshots")
+                with _settings(spark, _INTERPRETED if has_few else {}):
+                    rows = explained(place, lambda: _compute(spark, place, scope, with_snapshots))  # noqa: B023
+            break
+        except DamagedSnapshotError as error:
+            if error.names <= damaged:
+                raise
+            damaged |= error.names
     clusters = tuple(
         _cluster(each, {name: found[each.cluster_id] for name, found in rows.items()}) for each in timelines
     )
     return Exposure(place=place, scope=scope, clusters=clusters, notes=tuple(notes))
 
 
-def find_timelines(spark: SparkSession, place: str, scope: str, wanted: Period) -> tuple[list[Timeline], list[str]]:
-    """Return the timelines of the wanted clusters, and which clusters have none. Raises RecordingError."""
+@contextmanager
+def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    before = {name: str(spark.conf.get(name)) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
+def find_timelines(
+    spark: SparkSession, place: str, scope: str, wanted: Period, damaged: Collection[str] = ()
+) -> tuple[list[Timeline], list[str]]:
+    """Return the timelines of the wanted clusters, and which clusters have none. Raises RecordingError.
+
+    The ``damaged`` snapshots, and the parts after them, are left out, so that the time until the next one is a gap.
+    """
     recorded = find_clusters(spark, place)
     missing = [each for each in wanted.clusters if each not in recorded]
     if missing or not recorded:
@@ -71,7 +134,11 @@ def find_timelines(spark: SparkSession, place: str, scope: str, wanted: Period) 
         raise RecordingError(f"{place} has no recordings of {', '.join(missing) or 'any cluster'}: {found}")
     timelines, notes = [], []
     for cluster_id in wanted.clusters or recorded:
-        names = recordings_of(spark, place, cluster_id, scope).names()
+        listed = recordings_of(spark, place, cluster_id, scope).names()
+        names = usable(listed, damaged)
+        if len(names) < len(listed):
+            here = [each.text for each in listed if each.text in damaged]
+            notes.append(f"cluster {cluster_id}: {explain_damaged(listed, here)}")
         if names:
             timelines.append(timeline_of(cluster_id, names, wanted.start, wanted.end, wanted.limit))
         else:
@@ -108,12 +175,12 @@ def _compute(
     read = _reader(spark, place, scope, timelines)
     replicas, asked = read(REPLICAS, RECORDED_SCHEMA), read(BROKERS, BROKER_SCHEMA)
     moments = moments_of(spark, timelines)
-    states = partition_states(replicas, timelines).persist(StorageLevel.MEMORY_AND_DISK)
-    seen = _seen(asked, snapshots_of(spark, timelines), moments, timelines).persist(StorageLevel.MEMORY_AND_DISK)
+    states = _kept(partition_states(replicas, timelines))
+    seen = _kept(_seen(asked, snapshots_of(spark, timelines), moments, timelines))
     looks = seen.groupBy(*BROKER, "idx").agg(f.min("state").alias("state"))
     racks = seen.groupBy(*BROKER).agg(f.max_by("rack", "idx").alias("rack"))
-    lagging = lags(states).persist(StorageLevel.MEMORY_AND_DISK)
-    levels = min_isr_of_partitions(states, moments).persist(StorageLevel.MEMORY_AND_DISK)
+    lagging = _kept(lags(states))
+    levels = _kept(min_isr_of_partitions(states, moments))
     counts = levels.groupBy("cluster_id").agg(
         f.count("*").alias("partitions"), f.expr("count_if(unknown_ms > 0 OR level = 'unknown')").alias("unknown")
     )
@@ -129,6 +196,17 @@ def _compute(
         "disks": disks(seen),
     }
     return {name: _by_cluster(frame) for name, frame in found.items()}
+
+
+def _kept(frame: DataFrame) -> DataFrame:
+    """Compute rows once for several queries.
+
+    A checkpoint has no plan that each of these queries must compare with its own. It is lost with an executor, so a
+    cluster keeps the plan.
+    """
+    if str(frame.sparkSession.sparkContext.master).startswith("local"):
+        return frame.localCheckpoint()
+    return frame.persist(StorageLevel.MEMORY_AND_DISK)
 
 
 def _seen(asked: DataFrame, snapshots: DataFrame, moments: DataFrame, timelines: Sequence[Timeline]) -> DataFrame:

@@ -185,13 +185,18 @@ class Recordings:
         return self._explained(read)
 
     def _explained(self, work: Callable[[], Result]) -> Result:
-        try:
-            return work()
-        except (Py4JJavaError, PySparkException) as error:
-            damaged = names_in(str(error)) if any(each in str(error) for each in _UNREADABLE) else None
-            if damaged:
-                raise DamagedSnapshotError(damaged) from error
-            raise RecordingError(f"{self.uri}: {explain_failure(str(error)) or _cause_of(str(error))}") from error
+        return explained(self.uri, work)
+
+
+def explained(place: str, work: Callable[[], Result]) -> Result:
+    """Return the result of ``work``. Raises RecordingError; DamagedSnapshotError if Spark cannot read a snapshot."""
+    try:
+        return work()
+    except (Py4JJavaError, PySparkException) as error:
+        damaged = names_in(str(error)) if any(each in str(error) for each in _UNREADABLE) else None
+        if damaged:
+            raise DamagedSnapshotError(damaged) from error
+        raise RecordingError(f"{place}: {explain_failure(str(error)) or _cause_of(str(error))}") from error
 
 
 def _cause_of(text: str) -> str:

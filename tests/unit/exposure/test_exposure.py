@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposure import expose
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposure import (
+    expose,
+    has_few_rows,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.options import Period
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import ClusterRow, Exposure
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
@@ -38,7 +42,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Recorded]:
 @pytest.fixture(scope="module")
 def exposure(request: pytest.FixtureRequest, recorded: tuple[Path, Recorded]) -> Exposure:
     spark: SparkSession = request.getfixturevalue("spark")
-    return expose(spark, str(recorded[0]), "", _WANTED, NullProgress())
+    place = str(recorded[0])
+    return expose(spark, place, "", _WANTED, NullProgress(), has_few=has_few_rows(place))
 
 
 @pytest.fixture
@@ -152,3 +157,28 @@ def test_clusters_without_recordings_are_named(spark: SparkSession, recorded: tu
         expose(spark, str(recorded[0]), "", Period(["other"], None, _WANTED.end, None), NullProgress())
     with pytest.raises(RecordingError, match="scope 'orders'"):
         expose(spark, str(recorded[0]), "orders", _WANTED, NullProgress())
+
+
+@pytest.mark.wide
+def test_many_rows_are_compiled_with_the_same_result(
+    spark: SparkSession, recorded: tuple[Path, Recorded], exposure: Exposure
+) -> None:
+    place = str(recorded[0])
+    assert has_few_rows(place)
+    assert not has_few_rows(Path(place).as_uri())
+    assert expose(spark, place, "", _WANTED, NullProgress()) == exposure
+
+
+@pytest.mark.wide
+def test_a_damaged_snapshot_is_named_and_leaves_a_gap_until_the_next_full_one(
+    spark: SparkSession, recorded: tuple[Path, Recorded], tmp_path: Path
+) -> None:
+    damaged = shutil.copytree(recorded[0] / "cluster_id=cluster-3", tmp_path / "cluster_id=cluster-3")
+    names = sorted(each.name for each in damaged.glob("scope=all/snapshot=*"))
+    file = next(damaged.glob(f"scope=all/{names[10]}/replicas/*.parquet"))
+    file.write_bytes(file.read_bytes()[:-100])
+    following = next(place for place in range(11, len(names)) if "-full-" in names[place])
+    found = expose(spark, str(tmp_path), "", _WANTED, NullProgress(), has_few=True)
+    assert f"cluster cluster-3: damaged snapshots are not used: {names[10]}" in found.notes[0]
+    (cluster,) = found.clusters
+    assert cluster.coverage.snapshots == len(names) - (following - 10)
