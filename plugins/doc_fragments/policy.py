@@ -53,8 +53,9 @@ options:
     type: path
   metadata_log_dir:
     description:
-      - A log directory of a controller or broker on the host that runs the module. If no controller returns its
-        metadata log, the history of offline partitions is read from the copy in it.
+      - A log directory of a controller or broker on the host that runs the module. The history of offline
+        partitions is read from the copy of the metadata log in it if O(bootstrap_controllers) is not given, or if none
+        of those controllers returns its own.
       - The node should run. A copy that ends earlier dates the outage, but proves nothing about records that were
         acknowledged with C(acks=all).
       - A copy of another cluster, a truncated one, and one without the snapshot that it needs are named, and the plan

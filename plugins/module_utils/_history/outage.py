@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from .._kafka.controllers import ControllerSide
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.held_replicas import OffsetAnswer, only_answers
 from .._kafka.port import Kafka
@@ -78,7 +79,10 @@ def find_outages(
         {each: tuple(times[each]) for each in states},
         (MIN_INSYNC_REPLICAS,),
     )
-    read = read_history(kafka.controller_side(), cluster_id, question, limits=limits, log_dir=log_dir)
+    # A copy that the operator names is read, and not what the brokers name.
+    is_given = bool(kafka.wire.controllers) or log_dir is None
+    side = kafka.controller_side() if is_given else ControllerSide(kafka.wire, ())
+    read = read_history(side, cluster_id, question, limits=limits, log_dir=log_dir)
     if read.is_copy and read.history is not None:
         history, more = confirmed(read.history, states, read.source)
         read = replace(read, history=history, missing="; ".join(filter(None, [read.missing, *more])))
