@@ -26,6 +26,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
 _META = "meta.properties"
 _LOCK = ".lock"
 _PARTITION_METADATA = "partition.metadata"
+_LOG_START_OFFSETS = "log-start-offset-checkpoint"
 _PARTITION = re.compile(
     r"(?P<topic>[A-Za-z0-9._-]{1,249}?)-(?P<number>\d{1,10})(?:\.[0-9a-f]{32}-(?P<kind>future|stray|delete))?"
 )
@@ -65,6 +66,8 @@ class PartitionDir(OfPartition):
     """Why the directory could not be read completely; empty if it was. The names of some segments may be missing."""
     is_cut: bool = False
     """Whether ``topic`` may be only the beginning of the topic's name, because the directory's name is full."""
+    log_start_offset: int = 0
+    """Earlier records were deleted, though segments may still have them. 0 if the broker did not write it down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +199,17 @@ def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
         entries = sorted(os.scandir(log_dir.path), key=lambda entry: entry.name)
     except OSError as error:
         raise LogDirError(f"{log_dir.path} could not be listed: {error.strerror}") from None
+    starts = _read_log_start_offsets(log_dir.path)
     for entry in entries:
         name = _PARTITION.fullmatch(entry.name)
         if name is not None and _is_dir(entry) and name["topic"] != METADATA_TOPIC:
             kind = DirKind(name["kind"] or DirKind.CURRENT)
             is_cut = kind is not DirKind.CURRENT and len(entry.name) == _LONGEST_NAME
+            start = starts.get(entry.name, 0)  # only directories in use have the name of a partition
             topic_id, (segments, unread) = _read_topic_id(entry.path), find_segments(entry.path)
-            yield PartitionDir(name["topic"], int(name["number"]), topic_id, segments, entry.path, kind, unread, is_cut)
+            yield PartitionDir(
+                name["topic"], int(name["number"]), topic_id, segments, entry.path, kind, unread, is_cut, start
+            )
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:
@@ -241,3 +248,17 @@ def _read_topic_id(path: str) -> str | None:
             if name.strip() == "topic_id":
                 return value.strip()
     return None
+
+
+def _read_log_start_offsets(path: str) -> dict[str, int]:
+    """Read the log start offsets that a broker wrote down, by name of directory.
+
+    It writes them once a minute and when it stops, for logs that start within a segment. A file that cannot be read,
+    or has another format than version 0, counts as empty: then too much is saved, and not too little.
+    """
+    with suppress(OSError, ValueError):
+        version, count, *entries = Path(path, _LOG_START_OFFSETS).read_text("utf-8").splitlines()
+        rows = [each.split() for each in entries]
+        if int(version) == 0 and int(count) == len(rows):
+            return {f"{topic}-{number}": int(offset) for topic, number, offset in rows}
+    return {}

@@ -20,7 +20,10 @@ from .finding import (
     build_finding,
     contents_of,
     group_by_topic_id,
+    name_deleted,
     read_errors,
+    stretches_on_disk,
+    without_deleted,
 )
 from .scan import SegmentContents
 from .stretch import fill_gaps
@@ -69,12 +72,14 @@ def leave_to_other_cluster(replicas: Sequence[DiskReplica]) -> list[DiskFinding]
 def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_wanted: bool) -> DiskFinding:
     """Count what the disks hold of a partition that the cluster does not have. Everything is to be saved if wanted."""
     read = contents_of(one.replicas, contents)
-    held = union([(run for each in read for run in each.runs)])
+    held = union(without_deleted(each, stretches_on_disk(each, contents), contents) for each in one.replicas)
     found = replace(
         one.found,
         held=held,
         damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
-        reason="; ".join([one.found.reason, *read_errors(one.replicas, contents)]),
+        reason="; ".join(
+            [one.found.reason, *name_deleted(one.replicas, contents), *read_errors(one.replicas, contents)]
+        ),
     )
     if not is_wanted:
         return found

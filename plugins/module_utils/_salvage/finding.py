@@ -203,7 +203,7 @@ def compare_with_leader(
         lacked = [find_lacking(leader, stretches_up_to_end(each, contents)) for each in one.replicas]
     except IncomparableError as error:
         return replace(found, reason=f"what the cluster lacks is unknown, because {error}")
-    lost = union(each.lost for each in lacked)
+    lost = union(without_deleted(each, lacks.lost, contents) for each, lacks in zip(one.replicas, lacked, strict=True))
     found = replace(
         found,
         lost=lost,
@@ -215,7 +215,17 @@ def compare_with_leader(
         return replace(
             found,
             status=SalvageStatus.WOULD_BE_SAVED,
-            reason="; ".join(filter(None, [_name_set_aside_directories(one), _name_unnamed_topic(one), *errors])),
+            reason="; ".join(
+                filter(
+                    None,
+                    [
+                        _name_set_aside_directories(one),
+                        _name_unnamed_topic(one),
+                        *name_deleted(one.replicas, contents),
+                        *errors,
+                    ],
+                )
+            ),
         )
     if lost:
         return without_any_batch(found)
@@ -223,6 +233,7 @@ def compare_with_leader(
         return replace(found, reason="; ".join(errors))
     tails = "; ".join(describe_tail(each) for each in found.damages if each.is_tail)
     reason = f"broker {state.leader_id}, the leader, has all of it" + (f" that can be read: {tails}" if tails else "")
+    reason = "; ".join([reason, *name_deleted(one.replicas, contents)])
     return replace(found, status=SalvageStatus.NOTHING_LACKING, reason=reason)
 
 
@@ -291,6 +302,27 @@ def stretches_up_to_end(replica: DiskReplica, contents: Mapping[str, SegmentCont
     return held if base <= last.end_offset else (*held[:-1], last._replace(end_offset=base))
 
 
+def without_deleted(replica: DiskReplica, stretches: Stretches, contents: Mapping[str, SegmentContents]) -> Stretches:
+    """Return the stretches of one directory from its log start offset on.
+
+    Records before it were deleted by DeleteRecords or by retention. Segments keep them until all of their records are.
+    """
+    start = _log_start_offset(replica, contents)
+    return tuple(each._replace(start_offset=max(start, each[1])) for each in stretches if each.end_offset > start)
+
+
+def name_deleted(replicas: Iterable[DiskReplica], contents: Mapping[str, SegmentContents]) -> list[str]:
+    """Say which records the broker had deleted, for each directory."""
+    starts = [_log_start_offset(each, contents) for each in replicas]
+    return [f"records before offset {each} were deleted on the broker, and are not saved" for each in starts if each]
+
+
+def _log_start_offset(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> int:
+    """Return the log start offset. One beyond the end of the log is not believed."""
+    start = replica.directory.log_start_offset
+    return start if any(each.end_offset >= start for each in stretches_up_to_end(replica, contents)) else 0
+
+
 def find_segments_with(replicas: Sequence[DiskReplica], wanted: Stretches) -> Iterator[Segment]:
     """Yield the segments that may have wanted records according to their base offsets, readable or not."""
     for replica in replicas:
@@ -301,17 +333,6 @@ def find_segments_with(replicas: Sequence[DiskReplica], wanted: Stretches) -> It
                 for each in wanted
             ):
                 yield segment
-
-
-def find_segments_to_save(
-    replica: DiskReplica, wanted: Stretches, contents: Mapping[str, SegmentContents]
-) -> Iterator[Segment]:
-    """Yield the segments from the first one that has records to save up to the end of the log."""
-    has_begun = False
-    for each in replica.directory.segments:
-        has_begun = has_begun or bool(intersect(contents[each.path].runs, wanted))
-        if has_begun:
-            yield each
 
 
 def _name_set_aside_directories(one: Comparable) -> str:

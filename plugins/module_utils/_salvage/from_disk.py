@@ -21,7 +21,7 @@ from .._disk.segment import Segment
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.partitions import describe_partitions
 from .._kafka.wire import Wire
-from .._model.log_contents import intersect, subtract
+from .._model.log_contents import Stretches, intersect, subtract
 from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
 from .._model.run import Progress
@@ -35,7 +35,6 @@ from .finding import (
     DiskReplica,
     SalvageStatus,
     compare_with_leader,
-    find_segments_to_save,
     find_segments_with,
     keep_claims,
     stretches_on_disk,
@@ -241,7 +240,18 @@ class _DiskRun:
                 self.disks.node_id,
                 replica.log_dir.directory_id,
             )
-            yield WantedReplica(origin, held, tuple(find_segments_to_save(replica, held, self.contents)))
+            yield WantedReplica(origin, held, tuple(_find_segments_to_save(replica, held, self.contents)))
+
+
+def _find_segments_to_save(
+    replica: DiskReplica, wanted: Stretches, contents: Mapping[str, SegmentContents]
+) -> Iterator[Segment]:
+    """Yield the segments from the first one that has records to save up to the end of the log."""
+    has_begun = False
+    for each in replica.directory.segments:
+        has_begun = has_begun or bool(intersect(contents[each.path].runs, wanted))
+        if has_begun:
+            yield each
 
 
 def _has_work(findings: Sequence[DiskFinding]) -> bool:

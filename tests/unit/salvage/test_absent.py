@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import (
     DirKind,
     LogDir,
@@ -108,3 +110,13 @@ def test_everything_is_taken_if_wanted() -> None:
         60,
         (EpochRange(2, 40, 45),),
     )
+
+
+def test_deleted_records_are_not_taken() -> None:
+    """A log start offset beyond the end of the log is not believed."""
+    for start, count in ((30, 30), (60, 0), (61, 60)):
+        replica = a_replica("orders", "a")
+        replica = replace(replica, directory=replace(replica.directory, log_start_offset=start))
+        (found,) = taken(replica, findings=leave_to_other_cluster([replica]), is_wanted=True)
+        assert found.lost_records == count
+        assert (f"records before offset {start} were deleted" in found.reason) == (start <= 60)
