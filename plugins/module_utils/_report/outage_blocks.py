@@ -61,11 +61,18 @@ def build_past_blocks(outcomes: Sequence[Outcome], begins_at: str | None) -> Ite
     ``begins_at`` is when the first run looked at them.
     """
     unknown = [each for each in outcomes if each.history is None or each.history.leader_lost_at is None]
+    missing = dict.fromkeys(why for each in unknown if each.history is not None for why in each.history.missing)
+    because = f": {'; '.join(missing)}" if missing else ""
     if len(unknown) == len(outcomes):
-        yield Paragraph("No document says when the leaders were lost: see the logs of the brokers and controllers.")
+        says = (
+            f"When the leaders were lost is not known{because}."
+            if because
+            else "No document says when the leaders were lost."
+        )
+        yield Paragraph(f"{says} See the logs of the brokers and controllers.")
         return
     if unknown:
-        yield Paragraph(f"When {plural(len(unknown), 'partition')} lost the leader is not known.", "warning")
+        yield Paragraph(f"When {plural(len(unknown), 'partition')} lost the leader is not known{because}.", "warning")
     if not can_draw():
         return
     groups: dict[_Shape, list[tuple[Outcome, OutageHistory]]] = defaultdict(list)

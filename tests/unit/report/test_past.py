@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import sys
 from dataclasses import replace
@@ -58,6 +59,18 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     assert "No document says when the leaders were lost" in html_of(tmp_path, a_report([unknown]))
     page = html_of(tmp_path, a_report([with_past(0), unknown]))
     assert "When 1 partition lost the leader is not known." in page
+
+
+def test_each_missing_source_is_named_once(tmp_path: Path) -> None:
+    why = "no controller's address is known: set kafka_bootstrap_controllers"
+    nothing = OutageHistory(None, None, None, (), (), (why,))
+    unknown = [replace(outages.recovered(outages.losing(each, lost=5)), history=nothing) for each in range(2, 14)]
+    page = html.unescape(html_of(tmp_path, a_report(unknown)))
+    assert f"When the leaders were lost is not known: {why}. See the logs of the brokers and controllers." in page
+    assert page.count(f": {why}") == 1  # and in the embedded report
+    page = html.unescape(html_of(tmp_path, a_report([with_past(0), *unknown])))
+    assert f"When 12 partitions lost the leader is not known: {why}." in page
+    assert page.count(f": {why}") == 1  # and in the embedded report
 
 
 def test_a_few_pictures_show_the_largest_groups(tmp_path: Path) -> None:
