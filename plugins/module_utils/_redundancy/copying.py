@@ -10,7 +10,8 @@
 3. Look until the new replicas are in sync. If all lost replicas of a partition are back in sync first, they stay: the
    copy is cancelled. While one of them is missing, it goes on.
 4. A partition whose copies do not grow for ``stall_s`` is cancelled, and the others go on.
-5. If a new replica is offline for a while, its broker died, or the disk is full. Nothing more is begun on that broker,
+5. A partition that loses its leader for a while has failed, and its reassignment stays.
+6. If a new replica is offline for a while, its broker died, or the disk is full. Nothing more is begun on that broker,
    and its partitions are ``left`` to the caller, who plans them again or gives them up. Their other copies go on.
 
 Before the first request, the journal has a record (``LastingOrders``): the next run holds the lock until no request of
@@ -61,6 +62,8 @@ class _Copy:
     offline: tuple[int, ...] = ()
     """The brokers that get a replica and whose replica is offline."""
     offline_since: float = 0.0
+    leaderless_since: float | None = None
+    """Since when the partition has no leader, so that nothing is copied. None if it has one."""
 
 
 @dataclass(slots=True)
@@ -190,6 +193,10 @@ class ReplicaCopier:
         offline = tuple(each for each in move.adding if each in state.offline_replicas)
         if offline != copy.offline:
             copy.offline, copy.offline_since = offline, self._now()
+        if state.is_offline:
+            copy.leaderless_since = copy.leaderless_since or self._now()
+        elif copy.leaderless_since is not None:
+            copy.leaderless_since, copy.grew_at = None, self._now()
         # While another lost replica is missing, the copy goes on: cancelled, the partition would stay without it.
         is_back = bool(move.removing) and {*move.removing} <= {*state.isr} & {*state.replicas}
         if {*move.adding} <= {*state.isr}:
@@ -228,7 +235,11 @@ class ReplicaCopier:
 
     def _give_up_hopeless(self) -> None:
         for partition, copy in [*self._running.items()]:
-            if copy.offline and self._now() - copy.offline_since > min(_OFFLINE_S, self.pace.stall_s):
+            since = copy.leaderless_since
+            if since is not None:
+                if self._now() - since > min(_OFFLINE_S, self.pace.stall_s):
+                    self._end(outcome_of(copy.move, ReplicaStatus.FAILED, _LEADERLESS))
+            elif copy.offline and self._now() - copy.offline_since > min(_OFFLINE_S, self.pace.stall_s):
                 self.given_up.update(copy.offline)
                 self.left.append(copy.move)
                 del self._running[partition]
@@ -247,13 +258,17 @@ class ReplicaCopier:
         names = ", ".join(map(str, gone))
         why = f"what broker{'s' if len(gone) > 1 else ''} {names} copied is offline (the broker is down, or its disk)"
         partition = move.topic_partition
+        if state is not None and state.is_offline:
+            return outcome_of(move, ReplicaStatus.FAILED, f"{why}; {_LEADERLESS}")
         problem = self._cancel(move) if partition in self.writer.kafka.running_reassignments([partition]) else ""
         return outcome_of(move, ReplicaStatus.FAILED, "; ".join(filter(None, [why, problem])))
 
     def _end_early(self, waiting: Iterable[ReplicaMove]) -> None:
         for copy in [*self._running.values()]:
             how = "it goes on, and the next run takes it over"
-            if self.cancels_on_stop:
+            if copy.leaderless_since is not None:
+                how = _LEADERLESS
+            elif self.cancels_on_stop:
                 how = self._cancel(copy.move) or "it was cancelled, because it would go on without a throttle"
             self._end(outcome_of(copy.move, ReplicaStatus.STOPPED, f"the run was asked to stop during the copy: {how}"))
         for move in waiting:
@@ -292,6 +307,11 @@ class ReplicaCopier:
 
 
 _OTHERS = "another party has set its replicas"
+_LEADERLESS = (
+    "it has no leader now: recover it first (playbook kafkaops.recovery.recover_offline_partitions). What was copied "
+    "may be all that is left, so its reassignment is not cancelled. When it has a leader, the copy goes on without a "
+    "throttle: then run this again"
+)
 _STAYS_RUNNING = (
     "the reassignment stays listed until the lost replica that could not be replaced is in sync (Kafka before 4.0)"
 )

@@ -18,79 +18,54 @@ from pathlib import Path
 
 import pytest
 
+from integration.redundancy.six_brokers import PLAYBOOK, RACKS, TOPIC, check_restored, six_brokers
 from integration.redundancy.throttles import throttles
 from lab import Cluster, wait_until
 from lab.playbook import run_playbook, signal_tree, start_playbook
 
-_RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c", 6: "c"}
 _LOST = (3, 5)
-_TOPIC = "orders"
-_PARTITIONS = 12
-_PLAYBOOK = "kafkaops.recovery.restore_redundancy"
 _FULL_AT = 2_500_000
 """The size of files in bytes at which a disk counts as full. A replica has twice that."""
 
 
 @pytest.fixture
 def cluster(kafka_version: str) -> Iterator[Cluster]:
-    racks = {broker_id: {"broker.rack": rack} for broker_id, rack in _RACKS.items()}
-    with Cluster(kafka_version, brokers=6, broker_properties=racks) as started:
-        orders = {number: [1 + (number + place * 2) % 6 for place in range(3)] for number in range(_PARTITIONS)}
-        started.client.create_topic(_TOPIC, orders, {"min.insync.replicas": 2})
-        for _ in range(6):
-            started.client.produce(_TOPIC, range(_PARTITIONS), 9, record_bytes=100_000)
-        for each in _LOST:
-            started.brokers[each].kill()
-            started.brokers[each].wipe()
-        wait_until(
-            lambda: all({*_LOST}.isdisjoint(each.isr) for each in started.client.describe(_TOPIC).values()),
-            60,
-            what="the lost brokers have left every ISR",
-        )
+    with six_brokers(kafka_version, _LOST) as started:
         yield started
 
 
-def check_restored(cluster: Cluster) -> None:
-    after = cluster.client.describe(_TOPIC)
-    assert {len(each.replicas) for each in after.values()} == {3}
-    assert all({*each.isr} == {*each.replicas} for each in after.values())
-    assert {len({_RACKS[broker] for broker in each.replicas}) for each in after.values()} == {3}
-    assert throttles(cluster, _TOPIC) == []
-    cluster.client.produce(_TOPIC, range(_PARTITIONS), 5)
-
-
 def test_lost_replicas_are_placed_and_no_healthy_one_moves(cluster: Cluster, tmp_path: Path) -> None:
-    before = cluster.client.describe(_TOPIC)
+    before = cluster.client.describe(TOPIC)
     plan, report = tmp_path / "plan.json", tmp_path / "report.json"
     lost = {"kafka_bootstrap_servers": cluster.bootstrap(), "redundancy_lost_brokers": "3,5"}
-    look = run_playbook(_PLAYBOOK, {**lost, "redundancy_manual_output_file": str(plan)})
+    look = run_playbook(PLAYBOOK, {**lost, "redundancy_manual_output_file": str(plan)})
     planned = json.loads(plan.read_text("utf-8"))
     racks = {each["brokerId"]: each["rack"] for each in planned["racks"]}
     assert {broker: rack for broker, rack in racks.items() if broker not in _LOST} == {
-        broker: rack for broker, rack in _RACKS.items() if broker not in _LOST
+        broker: rack for broker, rack in RACKS.items() if broker not in _LOST
     }
-    assert all(f"{broker} ({_RACKS[broker]})" in look.output for each in planned["moves"] for broker in each["adding"])
+    assert all(f"{broker} ({RACKS[broker]})" in look.output for each in planned["moves"] for broker in each["adding"])
     go = {
         "kafka_bootstrap_servers": cluster.bootstrap(),
         "redundancy_plan_file": str(plan),
         "redundancy_automated_recovery": "true",
         "redundancy_throttle_bytes_per_second": "50000000",
     }
-    checked = run_playbook(_PLAYBOOK, go, "--check")
+    checked = run_playbook(PLAYBOOK, go, "--check")
     assert checked.returncode == 0, checked.output
-    assert cluster.client.describe(_TOPIC) == before
-    run = run_playbook(_PLAYBOOK, {**go, "redundancy_report_file": str(report)})
+    assert cluster.client.describe(TOPIC) == before
+    run = run_playbook(PLAYBOOK, {**go, "redundancy_report_file": str(report)})
     assert run.returncode == 0, run.output
     check_restored(cluster)
-    after = cluster.client.describe(_TOPIC)
+    after = cluster.client.describe(TOPIC)
     assert all({*state.isr} <= {*after[number].replicas} for number, state in before.items())
     assert json.loads(report.read_text("utf-8"))["summary"]["restored"] == sum(
         bool({*_LOST} & {*each.replicas}) for each in before.values()
     )
-    twice = run_playbook(_PLAYBOOK, go)
+    twice = run_playbook(PLAYBOOK, go)
     assert (twice.returncode, "changed=0" in twice.output) == (0, True), twice.output
     assert "got new replicas before" in twice.words
-    again = run_playbook(_PLAYBOOK, {**lost, "redundancy_automated_recovery": "true"})
+    again = run_playbook(PLAYBOOK, {**lost, "redundancy_automated_recovery": "true"})
     assert (again.returncode, "changed=0" in again.output) == (0, True), again.output
 
 
@@ -101,18 +76,18 @@ def test_the_copies_of_a_killed_run_are_throttled_again_and_awaited(cluster: Clu
         "redundancy_lost_brokers": "3,5",
         "redundancy_automated_recovery": "true",
     }
-    run = start_playbook(_PLAYBOOK, {**given, "redundancy_throttle_bytes_per_second": "500000"})
+    run = start_playbook(PLAYBOOK, {**given, "redundancy_throttle_bytes_per_second": "500000"})
     wait_until(
-        lambda: any(len(each.replicas) > 3 for each in cluster.client.describe(_TOPIC).values()),
+        lambda: any(len(each.replicas) > 3 for each in cluster.client.describe(TOPIC).values()),
         90,
         what="a reassignment runs",
     )
     time.sleep(1)
     signal_tree(run.pid, signal.SIGKILL)
     run.wait()
-    assert throttles(cluster, _TOPIC)
+    assert throttles(cluster, TOPIC)
 
-    again = run_playbook(_PLAYBOOK, {**given, "redundancy_throttle_bytes_per_second": "20000000"}, timeout=400)
+    again = run_playbook(PLAYBOOK, {**given, "redundancy_throttle_bytes_per_second": "20000000"}, timeout=400)
     assert again.returncode == 0, again.output
     check_restored(cluster)
 
@@ -131,9 +106,9 @@ def test_lost_brokers_that_return_keep_what_is_whole_by_that(
         "redundancy_throttle_bytes_per_second": "300000",
         "redundancy_report_file": str(report),
     }
-    run = start_playbook(_PLAYBOOK, given)
+    run = start_playbook(PLAYBOOK, given)
     wait_until(
-        lambda: any(len(each.replicas) > 3 for each in cluster.client.describe(_TOPIC).values()),
+        lambda: any(len(each.replicas) > 3 for each in cluster.client.describe(TOPIC).values()),
         90,
         what="a reassignment runs",
     )
@@ -142,7 +117,7 @@ def test_lost_brokers_that_return_keep_what_is_whole_by_that(
     output, _nothing = run.communicate(timeout=600)
     assert run.returncode == 0, output
     check_restored(cluster)
-    kept = [number for number, each in cluster.client.describe(_TOPIC).items() if {*_LOST} & {*each.replicas}]
+    kept = [number for number, each in cluster.client.describe(TOPIC).items() if {*_LOST} & {*each.replicas}]
     assert json.loads(report.read_text("utf-8"))["summary"]["returned"] == len(kept), output
     assert bool(kept) is (returning == _LOST), output
 
@@ -154,9 +129,9 @@ def test_the_partitions_of_a_disk_that_fills_get_other_brokers(cluster: Cluster,
     full, report = 4, tmp_path / "report.json"
     given = {"kafka_bootstrap_servers": cluster.bootstrap(), "redundancy_automated_recovery": "true"}
     limits = {"redundancy_throttle_bytes_per_second": "1500000", "redundancy_report_file": str(report)}
-    run = start_playbook(_PLAYBOOK, {**given, **limits, "redundancy_lost_brokers": "3,5"})
+    run = start_playbook(PLAYBOOK, {**given, **limits, "redundancy_lost_brokers": "3,5"})
     wait_until(
-        lambda: any(full in each.replicas and 3 in each.replicas for each in cluster.client.describe(_TOPIC).values()),
+        lambda: any(full in each.replicas and 3 in each.replicas for each in cluster.client.describe(TOPIC).values()),
         90,
         what=f"broker {full} copies",
     )
@@ -168,13 +143,13 @@ def test_the_partitions_of_a_disk_that_fills_get_other_brokers(cluster: Cluster,
     assert run.returncode == 0, output
     words = " ".join(output.split())
     assert f"broker {full} is down, so our throttle is still on" in words, output
-    after = cluster.client.describe(_TOPIC)
+    after = cluster.client.describe(TOPIC)
     copied = [number for number in after if number % 2 == 0]
     assert all({*after[number].isr} == {*after[number].replicas} == {1, 2, 6} for number in copied), output
-    assert throttles(cluster, _TOPIC) == []
+    assert throttles(cluster, TOPIC) == []
 
     cluster.brokers[full].start()
-    assert {name for name, _setting in throttles(cluster, _TOPIC)} == {str(full)}
-    back = run_playbook(_PLAYBOOK, {**given, "redundancy_lost_brokers": "3,5"})
+    assert {name for name, _setting in throttles(cluster, TOPIC)} == {str(full)}
+    back = run_playbook(PLAYBOOK, {**given, "redundancy_lost_brokers": "3,5"})
     assert back.returncode == 0, back.output
-    assert throttles(cluster, _TOPIC) == []
+    assert throttles(cluster, TOPIC) == []

@@ -21,6 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
     PartitionState,
     Reassignment,
     TopicPartition,
@@ -64,6 +65,8 @@ class FakeCopies(Kafka):
     back_at: float = float("inf")
     """When the dead brokers are back, by the clock."""
     stuck: set[int] = field(default_factory=set)
+    leaderless_at: float = float("inf")
+    """When the only leader dies, by the clock. Nothing is copied from then on."""
     begun: dict[TopicPartition, tuple[Sequence[int], float]] = field(default_factory=dict)
     """The target of each reassignment, and when it was requested."""
     cancelled: list[int] = field(default_factory=list)
@@ -117,7 +120,7 @@ class FakeCopies(Kafka):
     def _copied(self, partition: TopicPartition, broker_id: int) -> int:
         if broker_id in self.dead | self.stuck:
             return 0
-        return min(_SIZE, int((self.clock.now - self.begun[partition][1]) * _BYTES_PER_S))
+        return min(_SIZE, int((min(self.clock.now, self.leaderless_at) - self.begun[partition][1]) * _BYTES_PER_S))
 
     def _is_complete(self, partition: TopicPartition) -> bool:
         return all(self._copied(partition, each) == _SIZE for each in self._adding(partition))
@@ -130,7 +133,8 @@ class FakeCopies(Kafka):
             replicas = target if self._is_complete(partition) else (*target, *self._removing(partition))
             isr += [each for each in self._adding(partition) if self._copied(partition, each) == _SIZE]
         offline = tuple(each for each in replicas if each in self.dead | {3, 5})
-        return PartitionState("t", partition.partition, _TOPIC_ID, 1, 0, replicas, tuple(isr), (), (), offline)
+        leader = 1 if self.clock.now < self.leaderless_at else NO_LEADER
+        return PartitionState("t", partition.partition, _TOPIC_ID, leader, 0, replicas, tuple(isr), (), (), offline)
 
 
 @pytest.fixture
@@ -192,6 +196,17 @@ def test_a_copy_that_does_not_grow_is_cancelled(kafka: FakeCopies) -> None:
     assert outcome.status is ReplicaStatus.FAILED
     assert "has not grown for 120 s: it was cancelled" in outcome.reason
     assert kafka.cancelled == [0]
+
+
+@pytest.mark.parametrize("stall_s", [30, 600])
+def test_a_copy_without_a_leader_is_never_cancelled(kafka: FakeCopies, stall_s: float) -> None:
+    """What the new replicas have may be all that is left."""
+    kafka.leaderless_at = 1
+    (outcome,) = copier(kafka, stall_s=stall_s).carry_out([a_move(0, (1, 4, 6))])
+    assert outcome.status is ReplicaStatus.FAILED
+    assert outcome.reason.startswith("it has no leader now: recover it first")
+    assert kafka.cancelled == []
+    assert kafka.clock.now < 1 + 65
 
 
 def test_what_a_reviewed_plan_has_reached_before_is_not_done_again(kafka: FakeCopies) -> None:
