@@ -102,9 +102,9 @@ def failure(result: Result, *, is_need_bad: bool) -> str:
         for status, count in result["transaction_summary"].items()
         if count and status not in ended
     ]
-    if result["unknown"]:
-        found.append("not everything could be looked at")
-    return f"groups or transactions need a change: {', '.join(found)}; the reasons are above" if found else ""
+    problems = [f"groups or transactions need a change: {', '.join(found)}"] if found else []
+    problems += ["not everything could be looked at"] if result["unknown"] else []
+    return f"{'; '.join(problems)}; the reasons are above" if problems else ""
 
 
 def _unknown(unknown: Sequence[Result]) -> Iterator[Entry]:

@@ -287,7 +287,10 @@ class OwnTopic:
             try:
                 if self._leader_id in self._topics.addresses:
                     return request(self._topics.addresses[self._leader_id])
-                problem = f"its leader, broker {self._leader_id}, has no address"
+                problem = (
+                    f"broker {self._leader_id}, its leader, did not answer when this run began. If it is dead or hung, "
+                    "the controller elects another leader after broker.session.timeout.ms: run this again then"
+                )
             except RequestRefusedError as error:
                 problem = str(error)
                 if error.code == error_codes.OFFSET_OUT_OF_RANGE:

@@ -96,6 +96,13 @@ def test_a_topic_that_was_created_in_an_outage_gets_more_copies_later(topics: Fa
     MemoryTopic(topics, ADDRESSES, "t").open(journal)
 
 
+def test_a_leader_that_is_hung_is_named(topics: FakeTopics, journal: Journal) -> None:
+    """It is no broker without an address: it did not answer when the run looked at the brokers."""
+    MemoryTopic(topics, {1: ADDRESSES[1]}, "t").open(journal)
+    with pytest.raises(JournalError, match=r"topic t.* does not answer: broker 1, its leader, did not answer when"):
+        MemoryTopic(topics, {2: ADDRESSES[2]}, "t").read()
+
+
 @pytest.mark.parametrize("request_name", ["CreateTopics", "Produce"])
 def test_a_topic_that_cannot_be_written_is_reported_before_anything_is_changed(
     topics: FakeTopics, journal: Journal, request_name: str

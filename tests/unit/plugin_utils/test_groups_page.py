@@ -82,7 +82,9 @@ def test_what_is_not_given_back_fails_with_its_reason() -> None:
     assert "has members billing at orders-1: the group is Stable" in text
     assert "The committed offsets before the change are in /before.csv." in text
     assert "Next" not in text
-    assert "1 has members, not everything could be looked at" in failure(found, is_need_bad=False)
+    assert "1 has members; not everything could be looked at" in failure(found, is_need_bad=False)
+    unknown = failure(a_result(unknown=found["unknown"]), is_need_bad=True)
+    assert unknown == "not everything could be looked at; the reasons are above"
 
 
 def test_a_hanging_transaction_is_aborted_only_with_the_operator_s_word() -> None:
