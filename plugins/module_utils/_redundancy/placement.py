@@ -241,10 +241,7 @@ def _plan(lack: _Lack, found: ClusterNow, places: _Places) -> tuple[ReplicaMove 
             adding.append(chosen)
     gone = lack.running.removing if lack.running is not None else ()
     removed = tuple(each for each in (*lack.base, *gone) if each not in target)
-    racks = places.racks
-    before = {racks.get(each) for each in lack.base} - {None}
-    after = {racks.get(each) for each in target} - {None}
-    note = f"on fewer racks than before: {len(after)} instead of {len(before)}" if len(after) < len(before) else ""
+    note = _about_racks(places.racks, lack.base, target)
     short = (
         left(ReplicaStatus.NO_BROKER, f"{missing} of its {len(slots)} replicas cannot be placed: {reasons[0]}")
         if missing
@@ -267,6 +264,20 @@ def _plan(lack: _Lack, found: ClusterNow, places: _Places) -> tuple[ReplicaMove 
         reason="; ".join(filter(None, [below, again, note])),
     )
     return move, short
+
+
+def _about_racks(racks: Mapping[int, str | None], base: Sequence[int], target: Sequence[int]) -> str:
+    """Return that a target has fewer racks than the replicas before, or perhaps has; empty if it does not."""
+    before = {racks.get(each) for each in base} - {None}
+    after = {racks.get(each) for each in target} - {None}
+    if len(after) < len(before):
+        return f"on fewer racks than before: {len(after)} instead of {len(before)}"
+    # Kafka 3.9 lists no broker that is down, so its rack is not known.
+    unknown = [each for each in base if each not in target and racks.get(each) is None]
+    if unknown and after and len(after) < len(target):
+        names = ", ".join(map(str, unknown))
+        return f"perhaps on fewer racks than before: {len(after)}, and the rack of broker {names} is not known"
+    return ""
 
 
 class _Places:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,21 @@ def test_a_broker_without_a_rack_comes_after_every_unused_rack_and_before_a_used
         found = replace(found, brokers=tuple(replace(each, rack=racks[each.broker_id]) for each in found.brokers))
         (move,), _left = plan_moves(found, WantedReplicas(lost_brokers=frozenset(down)))
         assert move.target == target
+
+
+@pytest.mark.parametrize(
+    ("rack", "note"),
+    [
+        ("b", "on fewer racks than before: 2 instead of 3"),
+        (None, "perhaps on fewer racks than before: 2, and the rack of broker 3 is not known"),
+    ],
+)
+def test_fewer_racks_are_said_even_if_the_lost_rack_is_not_listed(rack: str | None, note: str) -> None:
+    racks = {1: "a", 2: "a", 3: rack, 4: rack, 5: "c", 6: "c"}
+    found = a_cluster(a_partition((1, 3, 5), (1, 5)), down=(3, 4))
+    found = replace(found, brokers=tuple(replace(each, rack=racks[each.broker_id]) for each in found.brokers))
+    (move,), _left = plan_moves(found, WantedReplicas(lost_brokers=frozenset({3, 4})))
+    assert move.reason == note
 
 
 def test_a_broker_that_is_up_keeps_its_replica_though_it_was_declared_lost() -> None:
