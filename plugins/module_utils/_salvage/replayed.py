@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -26,11 +27,22 @@ class Target(StrEnum):
 
 
 SIDE_SUFFIX = ".salvaged"
+_LONGEST_NAME = 249
+"""Characters that Kafka allows in a topic's name."""
+_HASH_DIGITS = 16
 
 
 def name_target_topic(topic: str, target: Target) -> str:
-    """Return the name of the topic that records of ``topic`` are given back to."""
-    return topic + SIDE_SUFFIX if target is Target.SIDE else topic
+    """Return the name of the topic that records of ``topic`` are given back to.
+
+    If there is no room for the suffix, the end of the name becomes a hash of the whole name.
+    """
+    if target is Target.ORIGINAL:
+        return topic
+    if len(topic) + len(SIDE_SUFFIX) > _LONGEST_NAME:
+        digest = hashlib.sha256(topic.encode()).hexdigest()[:_HASH_DIGITS]
+        topic = f"{topic[: _LONGEST_NAME - len(SIDE_SUFFIX) - 1 - _HASH_DIGITS]}.{digest}"
+    return topic + SIDE_SUFFIX
 
 
 class ReplayStatus(StrEnum):

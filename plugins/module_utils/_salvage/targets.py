@@ -28,7 +28,6 @@ from .saved import SavedRecords
 from .saved_run import OVERHEAD_BYTES
 
 _NEVER = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC, METADATA_TOPIC})
-_LONGEST_NAME = 249
 _POLICY, _MOST_BYTES, _MIN_ISR = "cleanup.policy", "max.message.bytes", "min.insync.replicas"
 _BEFORE, _AFTER, _DIFFERENCE = (f"message.timestamp.{name}.max.ms" for name in ("before", "after", "difference"))
 _NAMES = (_POLICY, _MOST_BYTES, _MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE)
@@ -135,8 +134,6 @@ def _build_target(
 def _check_topic(saved: SavedRecords, target: TargetTopic, terms: ReplayTerms) -> str:
     """Return why the topic cannot take the records; empty if it can."""
     name = target.name
-    if len(name) > _LONGEST_NAME:
-        return f"{name} is longer than a topic's name may be: give it back to the original topic"
     if target.topic_id is None and terms.target is Target.SIDE:
         return ""
     if target.topic_id is None:

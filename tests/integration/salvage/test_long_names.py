@@ -17,7 +17,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import SalvageStatus
 from integration.salvage.disks import read_rows, records, salvage
-from integration.salvage.oracle import Oracle, in_short
+from integration.salvage.oracle import Oracle, in_short, read_all
+from integration.salvage.test_replay import give_back
 from integration.salvage.wreck import PATIENT, PROPERTIES
 from integration.strategies.outages import wait_isr
 from lab import Cluster, wait_until
@@ -57,6 +58,12 @@ def test_a_dropped_replica_of_a_topic_with_a_long_name(kafka_version: str, tmp_p
         done = salvage(cluster, tmp_path / "saved", log_dirs=leader.data_dirs, topics={LONG})
         assert [(each.topic, each.status) for each in done.findings] == [(LONG, SalvageStatus.SAVED)], done.findings
         assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(oracle.of("lost", LONG))
+        result = give_back(cluster, tmp_path / "saved")
+        assert "msg" not in result, result["msg"]
+        (target,) = {each["target_topic"] for each in result["partitions"]}
+        assert target.endswith(".salvaged")
+        found = [(each.key, each.value) for each in read_all(cluster, target, [0])]
+        assert found == [(each.key, each.value) for each in oracle.of("lost", LONG)]
 
         # Without an id, the directory must not be taken for one of the topic that has the cut name.
         copy = tmp_path / "copy"

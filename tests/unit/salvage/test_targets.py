@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Target
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import Target, name_target_topic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved import SavedRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.targets import (
     ReplayTerms,
@@ -125,6 +125,17 @@ def test_a_side_topic_is_created_like_the_original_topic() -> None:
     assert gone.refused == {}
     assert gone.topics["orders"].partitions == 7
     assert gone.topics["orders"].most_bytes > 3_000_000
+
+
+def test_side_topics_of_long_names_have_names_of_their_own() -> None:
+    """They differ only at the end, which makes room for the suffix."""
+    longest, long, fits = (name_target_topic(each, Target.SIDE) for each in ("t" * 249, "t" * 241, "t" * 240))
+    assert [len(each) for each in (longest, long, fits)] == [249] * 3
+    assert len({longest, long, fits}) == 3
+    assert fits == "t" * 240 + ".salvaged"
+    assert name_target_topic("t" * 249, Target.ORIGINAL) == "t" * 249
+    gone = look(terms=SIDE, saved=replace(SAVED, topic="t" * 249))
+    assert (gone.refused, gone.topics["t" * 249].name) == ({}, longest)
 
 
 def test_a_compacted_side_topic_is_refused() -> None:
