@@ -26,11 +26,12 @@ _SURVIVOR, _LOST = 101, (102, 103)
 @pytest.fixture(params=[True, False], ids=["dynamic", "static"])
 def cluster(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
     with CombinedCluster(kafka_version, brokers=1, controllers=3, dynamic_quorum=request.param) as cluster:
+        producer = Producer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "acks": "all"})
+        # The lab waits for those that are brokers alone.
+        wait_until(lambda: len(producer.list_topics(timeout=10).brokers) == 4, 60, what="all brokers are registered")
         three = {0: [102, 101, 103], 1: [101, 102, 103], 2: [103, 102, 1]}
         cluster.client.create_topic("orders", three, {"min.insync.replicas": 1})
         cluster.client.create_topic("gone", {0: [102, 103]}, {"min.insync.replicas": 1})
-        # The lab's own client writes to brokers alone.
-        producer = Producer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "acks": "all"})
         for number in range(30):
             producer.produce("orders", f"record-{number}", partition=number % 3)
         producer.produce("gone", "record", partition=0)
