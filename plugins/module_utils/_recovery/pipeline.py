@@ -171,11 +171,18 @@ def plan_from_survey(  # noqa: PLR0917
     progress.step("ranking replicas")
     outages = find_outages()
     recorded = _find_recorded(engines, recordings, collected.evidence)
-    collected = replace(collected, notes=(*collected.notes, *recorded.notes))
+    collected = replace(collected, notes=(*collected.notes, *_name_missing(outages.values()), *recorded.notes))
     plan = plan_recovery(
         engines, collected.evidence, policies, found.left_alone, leaders, outages=outages, seen=recorded.seen
     )
     return plan, collected
+
+
+def _name_missing(outages: Collection[Outage]) -> Iterator[str]:
+    """Name what is missing of the partitions' history: once, and not for each partition whose loss is unknown."""
+    missing = dict.fromkeys(text for each in outages for text in each.history.missing)
+    if missing:
+        yield f"what the last leaders took alone is unknown, or known in part: {'; '.join(missing)}"
 
 
 def _find_recorded(engines: Engines, place: str | None, evidence: Evidence) -> FoundRecordings:

@@ -126,10 +126,12 @@ def test_balanced_elects_on_a_proof_and_keeps_what_was_acknowledged_by_all(clust
     assert above["status"] == "refused"
     assert "limit of the estimate" in above["reason"]
     unknown = options_of(cluster, topic, recovery_strategy="aggressive", max_estimated_loss=10**9)
-    (blind,) = run_module("leader_candidate_info", unknown | {"bootstrap_controllers": ["127.0.0.1:1"]})["partitions"]
+    without = run_module("leader_candidate_info", unknown | {"bootstrap_controllers": ["127.0.0.1:1"]})
+    (blind,) = without["partitions"]
     assert blind["status"] == "refused"
     assert "neither be bounded nor estimated" in blind["reason"]
     assert "127.0.0.1:1: " in " ".join(blind["history"]["missing"])
+    assert "the last leaders took alone is unknown, or known in part: no controller" in str(without["warnings"])
 
     # What runs unattended elects this partition, and leaves the other one to a person.
     assert run_unattended(cluster, tmp_path) == {topic: "recovered", _OTHER: "refused"}
