@@ -73,16 +73,26 @@ def find_outages(
         for each in brokers
         if each.state is BrokerState.ONLINE and each.host is not None and each.port is not None
     }
-    times, missing = _read_log_times(kafka, states, online, {})
     question = HistoryQuestion(
         {each: state.topic_id for each, state in states.items()},
-        {each: tuple(times[each]) for each in states},
+        {each: tuple(b for b in state.replicas if b in online) for each, state in states.items()},
         (MIN_INSYNC_REPLICAS,),
     )
     # A copy that the operator names is read, and not what the brokers name.
     is_given = bool(kafka.wire.controllers) or log_dir is None
-    side = kafka.controller_side() if is_given else ControllerSide(kafka.wire, ())
-    read = read_history(side, cluster_id, question, limits=limits, log_dir=log_dir)
+    # The controllers and the survivors are asked at the same time.
+    reading = in_background(
+        lambda: read_history(
+            kafka.controller_side() if is_given else ControllerSide(kafka.wire, ()),
+            cluster_id,
+            question,
+            limits=limits,
+            log_dir=log_dir,
+        ),
+        "metadata log",
+    )
+    times, missing = _read_log_times(kafka, states, online, {})
+    read = reading.result()
     if read.is_copy and read.history is not None:
         history, more = confirmed(read.history, states, read.source)
         read = replace(read, history=history, missing="; ".join(filter(None, [read.missing, *more])))
