@@ -21,9 +21,9 @@ from .._recorder.names import (
     REPLICAS,
     SCOPE,
     SNAPSHOT,
-    DamagedSnapshotError,
     RecordingError,
     explain_damaged,
+    read_around_damaged,
     root_uri,
     scope_directory,
     usable,
@@ -86,22 +86,18 @@ def expose(
 
     ``has_few``: whether they have few rows. The result is the same.
     """
-    damaged: frozenset[str] = frozenset()
-    while True:
+
+    def compute(damaged: frozenset[str]) -> tuple[list[Timeline], list[str], Mapping[str, Mapping[str, list[_Row]]]]:
         progress.step("listing the snapshots")
         timelines, notes = find_timelines(spark, place, scope, wanted, damaged)
         with_snapshots = [each for each in timelines if each.names]
-        rows: Mapping[str, Mapping[str, list[_Row]]] = {}
-        try:
-            if with_snapshots:
-                progress.step("comparing the snapshots")
-                with _settings(spark, _INTERPRETED if has_few else {}):
-                    rows = explained(place, lambda: _compute(spark, place, scope, with_snapshots))  # noqa: B023
-            break
-        except DamagedSnapshotError as error:
-            if error.names <= damaged:
-                raise
-            damaged |= error.names
+        if not with_snapshots:
+            return timelines, notes, {}
+        progress.step("comparing the snapshots")
+        with _settings(spark, _INTERPRETED if has_few else {}):
+            return timelines, notes, explained(place, lambda: _compute(spark, place, scope, with_snapshots))
+
+    (timelines, notes, rows), _damaged = read_around_damaged(compute)
     clusters = tuple(
         _cluster(each, {name: found[each.cluster_id] for name, found in rows.items()}) for each in timelines
     )

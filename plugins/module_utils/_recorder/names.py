@@ -12,13 +12,15 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .._model.run import KafkaOpsError
 from .._spark.options import is_uri
+
+Result = TypeVar("Result")
 
 REPLICAS, BROKERS = "replicas", "brokers"
 SNAPSHOT = "snapshot"
@@ -94,6 +96,21 @@ def usable(names: Iterable[SnapshotName], damaged: Collection[str]) -> list[Snap
         if not is_lost:
             found.append(each)
     return found
+
+
+def read_around_damaged(read: Callable[[frozenset[str]], Result]) -> tuple[Result, frozenset[str]]:
+    """Call ``read`` until it finds no further damaged snapshot. Return its result, and the names of the damaged ones.
+
+    ``read`` is given the names of those that are known, and raises DamagedSnapshotError for others.
+    """
+    damaged: frozenset[str] = frozenset()
+    while True:
+        try:
+            return read(damaged), damaged
+        except DamagedSnapshotError as error:
+            if error.names <= damaged:
+                raise
+            damaged |= error.names
 
 
 def explain_damaged(all_names: Sequence[SnapshotName], damaged: Collection[str]) -> str:

@@ -30,6 +30,7 @@ from .names import (
     cluster_uri,
     explain_damaged,
     explain_later,
+    read_around_damaged,
     since_full,
     usable,
 )
@@ -112,19 +113,15 @@ class _Question:
         earlier = [each for each in sorted(names) if each.at <= self.now]
         if len(earlier) < len(names):
             self.notes.append(explain_later(sorted(names)[len(earlier) :]))
-        damaged: frozenset[str] = frozenset()
-        while chain := since_full(usable(earlier, damaged)):
-            try:
-                found = read(chain)
-            except DamagedSnapshotError as error:
-                if error.names <= damaged:
-                    raise
-                damaged |= error.names
-                continue
-            break
+
+        def read_newest(damaged: frozenset[str]) -> Result | None:
+            chain = since_full(usable(earlier, damaged))
+            return read(chain) if chain else None
+
+        found, damaged = read_around_damaged(read_newest)
         if damaged:
             self.notes.append(explain_damaged(earlier, damaged))
-        return found if chain else None
+        return found
 
 
 def _last_seen(row: Mapping[str, Any]) -> LastSeen | None:

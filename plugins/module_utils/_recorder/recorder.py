@@ -13,11 +13,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
@@ -30,12 +30,12 @@ from .asking import ClusterLook, look_at_cluster
 from .changes import compare, newest_rows, to_store
 from .dataset import Recordings, recordings_of
 from .names import (
-    DamagedSnapshotError,
     RecordingError,
     SnapshotName,
     expired,
     explain_damaged,
     explain_later,
+    read_around_damaged,
     since_full,
     usable,
 )
@@ -46,9 +46,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
     import pyarrow.compute as pc
 
     from .._spark.session import spark_session
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _FULL_EVERY = 24
 """Snapshots from one full one to the next. Who wants the newest state reads at most so many."""
@@ -120,30 +117,27 @@ def store(
     earlier = [each for each in names if each.at <= look.at]
     later = names[len(earlier) :]
     notes = [*look.notes, *([explain_later(later)] if later else [])]
-    damaged: frozenset[str] = frozenset()
-    while True:
+
+    def write_after(damaged: frozenset[str]) -> tuple[SnapshotName, int]:
         intact = usable(earlier, damaged)
         chain = since_full(intact)
         is_full = not chain or len(chain) >= _FULL_EVERY or bool(damaged)
         name = SnapshotName.new(look.at, is_full=is_full)
-        try:
-            rows = to_store(_compared(spark, recordings, look, chain, name), is_full=is_full)
-            if check_mode:
-                stored = recordings.count(rows)
-            else:
-                progress.step("writing what changed")
-                lost = [each for each in earlier if each not in intact]
-                stored = recordings.write(name, rows, spark.createDataFrame(look.brokers), lost)
-            break
-        except DamagedSnapshotError as error:
-            if error.names <= damaged:
-                raise
-            damaged |= error.names
+        before = newest_rows(recordings.replicas(chain))
+        compared = compare(spark.createDataFrame(look.replicas), before, name.at, chain[-1].at if chain else None)
+        rows = to_store(compared, is_full=is_full)
+        if check_mode:
+            return name, recordings.count(rows)
+        progress.step("writing what changed")
+        lost = [each for each in earlier if each not in intact]
+        return name, recordings.write(name, rows, spark.createDataFrame(look.brokers), lost)
+
+    (name, stored), damaged = read_around_damaged(write_after)
     if damaged:
         notes.append(explain_damaged(earlier, damaged))
     # A clock that is ahead for one job must not remove everything.
     cutoff = min([look.at, *(each.at for each in earlier[-1:])]) - keep
-    old = expired(intact, cutoff)
+    old = expired(usable(earlier, damaged), cutoff)
     removed = len(old)
     if not check_mode:
         try:
@@ -154,7 +148,7 @@ def store(
     return Recorded(
         look.cluster_id,
         recordings.uri if check_mode else f"{recordings.uri}/{name.text}",
-        is_full,
+        name.is_full,
         look.replicas.num_rows,
         stored,
         None if check_mode else recordings.size_bytes(name),
@@ -163,13 +157,6 @@ def store(
         removed,
         tuple(notes),
     )
-
-
-def _compared(
-    spark: Any, recordings: Recordings, look: ClusterLook, chain: Sequence[SnapshotName], name: SnapshotName
-) -> DataFrame:
-    before = newest_rows(recordings.replicas(chain))
-    return compare(spark.createDataFrame(look.replicas), before, name.at, chain[-1].at if chain else None)
 
 
 def _count_causes(replicas: pa.Table) -> dict[str, int]:
