@@ -94,15 +94,19 @@ class BaseKafka:
         """Return the quorum's leader when this run asked first. None if that is unknown."""
         return self.wire.views.seen_leader
 
+    def controller_time_ms(self) -> int | None:
+        """Return the active controller's POSIX time in milliseconds. None if it does not return it (DescribeQuorum)."""
+        answer, _source = self.wire.call_any(quorum.describe_quorum_request, "DescribeQuorum")
+        quorum.quorum_state(answer)  # raises what was refused
+        return quorum.leader_time_ms(answer)
+
     def cluster_time(self) -> datetime | None:
-        """Return the active controller's time (DescribeQuorum), in UTC. None if it is not known.
+        """Return the active controller's time, in UTC. None if it is not known.
 
         What several hosts compare must not be of their own clocks.
         """
         try:
-            answer, _source = self.wire.call_any(quorum.describe_quorum_request, "DescribeQuorum")
-            quorum.quorum_state(answer)
-            time_ms = quorum.leader_time_ms(answer)
+            time_ms = self.controller_time_ms()
         except (KafkaOpsError, IndexError):
             return None
         return None if time_ms is None else datetime.fromtimestamp(time_ms / 1000, UTC)
