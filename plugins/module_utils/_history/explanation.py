@@ -49,9 +49,9 @@ class LogTimes:
 class NoticeLimits:
     """Settings that say how late the cluster notices something, in milliseconds. None is not known."""
 
-    replica_lag_ms: int | None
+    replica_lag_ms: int | None = None
     """replica.lag.time.max.ms: how long a replica stays in the ISR after it was caught up last."""
-    session_ms: int | None
+    session_ms: int | None = None
     """broker.session.timeout.ms of the controllers: how long a dead broker keeps its leaderships."""
 
 

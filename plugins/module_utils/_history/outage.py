@@ -78,19 +78,15 @@ def find_outages(
         {each: tuple(b for b in state.replicas if b in online) for each, state in states.items()},
         (MIN_INSYNC_REPLICAS,),
     )
-    # A copy that the operator names is read, and not what the brokers name.
-    is_given = bool(kafka.wire.controllers) or log_dir is None
+
+    def read_metadata_log() -> ReadHistory:
+        # Whoever names a copy, and no controller, wants that copy: the controllers that brokers name are not asked.
+        only_copy = log_dir is not None and not kafka.wire.controllers
+        side = ControllerSide(kafka.wire, ()) if only_copy else kafka.controller_side()
+        return read_history(side, cluster_id, question, limits=limits, log_dir=log_dir)
+
     # The controllers and the survivors are asked at the same time.
-    reading = in_background(
-        lambda: read_history(
-            kafka.controller_side() if is_given else ControllerSide(kafka.wire, ()),
-            cluster_id,
-            question,
-            limits=limits,
-            log_dir=log_dir,
-        ),
-        "metadata log",
-    )
+    reading = in_background(read_metadata_log, "metadata log")
     times, missing = _read_log_times(kafka, states, online, {})
     read = reading.result()
     if read.is_copy and read.history is not None:
@@ -107,12 +103,9 @@ def find_outages(
             times[partition][broker_id] = replace(times[partition][broker_id], rates=found.rates)
     if any(each.ends_at_ms is not None for of_partition in times.values() for each in of_partition.values()):
         sources.append("the timestamps of the survivors' records")
-    session_ms, doubts = _read_session(kafka, online)
-    settings = NoticeLimits(_read_ms(kafka, online, _REPLICA_LAG), session_ms)
-    missing += doubts
-    if settings.replica_lag_ms is None:
-        missing.append(_explain_unread(_REPLICA_LAG))
-    outages = explain_outage(read.history, times, settings, sources, [*filter(None, [read.missing]), *missing])
+    limits_of_notice, doubts = _read_limits(kafka, online) if read.history is not None else (NoticeLimits(), [])
+    missing = [*filter(None, [read.missing]), *missing, *doubts]
+    outages = explain_outage(read.history, times, limits_of_notice, sources, missing)
     return FoundOutages(outages, read)
 
 
@@ -180,6 +173,15 @@ def _read_session(kafka: Kafka, online: Mapping[int, Address]) -> tuple[int | No
     why = own.unknown or "no controller has a value"
     doubt = f"the controllers' own {_SESSION} is unknown ({why}); the estimates assume {guess} ms, which brokers have"
     return guess, [doubt]
+
+
+def _read_limits(kafka: Kafka, online: Mapping[int, Address]) -> tuple[NoticeLimits, list[str]]:
+    """Return how late an ISR shrinks and a leader's death is noticed, and what is not known about it."""
+    session_ms, doubts = _read_session(kafka, online)
+    replica_lag_ms = _read_ms(kafka, online, _REPLICA_LAG)
+    if replica_lag_ms is None:
+        doubts = [*doubts, _explain_unread(_REPLICA_LAG)]
+    return NoticeLimits(replica_lag_ms, session_ms), doubts
 
 
 def _explain_unread(name: str) -> str:

@@ -176,10 +176,9 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
         return _broken(promise, Obstacle.NOT_DECODED)
     if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:
         return _broken(promise, Obstacle.CLOCKS_DIFFER)
-    obstacles = sorted(_obstacles_of_log(history, found, promise), key=lambda each: each.keeps_its_log)
-    if obstacles:
-        return obstacles[0]
-    return _judge_isr(history, partition, found, promise)
+    # What may have cost it its log comes before what only breaks the promise.
+    broken = min(_obstacles_of_log(history, found, promise), key=lambda each: each.keeps_its_log, default=None)
+    return _judge_isr(history, partition, found, promise) if broken is None else broken
 
 
 def _judge_isr(

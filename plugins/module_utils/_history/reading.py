@@ -114,7 +114,7 @@ def read_history(
             failures.append(str(error))
         else:
             return replace(read, missing="; ".join(filter(None, [*failures, read.missing])), is_copy=True)
-    if log_dir is None and side.missing:
+    if side.missing:
         failures.append(side.missing)
     return ReadHistory(None, "", "; ".join(failures))
 
