@@ -193,9 +193,9 @@ class ReplicaCopier:
         offline = tuple(each for each in move.adding if each in state.offline_replicas)
         if offline != copy.offline:
             copy.offline, copy.offline_since = offline, self._now()
-        if state.is_offline:
-            copy.leaderless_since = copy.leaderless_since or self._now()
-        elif copy.leaderless_since is not None:
+        if state.is_offline and copy.leaderless_since is None:
+            copy.leaderless_since = self._now()
+        elif not state.is_offline and copy.leaderless_since is not None:
             copy.leaderless_since, copy.grew_at = None, self._now()
         # While another lost replica is missing, the copy goes on: cancelled, the partition would stay without it.
         is_back = bool(move.removing) and {*move.removing} <= {*state.isr} & {*state.replicas}

@@ -380,13 +380,14 @@ def _find_obstacle(
 def build_finding(replica: DiskReplica, status: SalvageStatus, reason: str, absence: Absence | None) -> DiskFinding:
     """Return the finding about a replica that was not compared."""
     directory = replica.directory
-    is_name_open = directory.is_cut and directory.topic_id is not None
+    if directory.is_cut and directory.topic_id is not None:
+        reason += "; the topic's name may be longer, because Kafka cuts it in such directories"
     return DiskFinding(
         directory.topic,
         directory.partition,
         directory.topic_id,
         replica.log_dir.directory_id,
         status,
-        reason + "; the topic's name may be longer, because Kafka cuts it in such directories" * is_name_open,
+        reason,
         absence=absence,
     )

@@ -221,11 +221,11 @@ def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> t
     They do not answer, are fenced, or are out of an ISR; or that is not known.
     """
     cluster = kafka.describe_cluster()
-    stopped = sorted(_until(tickets))
+    until = _until(tickets)
     states = tuple(each for each in kafka.describe_partitions().partitions if each.topic != lock_topic)
-    brokers = {each.broker_id: each for each in kafka.probe_brokers(cluster, frozenset(stopped))}
+    brokers = {each.broker_id: each for each in kafka.probe_brokers(cluster, frozenset(until))}
     found, gone = [], []
-    for broker_id, until in sorted(_until(tickets).items()):
+    for broker_id in sorted(until):
         broker = brokers[broker_id]
         if broker.state is not BrokerState.ONLINE:
             is_removed = cluster.lists_fenced and broker_id not in cluster.addresses
@@ -235,7 +235,7 @@ def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> t
                 )
                 continue
             text = f"broker {broker_id} is {broker.state.value.replace('_', ' ')}: {broker.cause}"
-            remedy = f"Start it. If it never comes back, the ticket ends a minute after {until}"
+            remedy = f"Start it. If it never comes back, the ticket ends a minute after {until[broker_id]}"
             found.append(reason(Kind.NOT_BACK, (broker_id,), text, remedy))
         lags = [each for each in states if broker_id in each.replicas and broker_id not in each.isr]
         if lags:
@@ -244,5 +244,5 @@ def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> t
             found.append(reason(Kind.NOT_BACK, (broker_id,), text, remedy, lags))
     if not found:
         view = View(states=states, brokers=tuple(brokers.values()), min_isr={}, unclean={})
-        found = unread(kafka, cluster, view, stopped)
+        found = unread(kafka, cluster, view, sorted(until))
     return found, gone
