@@ -45,6 +45,17 @@ class Site:
         named = {f"quorum_recovery_{name}": value for name, value in variables.items()}
         return run_playbook(_PLAYBOOK, named, "-i", str(self.inventory), *arguments)
 
+    def carry_out(self, plan: Path, report: Path, lost: Sequence[int], start_command: str) -> PlaybookRun:
+        """Carry out a plan, with a backup beside the report."""
+        return self.run(
+            lost_voters=lost,
+            plan_file=str(plan),
+            automated_recovery=True,
+            backup_dir=str(report.with_name("backup")),
+            report_file=str(report),
+            start_command=start_command,
+        )
+
     @contextmanager
     def started(self, controller: Controller) -> Iterator[str]:
         """Yield a command that starts a controller as a service does. At the end, the controller is killed."""

@@ -52,14 +52,7 @@ def test_the_partitions_of_the_lost_brokers_are_named(cluster: Cluster, tmp_path
     assert look.returncode == 0, look.output
     assert "Brokers too: 102, 103. A quorum does not bring their replicas back." in look.words, look.output
     with site.started(survivor) as start_command:
-        run = site.run(
-            lost_voters=_LOST,
-            plan_file=str(plan),
-            automated_recovery=True,
-            backup_dir=str(tmp_path / "backup"),
-            report_file=str(report),
-            start_command=start_command,
-        )
+        run = site.carry_out(plan, report, _LOST, start_command)
         assert run.returncode == 0, run.output
         assert "First, the partitions of brokers 102, 103, unless" in run.words, run.output
         assert {1, _SURVIVOR} <= {*json.loads(report.read_text("utf-8"))["outcome"]["brokers"], _SURVIVOR}

@@ -71,14 +71,7 @@ def test_the_survivor_becomes_the_only_voter(cluster: Cluster, tmp_path: Path) -
 
     report = tmp_path / "report.json"
     with site.started(survivor) as start_command:
-        run = site.run(
-            lost_voters=lost,
-            plan_file=str(plan),
-            automated_recovery=True,
-            backup_dir=str(tmp_path / "backup"),
-            report_file=str(report),
-            start_command=start_command,
-        )
+        run = site.carry_out(plan, report, lost, start_command)
         assert run.returncode == 0, run.output
         cluster.client.create_topic("new", {0: [1]})
         took_s = time.monotonic() - began
