@@ -75,6 +75,12 @@ def test_a_dropped_replica_of_a_topic_with_a_long_name(kafka_version: str, tmp_p
         assert "is unknown: Kafka cuts long topic names" in unproven.findings[0].reason
         assert unproven.salvage_id is None
 
+        # What the finding advises.
+        (copy / stray.name).rename(copy / f"{LONG}-0")
+        named = salvage(cluster, tmp_path / "named", log_dirs=[copy])
+        assert [(each.topic, each.status) for each in named.findings] == [(LONG, SalvageStatus.SAVED)], named.findings
+        assert in_short(records(read_rows(tmp_path / "named"))) == in_short(oracle.of("lost", LONG))
+
 
 def _strays(disks: list[Path]) -> list[Path]:
     return [each for disk in disks for each in disk.glob("*-stray")]
