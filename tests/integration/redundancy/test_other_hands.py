@@ -96,7 +96,8 @@ def test_another_user_finishes_it_and_other_throttles_stay(
         "redundancy_max_concurrent": "1",
     }
     run = start_playbook(PLAYBOOK, given)
-    wait_until(lambda: moment(cluster), 120, what=moment.__name__)
+    # The run sets one broker after the other.
+    wait_until(lambda: moment(cluster) and settings_now(cluster) != _THEIRS, 120, what=moment.__name__)
     signal_tree(run.pid, signal.SIGKILL)
     run.wait()
     assert settings_now(cluster) != _THEIRS
