@@ -20,7 +20,7 @@ _SAME_STEP_FACTOR = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ProgressPace:
     """Times in seconds."""
 
     between_lines_s: float
@@ -30,7 +30,7 @@ class Pace:
 
 
 @contextmanager
-def followed(path: Path, show: Callable[[str], None], pace: Pace) -> Iterator[None]:
+def followed(path: Path, show: Callable[[str], None], pace: ProgressPace) -> Iterator[None]:
     """Call ``show`` with a line for the newest step, at this pace."""
     is_done = threading.Event()
     follower = threading.Thread(target=_follow, args=(path, show, pace, is_done), daemon=True)
@@ -42,7 +42,7 @@ def followed(path: Path, show: Callable[[str], None], pace: Pace) -> Iterator[No
         follower.join()
 
 
-def _follow(path: Path, show: Callable[[str], None], pace: Pace, is_done: threading.Event) -> None:
+def _follow(path: Path, show: Callable[[str], None], pace: ProgressPace, is_done: threading.Event) -> None:
     began = time.monotonic()
     next_at, again_at = began + pace.quiet_at_first_s, 0.0
     shown: dict[str, Any] = {}

@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.program i
 
 from .failing import printed_once
 from .interrupted import describe, outlasted
-from .progress import Pace, followed, writer_of
+from .progress import ProgressPace, followed, writer_of
 from .rendering import is_terminal, show
 from .variable_names import name_variables, variables_of
 
@@ -40,8 +40,8 @@ _COLLECTION = "kafkaops.recovery"
 _WITHOUT_VARIABLES = frozenset({"kafka_connection"})
 _PROFILE = "legacy"
 """The format of arguments and results between Ansible and a module that is not packed."""
-_IN_A_TERMINAL = Pace(between_lines_s=2.0)
-_IN_A_LOG = Pace(between_lines_s=10.0)
+_IN_A_TERMINAL = ProgressPace(between_lines_s=2.0)
+_IN_A_LOG = ProgressPace(between_lines_s=10.0)
 _PROGRAM = """\
 import io, runpy
 

@@ -129,3 +129,16 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
     while free := {module for module, others in imports.items() if not others & imports.keys() - {module}}:
         imports = {module: others for module, others in imports.items() if module not in free}
     assert not imports, f"in a circle, or on the way to one: {sorted(imports)}"
+
+
+_GIVEN_BY_ANSIBLE = {"ActionModule", "ModuleDocFragment"}
+
+
+def test_no_public_class_name_stands_for_two_things() -> None:
+    defined: dict[str, list[str]] = {}
+    for file in sorted((_ROOT / "plugins").rglob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                defined.setdefault(node.name, []).append(str(file.relative_to(_ROOT)))
+    twice = {name: files for name, files in defined.items() if len(files) > 1}
+    assert twice.keys() <= _GIVEN_BY_ANSIBLE, twice

@@ -27,7 +27,7 @@ _MOST_VALUES = 4
 """How many different values to name where a group of reasons has several."""
 
 
-class Kind(StrEnum):
+class ClauseKind(StrEnum):
     """What a clause says."""
 
     CAUSE = "cause"
@@ -46,7 +46,7 @@ class Clause:
     """The text, with a name in braces for each value."""
     values: tuple[tuple[str, Value], ...] = ()
     """By name. A name that begins with "broker" has one broker id, or a tuple of them."""
-    kind: Kind = Kind.CAUSE
+    kind: ClauseKind = ClauseKind.CAUSE
 
     def __str__(self) -> str:
         return _fill(self.form, {name: _in_words(name, value) for name, value in self.values})
@@ -86,7 +86,7 @@ def because(*parts: str | None) -> Reason:
     return Reason.of(clause for each in parts for clause in clauses_of(each))
 
 
-def as_kind(kind: Kind, text: str) -> Reason:
+def as_kind(kind: ClauseKind, text: str) -> Reason:
     """Return a text as a clause of this kind."""
     return Reason.of([Clause(_TEXT, (("text", text),), kind)] if text else [])
 
@@ -102,7 +102,7 @@ def clauses_of(reason: str | None) -> tuple[Clause, ...]:
 
 def causes_of(reason: str) -> Reason:
     """Return the reason without the clauses on rank and loss, which a group of partitions states once."""
-    return Reason.of(each for each in clauses_of(reason) if each.kind is Kind.CAUSE)
+    return Reason.of(each for each in clauses_of(reason) if each.kind is ClauseKind.CAUSE)
 
 
 def likeness(reason: str, *, with_brokers: bool) -> tuple[object, ...]:

@@ -31,7 +31,7 @@ from .partition import (
 from .replaced_disk import brokers_to_save
 
 
-class Kind(StrEnum):
+class StopReasonKind(StrEnum):
     """Why brokers must not stop, worst first."""
 
     LAST_COPY = "last_copy"
@@ -66,12 +66,12 @@ class Kind(StrEnum):
 class Effect:
     """What would happen to one partition."""
 
-    kind: Kind
+    kind: StopReasonKind
     state: PartitionState
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class ClusterView:
     """The cluster at one moment. A setting that could not be read is missing, which is never a yes."""
 
     states: tuple[PartitionState, ...]
@@ -107,7 +107,7 @@ class View:
         found = {state[:2]: state for broker_id in stopped for state in self.by_broker.get(broker_id, ())}
         return tuple(found[key] for key in sorted(found))
 
-    def repaired(self, *, with_down_brokers: bool) -> View:
+    def repaired(self, *, with_down_brokers: bool) -> ClusterView:
         """Return the view after all replicas got in sync: those of live brokers, or those of all known brokers."""
         brokers = self.brokers
         if with_down_brokers:
@@ -136,12 +136,14 @@ class Prediction:
     """How many more in-sync replicas each partition could lose and still take records with acks=all: the least of the
     partitions that are touched. Negative if one is below min ISR. None if nothing is touched or if it is not known."""
 
-    def of(self, kind: Kind) -> tuple[PartitionState, ...]:
+    def of(self, kind: StopReasonKind) -> tuple[PartitionState, ...]:
         """Return the partitions with this effect."""
         return tuple(each.state for each in self.effects if each.kind is kind)
 
 
-def predict_stop(view: View, stopped: Collection[int], states: Iterable[PartitionState] | None = None) -> Prediction:
+def predict_stop(
+    view: ClusterView, stopped: Collection[int], states: Iterable[PartitionState] | None = None
+) -> Prediction:
     """Predict what happens to the partitions that these brokers hold when all of them stop now.
 
     ``states`` limits the prediction to some partitions of the view.
@@ -154,31 +156,31 @@ def predict_stop(view: View, stopped: Collection[int], states: Iterable[Partitio
     for state in view.touched_by(gone) if states is None else states:
         left = (view.live - gone).intersection(state.replicas).difference(state.offline_replicas)
         if state.topic_partition in view.reassignments:
-            effects.append(Effect(Kind.REASSIGNMENT, state))
+            effects.append(Effect(StopReasonKind.REASSIGNMENT, state))
         if not left:
-            effects.append(Effect(Kind.LAST_COPY, state))
+            effects.append(Effect(StopReasonKind.LAST_COPY, state))
         if state.is_offline:
-            effects.append(Effect(Kind.ALREADY_LEADERLESS, state))
+            effects.append(Effect(StopReasonKind.ALREADY_LEADERLESS, state))
             continue
         unclean = view.unclean.get(state.topic)
         found = predict(state, state.replicas, left, unclean=bool(unclean))
         if found.leader_id == NO_LEADER:
-            effects.append(Effect(Kind.NO_LEADER, state))
+            effects.append(Effect(StopReasonKind.NO_LEADER, state))
             continue
         if found.rule is Rule.UNCLEAN:
-            effects.append(Effect(Kind.UNCLEAN_ELECTION, state))
+            effects.append(Effect(StopReasonKind.UNCLEAN_ELECTION, state))
         if state.leader_id in gone:
             leaders[state.topic_partition] = found.leader_id
         min_isr = view.min_isr.get(state.topic)
         if min_isr is None or unclean is None:
-            effects.append(Effect(Kind.UNKNOWN, state))
+            effects.append(Effect(StopReasonKind.UNKNOWN, state))
             is_margin_known = False
             continue
         # A leader from the ELR is in the ISR as soon as it leads.
         in_sync = left.intersection(state.isr) | {found.leader_id}
         margins.append(len(in_sync) - effective_min_isr(min_isr, len(state.replicas)))
         if margins[-1] < 0:
-            effects.append(Effect(Kind.BELOW_MIN_ISR, state))
+            effects.append(Effect(StopReasonKind.BELOW_MIN_ISR, state))
     return Prediction(
         effects=tuple(effects),
         new_leaders=leaders,

@@ -17,7 +17,7 @@ from .._kafka.wire import Wire
 from .._model.partition import Cause
 from .._model.quorum import QuorumState
 from .._model.run import Clock
-from .observation import Controller, View
+from .observation import Controller, ControllerView
 
 _SPENT_BELOW = 0.1
 """If less than this part of the time limit is left, the limit counts as used up: timers end a little early."""
@@ -28,7 +28,7 @@ class ControllerAnswer:
     """One controller's answer at one look. ``state`` is None unless it is the leader."""
 
     state: QuorumState | None
-    view: View
+    view: ControllerView
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class ControllerWatch:
             return None
         return answer
 
-    def with_node_id(self, answer: ControllerAnswer) -> View:
+    def with_node_id(self, answer: ControllerAnswer) -> ControllerView:
         """Add the controller's id to the view. The id may have become known after the view."""
         view = answer.view
         return view if view.node_id is not None else replace(view, node_id=self.node_id)
@@ -95,7 +95,7 @@ class ControllerWatch:
         state = quorum.quorum_state(self._call(quorum.describe_quorum_request(), deadline))
         known = quorum.known_leader(self._call(quorum.known_leader_request(), deadline))
         leader = known or (quorum.KnownLeader(state.leader_id, state.leader_epoch) if state is not None else None)
-        view = View(
+        view = ControllerView(
             str(self.address),
             # Only the leader answers with a state, and the state has its id. So this works without permission to ask.
             self.node_id if state is None else state.leader_id,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._model.quorum import QuorumReplica, QuorumState, SeenLeader
-from .finding import Finding, Kind, Severity
+from .finding import Finding, FindingKind, Severity
 from .observation import (
     Observation,
     caught_up_voters,
@@ -45,7 +45,7 @@ def _find_epoch_churn(observation: Observation) -> Iterator[Finding]:
     suspects = tuple(sorted(_find_suspects(observation)))
     times = len(set(epochs)) - 1
     yield Finding(
-        Kind.EPOCH_CHURN,
+        FindingKind.EPOCH_CHURN,
         Severity.CRITICAL if times > 1 else Severity.WARNING,
         suspects,
         {
@@ -94,7 +94,7 @@ def _find_epoch_ahead(observation: Observation) -> Iterator[Finding]:
     for view in observation.looks[-1].views:
         if view.epoch is not None and view.epoch > state.leader_epoch:
             yield Finding(
-                Kind.EPOCH_AHEAD,
+                FindingKind.EPOCH_AHEAD,
                 Severity.WARNING,
                 () if view.node_id is None else (view.node_id,),
                 {"epoch": view.epoch, "leader_epoch": state.leader_epoch, "address": view.address},
@@ -117,7 +117,7 @@ def _find_removed_voters(observation: Observation) -> Iterator[Finding]:
         was_voter = any(each.voter(observer.replica_id) is not None for each in observed_states(observation))
         auto_join = _auto_join(observation, observer.replica_id)
         yield Finding(
-            Kind.REMOVED_VOTER_ACTIVE,
+            FindingKind.REMOVED_VOTER_ACTIVE,
             Severity.WARNING,
             (observer.replica_id,),
             {
@@ -161,7 +161,7 @@ def _find_joined_voters(observation: Observation) -> Iterator[Finding]:
         if has_joined(observation, voter):
             left = observed_states(observation)[0].voter(voter.replica_id) is not None
             yield Finding(
-                Kind.VOTER_JOINED,
+                FindingKind.VOTER_JOINED,
                 Severity.WARNING if left else Severity.INFO,
                 (voter.replica_id,),
                 {
@@ -184,7 +184,7 @@ def _find_new_voters(observation: Observation) -> Iterator[Finding]:
     for voter in state.voters:
         if voter.replica_id != state.leader_id and is_new(observation, voter) and not is_caught_up(observation, voter):
             yield Finding(
-                Kind.NEW_VOTER_NOT_CAUGHT_UP,
+                FindingKind.NEW_VOTER_NOT_CAUGHT_UP,
                 Severity.CRITICAL if majority_lags else Severity.WARNING,
                 (voter.replica_id,),
                 {
@@ -211,7 +211,7 @@ def _find_replaced_disks(observation: Observation) -> Iterator[Finding]:
     for node_id, numbers in sorted(evidence.items()):
         is_safe = state is not None and len(caught_up_voters(observation)) >= state.majority
         yield Finding(
-            Kind.DISK_REPLACED,
+            FindingKind.DISK_REPLACED,
             Severity.WARNING if is_safe else Severity.CRITICAL,
             (node_id,),
             numbers,

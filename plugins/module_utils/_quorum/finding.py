@@ -26,7 +26,7 @@ class Severity(StrEnum):
     """Nothing is wrong, but it matters for changes."""
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """Type of a finding. The first paragraphs of KIP-996 describe servers that disrupt a quorum."""
 
     NO_LEADER = "no_leader"
@@ -51,14 +51,14 @@ class Kind(StrEnum):
 
 DISRUPTIVE = frozenset(
     {
-        Kind.TWO_LEADERS,
-        Kind.VOTER_NOT_FETCHING,
-        Kind.NEW_VOTER_NOT_CAUGHT_UP,
-        Kind.DISK_REPLACED,
-        Kind.EPOCH_CHURN,
-        Kind.EPOCH_AHEAD,
-        Kind.REMOVED_VOTER_ACTIVE,
-        Kind.TIMEOUTS_TOO_LOW,
+        FindingKind.TWO_LEADERS,
+        FindingKind.VOTER_NOT_FETCHING,
+        FindingKind.NEW_VOTER_NOT_CAUGHT_UP,
+        FindingKind.DISK_REPLACED,
+        FindingKind.EPOCH_CHURN,
+        FindingKind.EPOCH_AHEAD,
+        FindingKind.REMOVED_VOTER_ACTIVE,
+        FindingKind.TIMEOUTS_TOO_LOW,
     }
 )
 """Findings that cause an election if Pre-Vote is missing."""
@@ -80,7 +80,7 @@ def _evidence(values: Mapping[str, Any]) -> tuple[Fact, ...]:
 class Finding:
     """One thing that is wrong with the quorum, or that matters for changes."""
 
-    kind: Kind
+    kind: FindingKind
     severity: Severity
     node_ids: tuple[NodeId, ...]
     """The controllers concerned; empty if the finding concerns the whole quorum, or if no id is known."""

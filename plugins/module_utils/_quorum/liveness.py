@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from .._model.quorum import QuorumReplica
-from .finding import DISRUPTIVE, Finding, Kind, Severity
+from .finding import DISRUPTIVE, Finding, FindingKind, Severity
 from .observation import (
     Controller,
     Observation,
@@ -41,7 +41,7 @@ def _find_no_leader(observation: Observation) -> Iterator[Finding]:
         return
     views = observation.looks[-1].views
     yield Finding(
-        Kind.NO_LEADER,
+        FindingKind.NO_LEADER,
         Severity.CRITICAL,
         (),
         {
@@ -64,7 +64,7 @@ def _find_two_leaders(observation: Observation) -> Iterator[Finding]:
         leaders = {each.node_id for each in claims if each.node_id is not None}
         if len(leaders) > 1:
             yield Finding(
-                Kind.TWO_LEADERS,
+                FindingKind.TWO_LEADERS,
                 Severity.CRITICAL,
                 tuple(sorted(leaders)),
                 {"at_ms": look.at_ms, "epochs": {each.id_or_address: each.epoch for each in claims}},
@@ -85,7 +85,7 @@ def _find_majority_not_caught_up(observation: Observation) -> Iterator[Finding]:
         return
     lagging = lagging_voters(observation)
     yield Finding(
-        Kind.MAJORITY_NOT_CAUGHT_UP,
+        FindingKind.MAJORITY_NOT_CAUGHT_UP,
         Severity.CRITICAL,
         lagging,
         {
@@ -116,7 +116,7 @@ def _find_lagging_voters(observation: Observation) -> Iterator[Finding]:
             yield _voter_not_fetching(observation, voter)
         elif not is_caught_up(observation, voter):
             yield Finding(
-                Kind.VOTER_LAGS,
+                FindingKind.VOTER_LAGS,
                 Severity.WARNING,
                 (voter.replica_id,),
                 _lag_evidence(observation, voter),
@@ -136,7 +136,7 @@ def _voter_not_fetching(observation: Observation, voter: QuorumReplica) -> Findi
     else:
         remedy = "Check whether it runs, and whether it reaches the leader."
     return Finding(
-        Kind.VOTER_NOT_FETCHING,
+        FindingKind.VOTER_NOT_FETCHING,
         Severity.WARNING,
         (voter.replica_id,),
         {
@@ -168,7 +168,7 @@ def _find_silent_controllers(observation: Observation) -> Iterator[Finding]:
             yield _removed_controller(controller)
             continue
         yield Finding(
-            Kind.CONTROLLER_SILENT,
+            FindingKind.CONTROLLER_SILENT,
             Severity.WARNING,
             () if controller.node_id is None else (controller.node_id,),
             {"address": controller.address, "cause": controller.cause.value, "error": controller.error},
@@ -179,7 +179,7 @@ def _find_silent_controllers(observation: Observation) -> Iterator[Finding]:
 
 def _removed_controller(controller: Controller) -> Finding:
     return Finding(
-        Kind.REMOVED_CONTROLLER_REGISTERED,
+        FindingKind.REMOVED_CONTROLLER_REGISTERED,
         Severity.INFO,
         () if controller.node_id is None else (controller.node_id,),
         {"address": controller.address, "cause": controller.cause.value if controller.cause is not None else ""},
@@ -210,7 +210,7 @@ def _find_low_timeouts(observation: Observation) -> Iterator[Finding]:
     low = [each for each in observation.controllers if _is_low(each)]
     if low:
         yield Finding(
-            Kind.TIMEOUTS_TOO_LOW,
+            FindingKind.TIMEOUTS_TOO_LOW,
             Severity.WARNING,
             _sorted_ids(low),
             {
@@ -246,7 +246,7 @@ def _find_different_timeouts(observation: Observation) -> Iterator[Finding]:
     if differing:
         nodes = {node for each in differing.values() for node in each}
         yield Finding(
-            Kind.TIMEOUTS_DIFFER,
+            FindingKind.TIMEOUTS_DIFFER,
             Severity.INFO,
             tuple(sorted(each for each in nodes if isinstance(each, int))),
             differing,
@@ -270,7 +270,7 @@ def _find_bad_size(observation: Observation) -> Iterator[Finding]:
     size = len(state.voters)
     if size == 1:
         yield Finding(
-            Kind.SINGLE_VOTER,
+            FindingKind.SINGLE_VOTER,
             Severity.WARNING,
             (state.leader_id,),
             {"voters": 1, "failures_borne": 0},
@@ -280,7 +280,7 @@ def _find_bad_size(observation: Observation) -> Iterator[Finding]:
         )
     elif size % 2 == 0:
         yield Finding(
-            Kind.EVEN_VOTERS,
+            FindingKind.EVEN_VOTERS,
             Severity.INFO,
             (),
             {"voters": size, "majority": state.majority, "failures_borne": size - state.majority},
@@ -289,12 +289,12 @@ def _find_bad_size(observation: Observation) -> Iterator[Finding]:
         )
 
 
-def _find_missing_pre_vote(observation: Observation, found: Collection[Kind]) -> Iterator[Finding]:
+def _find_missing_pre_vote(observation: Observation, found: Collection[FindingKind]) -> Iterator[Finding]:
     without = [each for each in observation.controllers if each.supports_pre_vote is False]
     if without:
         disrupted = sorted(DISRUPTIVE.intersection(found))
         yield Finding(
-            Kind.PRE_VOTE_MISSING,
+            FindingKind.PRE_VOTE_MISSING,
             Severity.WARNING if disrupted else Severity.INFO,
             _sorted_ids(without),
             {"controllers_without": len(without), "can_cost_an_election": [kind.value for kind in disrupted]},

@@ -52,7 +52,7 @@ class Controller:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ControllerView:
     """One controller's view of the quorum at one moment."""
 
     address: str
@@ -77,7 +77,7 @@ class Look:
     at_ms: int
     state: QuorumState | None
     """The state from the leader of the newest epoch; None if no leader could be asked."""
-    views: tuple[View, ...] = ()
+    views: tuple[ControllerView, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .._model.quorum import QuorumState, Voter
 from .disruption import find_disruption
-from .finding import Finding, Kind, Severity
+from .finding import Finding, FindingKind, Severity
 from .liveness import find_liveness_problems, find_setup_problems
 from .observation import Observation, caught_up_voters, is_caught_up, lagging_voters
 from .without_leader import next_step
@@ -68,7 +68,8 @@ def is_settled(observation: Observation) -> bool:
     followers = [each for each in state.voters if each.replica_id != state.leader_id]
     ages = [age for each in followers for age in (each.lag_ms, each.since_fetch_ms)]
     return all(age is not None and age <= _TWO_FETCHES_MS for age in ages) and all(
-        each.severity is Severity.INFO or each.kind is Kind.SINGLE_VOTER for each in collect_findings(observation)
+        each.severity is Severity.INFO or each.kind is FindingKind.SINGLE_VOTER
+        for each in collect_findings(observation)
     )
 
 
@@ -219,9 +220,9 @@ def why_cannot_commit(observation: Observation) -> Iterator[str]:
 def why_contested(observation: Observation) -> Iterator[str]:
     """Yield the reasons to take the quorum's leadership for contested."""
     for finding in collect_findings(observation):
-        if finding.kind is Kind.TWO_LEADERS:
+        if finding.kind is FindingKind.TWO_LEADERS:
             yield f"controllers {_list_ids(finding.node_ids)} both claim to lead"
-        if finding.kind is Kind.EPOCH_CHURN:
+        if finding.kind is FindingKind.EPOCH_CHURN:
             yield (
                 f"the quorum's epoch rose from {finding.evidence['from_epoch']} to {finding.evidence['to_epoch']} "
                 f"within {finding.evidence['window_ms']} ms: leadership is contested"

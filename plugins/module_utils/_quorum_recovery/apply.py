@@ -36,7 +36,7 @@ from .._kafka.voters_record import encode_voters_batch
 from .._model.run import KafkaOpsError
 from .backup import BackupError, back_up
 from .copy import CopyState
-from .journal import NAME, PendingRecovery, Step, read_pending, replace_file, write_pending
+from .journal import NAME, PendingRecovery, RecoveryStep, read_pending, replace_file, write_pending
 from .node import METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_properties
 from .plan import QuorumPlan, VotersChange, format_voters
 from .scan import read_copy
@@ -70,7 +70,7 @@ def pending_changes(plan: QuorumPlan, host: str) -> list[FileChange]:
         pending = _pending_to_continue(plan)
         if pending is None:
             _check_copy(plan, is_ours=False)
-        if pending is None or pending.step is Step.CHANGING:
+        if pending is None or pending.step is RecoveryStep.CHANGING:
             changes += _log_changes(plan)
     return [*changes, *(FileChange(each.path, each.before, each.after) for each in voters_changes(plan, host))]
 
@@ -88,14 +88,14 @@ def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
             properties = [each.path for each in plan.voters_changes if each.host == host]
             target = str(_backup_place(plan, backup_dir, Path(plan.log_dir)))
             pending = PendingRecovery(
-                step=Step.CHANGING,
+                step=RecoveryStep.CHANGING,
                 backup=back_up(plan.log_dir, properties, target),
                 segment_bytes=os.stat(plan.segment or "").st_size,
                 quorum_state=state.read_text("utf-8") if state.exists() else "",
                 plan=plan,
             )
             write_pending(plan.log_dir, pending)
-        if pending.step is Step.CHANGING:
+        if pending.step is RecoveryStep.CHANGING:
             if not _was_started(plan):
                 if plan.is_dynamic:
                     _append_voters(plan)
@@ -103,7 +103,7 @@ def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
             _check_changed(plan)
             for each in changes:
                 replace_voters(each)
-            write_pending(plan.log_dir, pending.at(Step.CHANGED))
+            write_pending(plan.log_dir, pending.at(RecoveryStep.CHANGED))
     return pending.backup
 
 
@@ -127,7 +127,7 @@ def own_pending(plan: QuorumPlan) -> PendingRecovery | None:
 
 def _pending_to_continue(plan: QuorumPlan) -> PendingRecovery | None:
     pending = own_pending(plan)
-    if pending is not None and pending.step is Step.RESTORING:
+    if pending is not None and pending.step is RecoveryStep.RESTORING:
         raise ApplyError(
             f"on {plan.host}, a run with quorum_recovery_restore_backup was killed: run with it again, until "
             f"the backup {pending.backup} is restored"

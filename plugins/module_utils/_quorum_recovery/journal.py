@@ -28,7 +28,7 @@ from .plan import QuorumPlan
 NAME = "kafkaops.recovery-quorum.json"
 
 
-class Step(StrEnum):
+class RecoveryStep(StrEnum):
     """How far a recovery came on the host of the survivor."""
 
     CHANGING = "changing"
@@ -43,7 +43,7 @@ class Step(StrEnum):
 class PendingRecovery:
     """What a recovery has begun."""
 
-    step: Step
+    step: RecoveryStep
     backup: str
     """Path of the backup."""
     segment_bytes: SizeBytes
@@ -51,7 +51,7 @@ class PendingRecovery:
     quorum_state: Annotated[str, Meta(description="the content of quorum-state before the change")]
     plan: QuorumPlan
 
-    def at(self, step: Step) -> PendingRecovery:
+    def at(self, step: RecoveryStep) -> PendingRecovery:
         return replace(self, step=step)
 
 

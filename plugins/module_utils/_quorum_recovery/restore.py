@@ -22,7 +22,7 @@ from .._disk.log_dir import exclusive_lock
 from .apply import ApplyError, FileChange, own_pending, planned_end, replace_voters, voters_changes
 from .backup import different_files, put_back
 from .copy import LogCopy
-from .journal import NAME, PendingRecovery, Step, remove_pending, write_pending
+from .journal import NAME, PendingRecovery, RecoveryStep, remove_pending, write_pending
 from .plan import QuorumPlan
 from .scan import read_copy
 
@@ -53,7 +53,7 @@ def restore(plan: QuorumPlan, host: str) -> str:
         if pending is None:
             return ""
         _check(plan, pending, is_ours=True)
-        write_pending(plan.log_dir, pending.at(Step.RESTORING))
+        write_pending(plan.log_dir, pending.at(RecoveryStep.RESTORING))
         put_back(plan.log_dir, pending.backup)
         for each in changes:
             replace_voters(each)

@@ -44,7 +44,7 @@ class CheckName(StrEnum):
     OTHER_PARTIES = "other_parties"
 
 
-class Status(StrEnum):
+class CheckStatus(StrEnum):
     """Result of a check, worst first."""
 
     FAILED = "failed"
@@ -56,8 +56,8 @@ class Status(StrEnum):
     OK = "ok"
 
 
-_ORDER = {status: number for number, status in enumerate(Status)}
-RED = frozenset({Status.FAILED, Status.UNKNOWN})
+_ORDER = {status: number for number, status in enumerate(CheckStatus)}
+RED = frozenset({CheckStatus.FAILED, CheckStatus.UNKNOWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Check:
     """One check and its result."""
 
     name: CheckName
-    status: Status
+    status: CheckStatus
     subject: str
     """For example "broker 3". Empty if the check is about the whole cluster or this host."""
     found: str
@@ -75,22 +75,22 @@ class Check:
 
 def passed(name: CheckName, found: str, subject: str = "") -> Check:
     """Return a check with status OK."""
-    return Check(name, Status.OK, subject, found, "")
+    return Check(name, CheckStatus.OK, subject, found, "")
 
 
 def failed(name: CheckName, found: str, remedy: str, subject: str = "") -> Check:
     """Return a check with status FAILED."""
-    return Check(name, Status.FAILED, subject, found, remedy)
+    return Check(name, CheckStatus.FAILED, subject, found, remedy)
 
 
 def unknown(name: CheckName, found: str, remedy: str, subject: str = "") -> Check:
     """Return a check with status UNKNOWN."""
-    return Check(name, Status.UNKNOWN, subject, found, remedy)
+    return Check(name, CheckStatus.UNKNOWN, subject, found, remedy)
 
 
 def warning(name: CheckName, found: str, remedy: str, subject: str = "") -> Check:
     """Return a check with status WARNING."""
-    return Check(name, Status.WARNING, subject, found, remedy)
+    return Check(name, CheckStatus.WARNING, subject, found, remedy)
 
 
 class ChecksError(KafkaOpsError):
@@ -101,7 +101,7 @@ def read_checks(given: Iterable[Mapping[str, Any]] | None) -> tuple[Check, ...]:
     """Return the checks that another module returned. None gives none. Raises ChecksError."""
     try:
         return tuple(
-            Check(CheckName(each["name"]), Status(each["status"]), *(str(each[name]) for name in _TEXTS))
+            Check(CheckName(each["name"]), CheckStatus(each["status"]), *(str(each[name]) for name in _TEXTS))
             for each in given or ()
         )
     except (KeyError, ValueError) as error:

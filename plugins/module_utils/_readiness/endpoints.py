@@ -22,8 +22,8 @@ from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
 from .._module.libraries import PLAYBOOKS_WITH_BOTH_KAFKA_CLIENTS
 from .._quorum.assessment import Assessment
-from .._quorum.finding import Kind, Severity
-from .check import Check, CheckName, Status, failed, passed, unknown, warning
+from .._quorum.finding import FindingKind, Severity
+from .check import Check, CheckName, CheckStatus, failed, passed, unknown, warning
 
 _DAY_S = 86_400
 _EXPIRES_SOON_DAYS = 7
@@ -99,7 +99,7 @@ def check_controllers(assessment: Assessment) -> Iterator[Check]:
     removed = {
         node_id
         for finding in assessment.findings
-        if finding.kind is Kind.REMOVED_CONTROLLER_REGISTERED
+        if finding.kind is FindingKind.REMOVED_CONTROLLER_REGISTERED
         for node_id in finding.node_ids
     }
     for each in assessment.controllers:
@@ -192,7 +192,7 @@ def _judge_certificate(certificate: Certificate, subject: str, now: float, least
     found = f"valid for {days} more days, until {until}" if days >= 0 else f"expired on {until}"
     if days >= least_days:
         return passed(CheckName.CERTIFICATES, found, subject)
-    status = Status.FAILED if days < _EXPIRES_SOON_DAYS else Status.WARNING
+    status = CheckStatus.FAILED if days < _EXPIRES_SOON_DAYS else CheckStatus.WARNING
     return Check(CheckName.CERTIFICATES, status, subject, found, "Renew the certificate")
 
 
@@ -251,7 +251,7 @@ def check_clocks(kafka: Kafka) -> Check:
     found = f"the active controller's clock and ours differ by {skew_ms} ms"
     if skew_ms <= _MOST_SKEW_MS:
         return passed(CheckName.CLOCKS, found)
-    status = Status.FAILED if skew_ms > limit and limit == _KERBEROS_SKEW_MS else Status.WARNING
+    status = CheckStatus.FAILED if skew_ms > limit and limit == _KERBEROS_SKEW_MS else CheckStatus.WARNING
     return Check(CheckName.CLOCKS, status, "", found, "Synchronize the clocks of this host and of the cluster (NTP)")
 
 

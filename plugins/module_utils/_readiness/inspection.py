@@ -21,7 +21,7 @@ from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.replaced_disk import brokers_to_save
 from .._model.run import KafkaOpsError
 from .._model.silent_leaders import silent_brokers
-from .._model.stop_prediction import View
+from .._model.stop_prediction import ClusterView
 from .._model.stop_ticket import TICKET_TOPIC
 from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.assessment import Assessment, assess
@@ -258,7 +258,7 @@ class _Inspection:
             frozenset({self._options.journal.topic, self._options.memory_topic}),
         )
         self.losses = predict_losses(
-            View(states=states, brokers=self._seen.brokers, min_isr=settings.min_isr, unclean=settings.unclean)
+            ClusterView(states=states, brokers=self._seen.brokers, min_isr=settings.min_isr, unclean=settings.unclean)
         )
         yield from check_replaced(self._seen.replaced, self._seen.to_save)
         yield from check_partitions(states, settings, self._seen.to_save, silent_brokers(self._seen.brokers))

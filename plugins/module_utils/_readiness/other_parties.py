@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from .._model.partition import Broker
 from .._model.reasons import join_first
-from .check import Check, CheckName, Status, passed
+from .check import Check, CheckName, CheckStatus, passed
 
 CONFIGS = ("metric.reporters", "confluent.balancer.enable")
 """The configs of a broker that show a party."""
@@ -31,7 +31,7 @@ class _Party:
     """Pattern of the hosts of its brokers. Empty if they may have any."""
     config: str
     """Pattern of ``name=value`` of a broker's config. Empty if it sets none."""
-    status: Status
+    status: CheckStatus
     effect: str
     remedy: str
 
@@ -42,7 +42,7 @@ _PARTIES = (
         r"__strimzi[_-].*",
         r".*-kafka-brokers\.[^.]+\.svc(\..*)?",
         "",
-        Status.WARNING,
+        CheckStatus.WARNING,
         "its operators restart brokers and put configs and topics back",
         "Before a recovery or a drain, annotate the Kafka resource, and the KafkaTopic resources of the partitions: "
         'strimzi.io/pause-reconciliation="true". Remove the annotation afterwards',
@@ -52,7 +52,7 @@ _PARTIES = (
         r"__CruiseControlMetrics|__KafkaCruiseControl.*|strimzi\.cruisecontrol\..*",
         "",
         r"metric\.reporters=.*CruiseControlMetricsReporter.*",
-        Status.WARNING,
+        CheckStatus.WARNING,
         "it moves replicas, and its PreferredLeaderElectionGoal and rebalances undo drains",
         "Before a recovery or a drain, stop its self-healing and its running execution "
         "(POST admin?disable_self_healing_for=..., POST stop_proposal_execution)",
@@ -62,7 +62,7 @@ _PARTIES = (
         r"_confluent_balancer_.*",
         "",
         r"confluent\.balancer\.enable=true",
-        Status.WARNING,
+        CheckStatus.WARNING,
         "it moves replicas and leaders by itself, also when a broker dies",
         "Before a recovery or a drain, set confluent.balancer.enable=false as the dynamic cluster default, and set it "
         "back afterwards",
@@ -72,7 +72,7 @@ _PARTIES = (
         "",
         r".*\.kafka\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",
         "",
-        Status.WARNING,
+        CheckStatus.WARNING,
         "AWS replaces brokers by itself. Controllers and disks cannot be reached: there is no history of an outage, "
         "no salvage of a disk and no recovery of the quorum",
         "Grant the IAM actions of docs/other_parties.md, and ask AWS to leave the cluster alone during a recovery",
@@ -82,7 +82,7 @@ _PARTIES = (
         "",
         r".*\.(kafka-serverless\.[a-z0-9-]+\.amazonaws\.com|confluent\.cloud|servicebus\.windows\.net)",
         "",
-        Status.FAILED,
+        CheckStatus.FAILED,
         "its provider elects leaders and restores replicas, and refuses these requests from clients",
         "Open a case with the provider. What only reads may work here; recovery, drain and repair do not",
     ),

@@ -13,15 +13,15 @@ from typing import Any
 from .._model.partition import Broker, PartitionState, TopicPartition, effective_min_isr, grouped
 from .._model.reasons import join_first, name_partitions
 from .._model.silent_leaders import led_by_silent
-from .._model.stop_prediction import Kind, View, predict_stop
+from .._model.stop_prediction import ClusterView, StopReasonKind, predict_stop
 from .check import (
     BrokerLoss,
     Check,
     CheckName,
+    CheckStatus,
     Losses,
     PartitionLoss,
     RackLoss,
-    Status,
     failed,
     passed,
     unknown,
@@ -86,14 +86,14 @@ def check_partitions(
     doubts = [*_check_silent_leaders(states, silent or {})]
     yield from doubts
     leaders = _check_leaders_and_isr(states, settings, to_save)
-    if not doubts or leaders.status is not Status.OK:
+    if not doubts or leaders.status is not CheckStatus.OK:
         yield leaders
     yield _check_replication_factor(states)
     yield _check_min_isr(states, settings)
     yield _check_unclean(states, settings)
 
 
-def predict_losses(view: View) -> Losses:
+def predict_losses(view: ClusterView) -> Losses:
     """Predict what the death of each live broker would do, and that of each rack of several live brokers.
 
     This is the prediction of the stop gate. Partitions without a leader now are left out. A rack with all live brokers
@@ -135,18 +135,18 @@ def check_losses(losses: Losses) -> Iterator[Check]:
         )
 
 
-def _predict_loss(view: View, brokers: Collection[int]) -> dict[str, Any]:
+def _predict_loss(view: ClusterView, brokers: Collection[int]) -> dict[str, Any]:
     """Return the fields of a PartitionLoss."""
     found = predict_stop(view, brokers)
-    offline = sorted({*found.of(Kind.NO_LEADER), *found.of(Kind.UNCLEAN_ELECTION)})
-    unrecoverable = [each for each in found.of(Kind.LAST_COPY) if not each.is_offline]
-    below = {*found.of(Kind.BELOW_MIN_ISR)}.difference(offline)
+    offline = sorted({*found.of(StopReasonKind.NO_LEADER), *found.of(StopReasonKind.UNCLEAN_ELECTION)})
+    unrecoverable = [each for each in found.of(StopReasonKind.LAST_COPY) if not each.is_offline]
+    below = {*found.of(StopReasonKind.BELOW_MIN_ISR)}.difference(offline)
     return {
         "offline_partitions": len(offline),
         "offline": name_partitions(offline),
         "unrecoverable_partitions": len(unrecoverable),
         "unrecoverable": name_partitions(unrecoverable),
-        "below_min_isr_partitions": None if found.of(Kind.UNKNOWN) else len(below),
+        "below_min_isr_partitions": None if found.of(StopReasonKind.UNKNOWN) else len(below),
     }
 
 

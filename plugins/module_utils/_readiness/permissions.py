@@ -18,7 +18,7 @@ from .._kafka.acls import grant_command, operation_options
 from .._kafka.settings import ConnectionSettings
 from .._model.reasons import join_first
 from .._model.stop_ticket import TICKET_TOPIC
-from .check import Check, CheckName, Status, passed
+from .check import Check, CheckName, CheckStatus, passed
 
 
 class Resource(StrEnum):
@@ -286,7 +286,7 @@ def check_permissions(
         if not found:
             yield passed(CheckName.PERMISSIONS, "our principal has every ACL that can be checked", subject)
             continue
-        status = Status.FAILED if any(each.need.is_required for each in found) else Status.WARNING
+        status = CheckStatus.FAILED if any(each.need.is_required for each in found) else CheckStatus.WARNING
         lines = [f"{each.operation} on {each.where} is missing ({each.need.purpose})" for each in found]
         needs_missing = {(each.need.operations, acl_resource(each.need, journal_topic, memory_topic)) for each in found}
         commands = "; ".join(grant_command(settings, *each) for each in sorted(needs_missing))

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from .._model.controller_model import acceptable_replicas
 from .._model.partition import Cause, PartitionState, ReplicaLog
-from .._model.reason import Kind, as_kind, because, say
+from .._model.reason import ClauseKind, as_kind, because, say
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 from .decide import decide
 from .empty_leader import explain_empty_leader
@@ -95,7 +95,7 @@ def _compare_bare_designation(
     silent = tuple(_silent_replica(each, logs.get(each)) for each in state.replicas if each not in known)
     losses = describe_losses(forecast_losses(state, candidates, [each.broker_id for each in silent]))
     of_leader = [each.explanation for each in losses if each.broker_id == election.designated_leader]
-    reason = because(election.reason, *(as_kind(Kind.LOSS, each) for each in of_leader))
+    reason = because(election.reason, *(as_kind(ClauseKind.LOSS, each) for each in of_leader))
     return replace(election, candidates=candidates, silent=silent, losses=losses, reason=reason)
 
 

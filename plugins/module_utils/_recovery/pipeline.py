@@ -21,7 +21,7 @@ from .._kafka.private_files import temporary_settings_reference
 from .._kafka.settings import ConnectionSettings
 from .._model.outage import LastSeen, Outage, led_alone
 from .._model.partition import PartitionState, TopicPartition
-from .._model.reason import Kind, as_kind, because
+from .._model.reason import ClauseKind, as_kind, because
 from .._model.run import VERSION, Progress, garbage_collection_paused, utc_now
 from .._recorder.names import RecordingError
 from .._recorder.reading import FoundRecordings, find_last_seen
@@ -233,7 +233,7 @@ def _with_history(decision: PlannedElection | LeftAlone, outage: Outage | None) 
     """Return the decision with what happened to the partition before, and since when its last leader led alone."""
     if outage is None:
         return decision
-    note = as_kind(Kind.LOSS, led_alone([outage.history]))
+    note = as_kind(ClauseKind.LOSS, led_alone([outage.history]))
     if isinstance(decision, LeftAlone):
         return replace(decision, history=outage.history, reason=because(decision.reason, note))
     return replace(decision, history=outage.history, notes=(*decision.notes, *filter(None, [note])))

@@ -28,7 +28,7 @@ from .._model.fields import (
 from .._model.log_contents import Stretches, Tail, records_beyond
 from .._model.outage import OutageHistory
 from .._model.partition import NO_LEADER, OfPartition, PartitionState, Racks, Reassignment
-from .._model.reason import Kind, Reason, as_kind, because, say
+from .._model.reason import ClauseKind, Reason, as_kind, because, say
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLoss, ExpectedLosses, Records, explain_loss
 from .strategy import Policy, Strategy
@@ -241,9 +241,9 @@ def explain_choice(
     passed_over = [] if is_designated else [each.broker_id for each in candidates if each.rank < chosen.rank]
     form = "ranked better, but fenced or with its log dir offline: {brokers}"
     return because(
-        as_kind(Kind.RANK, f"broker {leader}, {by}{chosen.explanation}"),
+        as_kind(ClauseKind.RANK, f"broker {leader}, {by}{chosen.explanation}"),
         say(form, brokers=passed_over) if passed_over else None,
-        *(as_kind(Kind.LOSS, text) for each in losses if each.broker_id == leader for text in explain_loss(each)),
+        *(as_kind(ClauseKind.LOSS, text) for each in losses if each.broker_id == leader for text in explain_loss(each)),
     )
 
 
@@ -251,7 +251,7 @@ def describe_best(losses: Sequence[ExpectedLoss]) -> Reason:
     """Describe the best replica and the loss of its election, for a person to decide. ``losses`` are best first."""
     return because(
         *(
-            as_kind(Kind.LOSS, text)
+            as_kind(ClauseKind.LOSS, text)
             for each in losses[:1]
             for text in (f"best surviving replica: broker {each.broker_id}", *explain_loss(each))
         )

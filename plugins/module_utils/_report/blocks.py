@@ -28,7 +28,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class ReportParagraph:
     """Text."""
 
     kind: ClassVar[str] = "paragraph"
@@ -37,7 +37,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Rows under a caption."""
 
     kind: ClassVar[str] = "table"
@@ -69,7 +69,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """Something to do, with a command if there is one."""
 
     text: str
@@ -81,7 +81,7 @@ class Steps:
     """A checklist."""
 
     kind: ClassVar[str] = "steps"
-    steps: tuple[Step, ...]
+    steps: tuple[NextStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Folded:
 
 
 _Item = TypeVar("_Item")
-Block: TypeAlias = "Paragraph | Table | Picture | Steps | Folded"
+Block: TypeAlias = "ReportParagraph | ReportTable | Picture | Steps | Folded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,10 @@ def first_rows(
     to_row: Callable[[_Item], tuple[Cell, ...]],
     *,
     open_rows: int = 20,
-) -> Table:
+) -> ReportTable:
     """Return a table of the first ``MAX_ROWS`` items. If there are more, the caption says how many."""
     cut = f"; the first {MAX_ROWS:,} of {len(items):,}, the report file has all" if len(items) > MAX_ROWS else ""
-    return Table(f"{caption}{cut}", columns, tuple(to_row(each) for each in items[:MAX_ROWS]), open_rows)
+    return ReportTable(f"{caption}{cut}", columns, tuple(to_row(each) for each in items[:MAX_ROWS]), open_rows)
 
 
 def in_words(identifier: str) -> str:
@@ -152,9 +152,9 @@ def find_leaders(*counts: Counter[int | None]) -> list[int]:
     return sorted({each for count in counts for each in count if each is not None and each >= 0})
 
 
-def build_leadership_table(before: Counter[int | None], after: Counter[int | None]) -> Table:
+def build_leadership_table(before: Counter[int | None], after: Counter[int | None]) -> ReportTable:
     """Build the table of each broker's leaderships before and after."""
     rows = tuple(
         (number_cell(each), number_cell(before[each]), number_cell(after[each])) for each in find_leaders(before, after)
     )
-    return Table("Leaderships of these partitions", ("Broker", "Before", "After"), rows)
+    return ReportTable("Leaderships of these partitions", ("Broker", "Before", "After"), rows)

@@ -22,7 +22,7 @@ from .._model.partition import TopicPartition
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._recovery.verdict import LossTotal, describe_loss
-from .blocks import Block, Paragraph, Picture, in_words
+from .blocks import Block, Picture, ReportParagraph, in_words
 from .extents import Extents, Saved, Stretch, compute_extents, describe_other_leader, find_leaders_loss
 
 with suppress(ImportError):
@@ -73,9 +73,9 @@ def draw_logs(
 ) -> Iterator[Block]:
     """Draw the logs of each group: of all partitions that lose records, worst first, or else of one example."""
     if not can_draw():
-        yield Paragraph("Pictures of the logs are missing: vl-convert-python is not installed.", "warning")
+        yield ReportParagraph("Pictures of the logs are missing: vl-convert-python is not installed.", "warning")
         return
-    yield Paragraph(
+    yield ReportParagraph(
         "One bar for each replica, from its log start offset (thick mark) to its log end. Colors are leader epochs. "
         "Red offsets are on this replica and not on the elected one: they are lost. A dashed line shows where two logs "
         "diverge. A hatched bar is a replica that did not answer: its offsets are unknown. Offsets in a thick frame "

@@ -10,7 +10,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._model.outage import in_words
-from .blocks import Block, Cell, Paragraph, Section, Table, first_rows, format_ids, number_cell, partition_cell, plural
+from .blocks import (
+    Block,
+    Cell,
+    ReportParagraph,
+    ReportTable,
+    Section,
+    first_rows,
+    format_ids,
+    number_cell,
+    partition_cell,
+    plural,
+)
 
 _Row = Mapping[str, Any]
 _BROKER_COLUMNS = (
@@ -48,8 +59,8 @@ def build_exposure_sections(report: Mapping[str, Any]) -> Iterator[Section]:
     """Build a section for each cluster, and one that says how the numbers were made."""
     for cluster in report["clusters"]:
         yield Section(f"Cluster {cluster['clusterId']}", tuple(_cluster(cluster)))
-    notes = tuple(Paragraph(each, "warning") for each in report["notes"])
-    yield Section("How these numbers were made", (*notes, *(Paragraph(each) for each in report["methods"])))
+    notes = tuple(ReportParagraph(each, "warning") for each in report["notes"])
+    yield Section("How these numbers were made", (*notes, *(ReportParagraph(each) for each in report["methods"])))
 
 
 def _cluster(cluster: _Row) -> Iterator[Block]:
@@ -60,26 +71,28 @@ def _cluster(cluster: _Row) -> Iterator[Block]:
         cluster["low"],
         _low,
     )
-    yield Table("Brokers", _BROKER_COLUMNS, tuple(map(_broker, cluster["brokers"])))
+    yield ReportTable("Brokers", _BROKER_COLUMNS, tuple(map(_broker, cluster["brokers"])))
     yield from _racks(cluster)
-    yield Table("Disks", _DISK_COLUMNS, tuple(map(_disk, cluster["disks"])))
-    yield Paragraph(f"Log cleaners that fall behind: {cluster['cleaners']}.")
+    yield ReportTable("Disks", _DISK_COLUMNS, tuple(map(_disk, cluster["disks"])))
+    yield ReportParagraph(f"Log cleaners that fall behind: {cluster['cleaners']}.")
 
 
 def _coverage(cluster: _Row) -> Iterator[Block]:
     coverage = cluster["coverage"]
     if not coverage["snapshots"]:
-        yield Paragraph(f"No snapshot between {coverage['start']} and {coverage['end']}: nothing is known.", "bad")
+        yield ReportParagraph(
+            f"No snapshot between {coverage['start']} and {coverage['end']}: nothing is known.", "bad"
+        )
         return
-    yield Paragraph(
+    yield ReportParagraph(
         f"{plural(coverage['snapshots'], 'snapshot')} from {coverage['first']} to {coverage['last']}, "
         f"{_duration(coverage['observedSeconds']).text} observed; {plural(cluster['partitions'], 'partition')}."
     )
     gaps = tuple((Cell(each["start"]), Cell(each["end"]), _duration(each["seconds"])) for each in coverage["gaps"])
-    yield Table("No snapshot", ("From", "To", "For"), gaps)
+    yield ReportTable("No snapshot", ("From", "To", "For"), gaps)
     if cluster["unknownPartitions"]:
         count = plural(cluster["unknownPartitions"], "partition")
-        yield Paragraph(f"The state or min ISR of {count} was unknown for some time.", "warning")
+        yield ReportParagraph(f"The state or min ISR of {count} was unknown for some time.", "warning")
 
 
 def _low(row: _Row) -> tuple[Cell, ...]:
@@ -117,7 +130,7 @@ def _broker(row: _Row) -> tuple[Cell, ...]:
 
 def _racks(cluster: _Row) -> Iterator[Block]:
     if not cluster["racks"]:
-        yield Paragraph("No broker has a rack (broker.rack), so none protects.", "warning")
+        yield ReportParagraph("No broker has a rack (broker.rack), so none protects.", "warning")
         return
 
     def cells(row: _Row) -> tuple[Cell, ...]:
@@ -127,7 +140,7 @@ def _racks(cluster: _Row) -> Iterator[Block]:
     yield first_rows("Partitions with all replicas in one rack", columns, cluster["oneRack"], cells)
     if cluster["unknownRackPartitions"]:
         count = plural(cluster["unknownRackPartitions"], "partition")
-        yield Paragraph(f"The racks of {count} are unknown.", "warning")
+        yield ReportParagraph(f"The racks of {count} are unknown.", "warning")
 
 
 def _disk(row: _Row) -> tuple[Cell, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .blocks import Cell, Section, Table
+from .blocks import Cell, ReportTable, Section
 from .page import Page
 
 
@@ -82,5 +82,5 @@ def build_fleet_page(clusters: Sequence[ClusterSummary], directory: str) -> Page
         describe_fleet(clusters),
         "bad" if needs_somebody else "good",
         (("Clusters", f"{len(clusters):,}"),),
-        (Section("Clusters", (Table("By cluster", ("Cluster", "State", "Verdict", "Report"), rows),)),),
+        (Section("Clusters", (ReportTable("By cluster", ("Cluster", "State", "Verdict", "Report"), rows),)),),
     )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._groups.plan import ABORT_DONE_OR_FORESEEN, DONE_OR_FORESEEN
-from .blocks import Cell, Paragraph, Section, first_rows, in_words, number_cell, partition_cell
+from .blocks import Cell, ReportParagraph, Section, first_rows, in_words, number_cell, partition_cell
 
 
 def build_groups_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
@@ -61,7 +61,8 @@ def build_groups_section(report: Mapping[str, Any]) -> Section:
         ),
     )
     unknown = [
-        Paragraph(f"{', '.join(each['groups']) or 'Groups'}: {each['reason']}", "bad") for each in report["unknown"]
+        ReportParagraph(f"{', '.join(each['groups']) or 'Groups'}: {each['reason']}", "bad")
+        for each in report["unknown"]
     ]
-    notes = [Paragraph(each, "warning") for each in report["notes"]]
+    notes = [ReportParagraph(each, "warning") for each in report["notes"]]
     return Section("Committed offsets of groups", (table, transactions, *unknown, *notes))

@@ -21,8 +21,8 @@ from .._recovery.groups import total_loss
 from .._recovery.next_way import How, Return, describe_first, find_returns
 from .._recovery.outcome import Outcome
 from .._recovery.plan import DONE, Status
-from .blocks import Paragraph, Section, Step, Steps, format_ids
-from .sources import Kind, Skipped
+from .blocks import NextStep, ReportParagraph, Section, Steps, format_ids
+from .sources import DocumentKind, Skipped
 
 _MAX_SERVERS = 5
 _OF_CLIENTS = {"committed_beyond_end", "committed_before_start", "open_transaction", "state_lost"}
@@ -31,10 +31,10 @@ _GROUPS = (
     "how to repair it."
 )
 _AGAIN = {
-    Kind.READINESS: ("Follow the remedies, then check again.", "check_readiness"),
-    Kind.QUORUM: ("Follow the remedies under the findings, then check again.", "check_quorum"),
-    Kind.CLEANER: ("Look at the log cleaners again after a pass.", "recover_log_cleaners"),
-    Kind.LEADERSHIP: (
+    DocumentKind.READINESS: ("Follow the remedies, then check again.", "check_readiness"),
+    DocumentKind.QUORUM: ("Follow the remedies under the findings, then check again.", "check_quorum"),
+    DocumentKind.CLEANER: ("Look at the log cleaners again after a pass.", "recover_log_cleaners"),
+    DocumentKind.LEADERSHIP: (
         "To give the brokers their leaderships back, look first, then run without --check.",
         "restore_leadership",
     ),
@@ -45,7 +45,7 @@ _AGAIN = {
 class Situation:
     """What the next steps depend on. All lists may be empty."""
 
-    kinds: frozenset[Kind]
+    kinds: frozenset[DocumentKind]
     outcomes: Sequence[Outcome]
     is_offline: bool
     """Whether a survey found partitions without a leader, and no plan or run is known."""
@@ -69,16 +69,16 @@ class Situation:
 def build_next_section(situation: Situation) -> Section:
     """Build the checklist. It is never empty: a person must see that nothing is left to do."""
     steps = tuple(_steps(situation))
-    note = Paragraph(
+    note = ReportParagraph(
         "Add the options with which you connect to this cluster, such as kafka_command_config. Replace what is written "
         "in capitals."
     )
     return Section("Next", (Steps(steps), *([note] if any(each.command for each in steps) else [])))
 
 
-def _steps(situation: Situation) -> Iterator[Step]:
+def _steps(situation: Situation) -> Iterator[NextStep]:
     for each in situation.damaged:
-        yield Step(f"Find out what {each.path} is: it could not be read, and may belong to this incident.")
+        yield NextStep(f"Find out what {each.path} is: it could not be read, and may belong to this incident.")
     statuses = {each.status for each in situation.outcomes}
     is_any_left = situation.is_offline or bool(statuses - DONE)
     yield from _save_disks(situation, statuses)
@@ -88,26 +88,26 @@ def _steps(situation: Situation) -> Iterator[Step]:
         plan = set_variable("unclean_recovery_plan_file", situation.plan_file)
         elect = set_variable("unclean_recovery_automated_recovery", "true")
         command = _playbook("recover_offline_partitions", situation, *plan, *elect)
-        yield Step("Let a second person review the plan, then carry it out.", command)
+        yield NextStep("Let a second person review the plan, then carry it out.", command)
     elif is_any_left:
         text = "Look again. It changes nothing, and prints what each partition would cost and the next command."
-        yield Step(text, _playbook("recover_offline_partitions", situation))
+        yield NextStep(text, _playbook("recover_offline_partitions", situation))
     for directory in situation.saved_in:
         command = _playbook("replay_salvaged_records", situation, *set_variable("salvage_replay_dir", directory))
-        yield Step("Give the saved records back: look first, then run without --check.", f"{command} --check")
+        yield NextStep("Give the saved records back: look first, then run without --check.", f"{command} --check")
     kinds = {each["kind"] for each in situation.aftermath}
     if kinds & _OF_CLIENTS:
-        yield Step(_GROUPS, _playbook("restore_groups", situation))
+        yield NextStep(_GROUPS, _playbook("restore_groups", situation))
     if not situation.outcomes:
         for document, (text, playbook) in _AGAIN.items():
             if document in situation.kinds:
-                check = " --check" if document is Kind.LEADERSHIP else ""
-                yield Step(text, _playbook(playbook, situation) + check)
-    if not is_any_left and Kind.READINESS not in situation.kinds:
-        yield Step("Check that a recovery would work in the next outage.", _playbook("check_readiness", situation))
+                check = " --check" if document is DocumentKind.LEADERSHIP else ""
+                yield NextStep(text, _playbook(playbook, situation) + check)
+    if not is_any_left and DocumentKind.READINESS not in situation.kinds:
+        yield NextStep("Check that a recovery would work in the next outage.", _playbook("check_readiness", situation))
 
 
-def _save_disks(situation: Situation, statuses: set[Status]) -> Iterator[Step]:
+def _save_disks(situation: Situation, statuses: set[Status]) -> Iterator[NextStep]:
     away = [each["brokerId"] for each in situation.brokers if each["state"] != BrokerState.ONLINE]
     if Status.RECOVERED not in statuses or not away or not total_loss(situation.outcomes).unbounded:
         return
@@ -118,24 +118,24 @@ def _save_disks(situation: Situation, statuses: set[Status]) -> Iterator[Step]:
         *set_variable("log_salvage_log_dirs", "LOG_DIR"),
     )
     command = _playbook("salvage_logs", situation, *words, *set_variable("log_salvage_dir", "NEW_DIR"))
-    yield Step(
+    yield NextStep(
         f"Before any of these brokers is started, save the records that only its disk may hold: {format_ids(away)}. A "
         "broker that starts deletes records that the new leaders lack.",
         command,
     )
 
 
-def _let_return(returns: Sequence[Return]) -> Iterator[Step]:
+def _let_return(returns: Sequence[Return]) -> Iterator[NextStep]:
     """Yield how the missing broker that helps most returns, or, if only states are known, which ones may be started."""
     if returns and returns[0].advice:
         first = describe_first(returns)
         disk = " Start it only with its old disk." if returns[0].how is How.START else ""
-        yield Step(f"{first[0].upper()}{first[1:]}: {returns[0].advice['explanation'].rstrip('.')}.{disk}")
+        yield NextStep(f"{first[0].upper()}{first[1:]}: {returns[0].advice['explanation'].rstrip('.')}.{disk}")
         return
     missing = [each.broker_id for each in returns if each.how is How.START]
     if missing:
         name = "broker" if len(missing) == 1 else "brokers, one at a time:"
-        yield Step(f"If it can be, start with its old disk {name} {format_ids(missing)}.")
+        yield NextStep(f"If it can be, start with its old disk {name} {format_ids(missing)}.")
 
 
 def _playbook(name: str, situation: Situation, *words: str) -> str:

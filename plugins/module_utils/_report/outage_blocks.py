@@ -15,7 +15,7 @@ from typing import TypeAlias
 from .._model.outage import IsrChange, OutageHistory
 from .._model.partition import NO_LEADER, grouped
 from .._recovery.outcome import Outcome
-from .blocks import Block, Paragraph, Picture, format_ids, plural
+from .blocks import Block, Picture, ReportParagraph, format_ids, plural
 from .charts import NO_LEADER_HATCHED, IsrBar, can_draw, draw_isr
 
 _MAX_PICTURES = 6
@@ -69,10 +69,12 @@ def build_past_blocks(outcomes: Sequence[Outcome], begins_at: str | None) -> Ite
             if because
             else "No document says when the leaders were lost."
         )
-        yield Paragraph(f"{says} See the logs of the brokers and controllers.")
+        yield ReportParagraph(f"{says} See the logs of the brokers and controllers.")
         return
     if unknown:
-        yield Paragraph(f"When {plural(len(unknown), 'partition')} lost the leader is not known{because}.", "warning")
+        yield ReportParagraph(
+            f"When {plural(len(unknown), 'partition')} lost the leader is not known{because}.", "warning"
+        )
     if not can_draw():
         return
     groups: dict[_Shape, list[tuple[Outcome, OutageHistory]]] = defaultdict(list)
@@ -87,7 +89,7 @@ def build_past_blocks(outcomes: Sequence[Outcome], begins_at: str | None) -> Ite
         yield _draw(group, begins_at)
     if len(found) > _MAX_PICTURES:
         rest = sum(len(each) for each in found[_MAX_PICTURES:])
-        yield Paragraph(f"{plural(rest, 'partition')} in {len(found) - _MAX_PICTURES} more groups are not drawn.")
+        yield ReportParagraph(f"{plural(rest, 'partition')} in {len(found) - _MAX_PICTURES} more groups are not drawn.")
 
 
 def _draw(group: Sequence[tuple[Outcome, OutageHistory]], begins_at: str | None) -> Picture:

@@ -20,7 +20,7 @@ from .._recovery.outcome import Outcome, outcomes_of_plan
 from .._recovery.verdict import describe_doubtful, describe_engine
 from .._salvage.account import Balance, sum_balances
 from .._salvage.manifest import MANIFEST
-from .blocks import Block, Cell, Folded, Paragraph, Section, Table, number_cell, plural
+from .blocks import Block, Cell, Folded, ReportParagraph, ReportTable, Section, number_cell, plural
 from .charts import can_draw
 from .exposure_section import build_exposure_sections, build_exposure_verdict
 from .groups_section import build_groups_plan_verdict, build_groups_section, build_groups_verdict
@@ -43,23 +43,23 @@ from .sections import (
     build_readiness_verdict,
     build_survey_section,
 )
-from .sources import SALVAGE_KINDS, Approval, Kind, Skipped, Source
+from .sources import SALVAGE_KINDS, Approval, DocumentKind, Skipped, Source
 from .stop_gate_section import build_gate_section, build_gate_verdict
 from .timeline import build_timeline_sections
 
 _MAX_RAW_BYTES = 1024 * 1024
 """Limit for the JSON of all documents in the appendix. For larger documents, the page has the digest only."""
 
-_VERDICTS: Mapping[Kind, Callable[[Any], tuple[str, str]]] = {
-    Kind.READINESS: build_readiness_verdict,
-    Kind.STOP_GATE: build_gate_verdict,
-    Kind.REDUNDANCY: build_redundancy_verdict,
-    Kind.REDUNDANCY_PLAN: build_redundancy_plan_verdict,
-    Kind.GROUPS: build_groups_verdict,
-    Kind.GROUPS_PLAN: build_groups_plan_verdict,
-    Kind.DISK_SALVAGE: build_disk_verdict,
-    Kind.REPLAY: build_replay_verdict,
-    Kind.EXPOSURE: build_exposure_verdict,
+_VERDICTS: Mapping[DocumentKind, Callable[[Any], tuple[str, str]]] = {
+    DocumentKind.READINESS: build_readiness_verdict,
+    DocumentKind.STOP_GATE: build_gate_verdict,
+    DocumentKind.REDUNDANCY: build_redundancy_verdict,
+    DocumentKind.REDUNDANCY_PLAN: build_redundancy_plan_verdict,
+    DocumentKind.GROUPS: build_groups_verdict,
+    DocumentKind.GROUPS_PLAN: build_groups_plan_verdict,
+    DocumentKind.DISK_SALVAGE: build_disk_verdict,
+    DocumentKind.REPLAY: build_replay_verdict,
+    DocumentKind.EXPOSURE: build_exposure_verdict,
 }
 
 
@@ -86,24 +86,26 @@ def build_page(
 def _build_page(
     sources: Sequence[Source], title: str, approvals: Sequence[Approval], skipped: Sequence[Skipped]
 ) -> Page:
-    looks = sorted((each for each in sources if each.kind in (Kind.PLAN, Kind.RECOVERY)), key=_time_of_look)
+    looks = sorted(
+        (each for each in sources if each.kind in (DocumentKind.PLAN, DocumentKind.RECOVERY)), key=_time_of_look
+    )
     incident = _merge_by_cluster(looks)
-    reports = [each.content for each in looks if each.kind is Kind.RECOVERY]
+    reports = [each.content for each in looks if each.kind is DocumentKind.RECOVERY]
     brokers: Sequence[dict[str, Any]] = next((each["brokers"] for each in reversed(reports) if each["brokers"]), [])
     aftermath = merge_aftermath(each["aftermath"] for each in reports)
-    surveys = _of_kind(sources, Kind.SURVEY)
+    surveys = _of_kind(sources, DocumentKind.SURVEY)
     advised = (each.content["start_order"] for each in reversed(surveys))
     start_order: Sequence[dict[str, Any]] = next(filter(None, advised), [])
     salvaged = {kind: [each.content for each in _of_kind(sources, kind)] for kind in SALVAGE_KINDS}
     main: list[Section] = []
     if looks and (incident.outcomes or reports):
-        saved = find_saved_ranges(salvaged[Kind.MANIFEST], salvaged[Kind.DISK_SALVAGE])
+        saved = find_saved_ranges(salvaged[DocumentKind.MANIFEST], salvaged[DocumentKind.DISK_SALVAGE])
         main += build_recovery_sections(incident, brokers, aftermath, saved)
     account, is_settled, balances = "", False, {}
     if any(salvaged.values()):
         elections = (*incident.earlier, *incident.outcomes)
         balances = compute_balances(elections, *salvaged.values())
-        account, is_settled = build_account_verdict(elections, balances, salvaged[Kind.DISK_SALVAGE])
+        account, is_settled = build_account_verdict(elections, balances, salvaged[DocumentKind.DISK_SALVAGE])
         main.append(build_account_section(balances))
     situation = Situation(
         kinds=frozenset(each.kind for each in sources),
@@ -112,7 +114,7 @@ def _build_page(
         brokers=brokers or [_as_in_reports(each) for survey in surveys[-1:] for each in survey.content["brokers"]],
         start_order=start_order,
         aftermath=aftermath,
-        plan_file=os.path.abspath(looks[-1].path) if looks and looks[-1].kind is Kind.PLAN else None,
+        plan_file=os.path.abspath(looks[-1].path) if looks and looks[-1].kind is DocumentKind.PLAN else None,
         saved_in=_list_unreplayed(sources, balances),
         damaged=[each for each in skipped if each.is_damaged],
     )
@@ -149,7 +151,7 @@ def _as_in_reports(broker: Mapping[str, Any]) -> dict[str, Any]:
 
 def _time_of_look(source: Source) -> str:
     """Return when a plan or run looked at the partitions. Times of documents are UTC, and sort as text."""
-    at: str = source.content.created_at if source.kind is Kind.PLAN else source.content["finishedAt"]
+    at: str = source.content.created_at if source.kind is DocumentKind.PLAN else source.content["finishedAt"]
     return at
 
 
@@ -158,7 +160,7 @@ def _merge_by_cluster(looks: Sequence[Source]) -> Incident:
     clusters = grouped(
         (
             _cluster_id(each),
-            outcomes_of_plan(each.content) if each.kind is Kind.PLAN else read_outcomes(each.content),
+            outcomes_of_plan(each.content) if each.kind is DocumentKind.PLAN else read_outcomes(each.content),
         )
         for each in looks
     )
@@ -173,7 +175,7 @@ def _list_unreplayed(sources: Sequence[Source], balances: Mapping[TopicPartition
     """Return the directories of salvages if records are still lost that they have."""
     if not sum_balances(balances.values()).at_hand:
         return []
-    manifests = [os.path.abspath(each.path) for each in _of_kind(sources, Kind.MANIFEST)]
+    manifests = [os.path.abspath(each.path) for each in _of_kind(sources, DocumentKind.MANIFEST)]
     return [os.path.dirname(each) for each in manifests if os.path.basename(each) == MANIFEST]
 
 
@@ -187,33 +189,33 @@ def _describe_first(sources: Sequence[Source], first: str) -> tuple[str, str]:
         if source.kind in _VERDICTS:
             return _VERDICTS[source.kind](content)
         match source.kind:
-            case Kind.RECOVERY:
+            case DocumentKind.RECOVERY:
                 return "No partition is offline.", "good"
-            case Kind.SURVEY:
+            case DocumentKind.SURVEY:
                 count = len(content["partitions"])
                 start = f"; {first}" if first else ""
                 has = "has" if count == 1 else "have"
                 doubtful = describe_doubtful(content["led_by_silent"], content["led_by_replaced"])
                 tone = "bad" if count or doubtful else "good"
                 return f"{doubtful}{plural(count, 'partition')} {has} no leader{start}.", tone
-            case Kind.QUORUM:
+            case DocumentKind.QUORUM:
                 allowed = content["verdicts"]["elections"]["allowed"]
                 return f"Elections {'may' if allowed else 'must not'} be requested.", "good" if allowed else "bad"
-            case Kind.CLEANER:
+            case DocumentKind.CLEANER:
                 is_well = [each["diagnosis"] in HEALTHY_CASES for each in content["after"]]
                 text = f"{sum(is_well)} of {len(is_well)} log cleaners are healthy or idle."
                 return text, "good" if all(is_well) else "bad"
-            case Kind.LEADERSHIP:
+            case DocumentKind.LEADERSHIP:
                 bad = sum(each["status"] in ("failed", "conflict") for each in content["orders"])
                 return f"{bad:,} replica orders are not as requested.", "bad" if bad else "good"
-            case Kind.MANIFEST:
+            case DocumentKind.MANIFEST:
                 return f"{sum(each['records'] for each in content['partitions']):,} records were saved.", "good"
-            case Kind.EVIDENCE:
+            case DocumentKind.EVIDENCE:
                 return f"Evidence of {len(content.partitions):,} partitions; nothing was decided.", "warning"
     return "There is nothing to report.", "good"
 
 
-def _of_kind(sources: Sequence[Source], kind: Kind) -> list[Source]:
+def _of_kind(sources: Sequence[Source], kind: DocumentKind) -> list[Source]:
     return [each for each in sources if each.kind is kind]
 
 
@@ -223,42 +225,44 @@ def _build_warnings(clusters: list[str], outcomes: Sequence[Outcome], skipped: S
     foreign = [each.path for each in skipped if not each.is_damaged]
     if damaged:
         text = f"{plural(len(damaged), 'file')} of the directory could not be read. Their content is not on this page."
-        notes.append(Paragraph(text, "bad"))
+        notes.append(ReportParagraph(text, "bad"))
         notes += [Folded(each.path, each.reason) for each in damaged]
     if foreign:
-        notes.append(Paragraph(f"Skipped, because they are no documents of this collection: {', '.join(foreign)}."))
+        notes.append(
+            ReportParagraph(f"Skipped, because they are no documents of this collection: {', '.join(foreign)}.")
+        )
     if len(clusters) > 1:
-        notes.append(Paragraph(f"The documents are about {len(clusters)} different clusters.", "bad"))
+        notes.append(ReportParagraph(f"The documents are about {len(clusters)} different clusters.", "bad"))
     if not can_draw() and outcomes:
-        notes.append(Paragraph("Pictures are missing: vl-convert-python is not installed.", "warning"))
+        notes.append(ReportParagraph("Pictures are missing: vl-convert-python is not installed.", "warning"))
     if notes:
         yield Section("Limits of this report", tuple(notes))
 
 
 def _build_other_sections(source: Source) -> Iterator[Section]:
-    sections: dict[Kind, Callable[[Any], Section]] = {
-        Kind.QUORUM: build_quorum_section,
-        Kind.CLEANER: build_cleaner_section,
-        Kind.LEADERSHIP: build_leadership_section,
-        Kind.SURVEY: build_survey_section,
-        Kind.READINESS: build_readiness_section,
-        Kind.STOP_GATE: build_gate_section,
-        Kind.REDUNDANCY: build_redundancy_section,
-        Kind.GROUPS: build_groups_section,
-        Kind.DISK_SALVAGE: build_disk_section,
-        Kind.REPLAY: build_replay_section,
+    sections: dict[DocumentKind, Callable[[Any], Section]] = {
+        DocumentKind.QUORUM: build_quorum_section,
+        DocumentKind.CLEANER: build_cleaner_section,
+        DocumentKind.LEADERSHIP: build_leadership_section,
+        DocumentKind.SURVEY: build_survey_section,
+        DocumentKind.READINESS: build_readiness_section,
+        DocumentKind.STOP_GATE: build_gate_section,
+        DocumentKind.REDUNDANCY: build_redundancy_section,
+        DocumentKind.GROUPS: build_groups_section,
+        DocumentKind.DISK_SALVAGE: build_disk_section,
+        DocumentKind.REPLAY: build_replay_section,
     }
-    if source.kind is Kind.EXPOSURE:
+    if source.kind is DocumentKind.EXPOSURE:
         yield from build_exposure_sections(source.content)
     if source.kind in sections:
         yield sections[source.kind](source.content)
-    if source.kind is Kind.EVIDENCE:
+    if source.kind is DocumentKind.EVIDENCE:
         yield build_evidence_section(source.content)
 
 
 def _cluster_id(source: Source) -> str | None:
     content = source.content
-    if source.kind in (Kind.PLAN, Kind.EVIDENCE):
+    if source.kind in (DocumentKind.PLAN, DocumentKind.EVIDENCE):
         cluster_id: str = content.cluster_id
         return cluster_id
     found: str | None = content.get("clusterId", content.get("cluster_id"))
@@ -278,26 +282,30 @@ def _appendix(sources: Sequence[Source]) -> Section:
     note = "JSON that is missing below is too large for this page. Its digest identifies the file."
     return Section(
         "Appendix",
-        (Table("Documents", ("File", "Kind", "Bytes", "SHA-256", "Options"), rows), Paragraph(note), *raw),
+        (
+            ReportTable("Documents", ("File", "Kind", "Bytes", "SHA-256", "Options"), rows),
+            ReportParagraph(note),
+            *raw,
+        ),
     )
 
 
 def _options(source: Source) -> str:
     content = source.content
     match source.kind:
-        case Kind.RECOVERY:
+        case DocumentKind.RECOVERY:
             engine = describe_engine(content["engine"])
             return ", ".join(filter(None, [f"schema {content['schemaVersion']}, mode {content['mode']}", engine]))
-        case Kind.LEADERSHIP | Kind.REDUNDANCY:
+        case DocumentKind.LEADERSHIP | DocumentKind.REDUNDANCY:
             return f"schema {content['schemaVersion']}, mode {content['mode']}"
-        case Kind.READINESS | Kind.STOP_GATE | Kind.REDUNDANCY_PLAN | Kind.EXPOSURE:
+        case DocumentKind.READINESS | DocumentKind.STOP_GATE | DocumentKind.REDUNDANCY_PLAN | DocumentKind.EXPOSURE:
             return f"schema {content['schemaVersion']}"
-        case Kind.REPLAY:
+        case DocumentKind.REPLAY:
             return f"target {content['target']}"
-        case Kind.QUORUM:
+        case DocumentKind.QUORUM:
             return f"schema {content['schemaVersion']}, window {content['windowMs']:,} ms"
-        case Kind.CLEANER:
+        case DocumentKind.CLEANER:
             return f"schema {content['schemaVersion']}, {'check' if content['isCheck'] else 'apply'}"
-        case Kind.EVIDENCE:
+        case DocumentKind.EVIDENCE:
             return f"collection {content.collection_version}"
     return "none"

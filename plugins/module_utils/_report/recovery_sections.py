@@ -23,12 +23,12 @@ from .blocks import (
     Block,
     Cell,
     Folded,
-    Paragraph,
+    NextStep,
     Picture,
+    ReportParagraph,
+    ReportTable,
     Section,
-    Step,
     Steps,
-    Table,
     build_leadership_table,
     find_leaders,
     first_rows,
@@ -134,7 +134,7 @@ def build_brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
     ]
     online = sum(each["state"] == "online" for each in brokers)
     caption = f"{online} of {len(brokers)} brokers online"
-    return Section("Brokers", (Table(caption, ("Broker", "Address", "Rack", "State", "Cause"), tuple(rows)),))
+    return Section("Brokers", (ReportTable(caption, ("Broker", "Address", "Rack", "State", "Cause"), tuple(rows)),))
 
 
 def _build_group_blocks(
@@ -151,7 +151,7 @@ def _build_group_blocks(
         )
         for each in groups
     )
-    yield Table("All partitions", ("Count", "Status", "Partitions", "Leader", "Reason", "Loss"), rows)
+    yield ReportTable("All partitions", ("Count", "Status", "Partitions", "Leader", "Reason", "Loss"), rows)
     for each in groups:
         topics = {one.topic for one in each.outcomes}
         if len(topics) > _MAX_TOPICS:
@@ -187,8 +187,8 @@ def _loss_of(members: Members) -> str:
 
 
 def _build_loss_blocks(elected: Sequence[Outcome]) -> Iterator[Block]:
-    yield Table("By topic", ("Topic", "Elections", "At least", "At most"), tuple(_loss_rows(elected)))
-    yield Paragraph("The same partitions if other replicas were elected, in records:")
+    yield ReportTable("By topic", ("Topic", "Elections", "At least", "At most"), tuple(_loss_rows(elected)))
+    yield ReportParagraph("The same partitions if other replicas were elected, in records:")
     rows = [_build_decision_row("this run: the best replica that can lead", elected, lambda one: one.designated_leader)]
     rows.append(
         _build_decision_row(
@@ -200,9 +200,9 @@ def _build_loss_blocks(elected: Sequence[Outcome]) -> Iterator[Block]:
         _build_decision_row(f"the replica of rank {rank}", elected, partial(_choose_by_rank, rank))
         for rank in range(2, most + 1)
     ]
-    yield Table("By decision", ("Decision", "Partitions", "At least", "At most"), tuple(rows))
+    yield ReportTable("By decision", ("Decision", "Partitions", "At least", "At most"), tuple(rows))
     waiting = len(elected)
-    yield Paragraph(
+    yield ReportParagraph(
         f"The strategies none and balanced lose nothing while they wait: "
         f"{plural(waiting, 'partition')} would have stayed offline until the awaited brokers return."
     )
@@ -265,11 +265,11 @@ def _build_checklist(aftermath: Sequence[dict[str, Any]]) -> Steps:
     for explanation, about in list(said.items())[:MAX_ROWS]:
         lines = _topic_lines_of((each["topic"], each["partition"]) for each in about if each["topic"] is not None)
         named = join_first(lines, _MAX_TOPICS)
-        steps.append(Step(f"{named}: {explanation}" if named else explanation))
+        steps.append(NextStep(f"{named}: {explanation}" if named else explanation))
     return Steps(tuple(steps))
 
 
-def _build_partition_table(groups: Sequence[Members]) -> Table:
+def _build_partition_table(groups: Sequence[Members]) -> ReportTable:
     outcomes = [outcome for each in groups for outcome in each.outcomes]
     columns = (
         "Partition",

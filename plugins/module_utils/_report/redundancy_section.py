@@ -10,7 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._redundancy.plan import DONE_OR_FORESEEN
-from .blocks import Cell, Paragraph, Section, first_rows, format_ids, in_words, number_cell, partition_cell, plural
+from .blocks import (
+    Cell,
+    ReportParagraph,
+    Section,
+    first_rows,
+    format_ids,
+    in_words,
+    number_cell,
+    partition_cell,
+    plural,
+)
 
 
 def build_redundancy_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
@@ -44,5 +54,7 @@ def build_redundancy_section(report: Mapping[str, Any]) -> Section:
             Cell(each["reason"]),
         ),
     )
-    lost = Paragraph(f"Brokers that were declared lost: {format_ids(report['lostBrokers'])}.")
-    return Section("Replicas of lost brokers", (lost, table, *(Paragraph(each, "warning") for each in report["notes"])))
+    lost = ReportParagraph(f"Brokers that were declared lost: {format_ids(report['lostBrokers'])}.")
+    return Section(
+        "Replicas of lost brokers", (lost, table, *(ReportParagraph(each, "warning") for each in report["notes"]))
+    )

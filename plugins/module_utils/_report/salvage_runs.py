@@ -13,7 +13,7 @@ from typing import Any
 from .._model.log_contents import offset_range
 from .._salvage.finding import NOT_COMPARED, SalvageStatus
 from .._salvage.replayed import ReplayStatus, describe_left_out
-from .blocks import Block, Cell, Paragraph, Section, first_rows, in_words, number_cell, partition_cell, plural
+from .blocks import Block, Cell, ReportParagraph, Section, first_rows, in_words, number_cell, partition_cell, plural
 
 _Document = Mapping[str, Any]
 _TONES = {
@@ -70,8 +70,8 @@ def build_disk_section(report: _Document) -> Section:
     before_start = [each for each in partitions if each["beforeLogStart"]]
     sentence, tone = build_disk_verdict(report)
     blocks: list[Block] = [
-        Paragraph(sentence, tone),
-        Paragraph(f"Read: {', '.join(report['logDirs'])}. Saved to: {report['salvageDir']}."),
+        ReportParagraph(sentence, tone),
+        ReportParagraph(f"Read: {', '.join(report['logDirs'])}. Saved to: {report['salvageDir']}."),
         first_rows(
             f"{len(listed):,} of {plural(len(partitions), 'replica')}; the cluster lacks nothing of the others",
             (
@@ -113,8 +113,8 @@ def build_replay_section(report: _Document) -> Section:
     return Section(
         "Records given back",
         (
-            Paragraph(sentence, tone),
-            Paragraph(f"From {report['salvageDir']} to {to}."),
+            ReportParagraph(sentence, tone),
+            ReportParagraph(f"From {report['salvageDir']} to {to}."),
             first_rows(
                 f"Results of {plural(len(report['partitions']), 'partition')}",
                 columns,

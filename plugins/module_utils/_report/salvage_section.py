@@ -20,7 +20,7 @@ from .._salvage.account import Account, Balance, describe_still_lost, sum_balanc
 from .._salvage.finding import NOT_COMPARED
 from .._salvage.finding import SalvageStatus as DiskStatus
 from .._salvage.saved import SavedRecords
-from .blocks import MAX_ROWS, Cell, Paragraph, Section, Table, number_cell, plural
+from .blocks import MAX_ROWS, Cell, ReportParagraph, ReportTable, Section, number_cell, plural
 from .extents import Saved
 
 _NOTE = (
@@ -100,9 +100,9 @@ def build_account_section(balances: Mapping[TopicPartition, Balance]) -> Section
     return Section(
         "Records found, saved and given back",
         (
-            Paragraph(describe_still_lost(total), "bad" if is_bad else "good"),
-            Table(f"{total.partitions:,} partitions", columns, rows),
-            Paragraph(_NOTE),
+            ReportParagraph(describe_still_lost(total), "bad" if is_bad else "good"),
+            ReportTable(f"{total.partitions:,} partitions", columns, rows),
+            ReportParagraph(_NOTE),
         ),
     )
 

@@ -20,11 +20,11 @@ from .blocks import (
     MAX_ROWS,
     Block,
     Cell,
-    Paragraph,
+    NextStep,
+    ReportParagraph,
+    ReportTable,
     Section,
-    Step,
     Steps,
-    Table,
     build_leadership_table,
     format_ids,
     in_words,
@@ -72,9 +72,9 @@ def build_quorum_section(report: dict[str, Any]) -> Section:
     return Section(
         "Controller quorum",
         (
-            Paragraph(" ".join([allowed, *elections["reasons"]]), "good" if elections["allowed"] else "bad"),
-            Table("Findings", ("Severity", "Finding", "Nodes", "Found", "Meaning", "Remedy"), findings),
-            Table("Members", ("Node", "Role", "Log end", "Records behind", "Caught up"), members),
+            ReportParagraph(" ".join([allowed, *elections["reasons"]]), "good" if elections["allowed"] else "bad"),
+            ReportTable("Findings", ("Severity", "Finding", "Nodes", "Found", "Meaning", "Remedy"), findings),
+            ReportTable("Members", ("Node", "Role", "Log end", "Records behind", "Caught up"), members),
         ),
     )
 
@@ -110,8 +110,8 @@ def build_cleaner_section(report: dict[str, Any]) -> Section:
     return Section(
         "Log cleaners",
         (
-            Table("Diagnoses", ("Broker", "Before", "After", "Reason"), diagnoses),
-            Table("Changes", ("Change", "Status", "Reason"), tuple(changes)),
+            ReportTable("Diagnoses", ("Broker", "Before", "After", "Reason"), diagnoses),
+            ReportTable("Changes", ("Change", "Status", "Reason"), tuple(changes)),
         ),
     )
 
@@ -125,11 +125,11 @@ def build_leadership_section(report: dict[str, Any]) -> Section:
     before = Counter(each["leaderBefore"] for each in leaders)
     after = Counter(each["leaderAfter"] for each in leaders)
     blocks: list[Block] = [
-        Paragraph(f"Blacklist: {_list(report['before'])} before, {_list(report['after'])} after."),
-        Table("Replica orders", ("Status", "Partitions"), _counted(counts)),
-        Table("Leaders", ("Status", "Partitions"), _counted(moves)),
+        ReportParagraph(f"Blacklist: {_list(report['before'])} before, {_list(report['after'])} after."),
+        ReportTable("Replica orders", ("Status", "Partitions"), _counted(counts)),
+        ReportTable("Leaders", ("Status", "Partitions"), _counted(moves)),
         build_leadership_table(before, after),
-        Table(
+        ReportTable(
             "Drift: orders that another party changed",
             ("Partition", "Drift", "Status", "Reason"),
             tuple(
@@ -161,10 +161,10 @@ def build_survey_section(survey: dict[str, Any]) -> Section:
     )
     count = len(survey["partitions"])
     columns = ("Partition", "Leader epoch", "Replicas", "ISR", "ELR", "Offline replicas")
-    blocks: list[Block] = [Table(f"{count:,} partitions without a leader", columns, rows)]
+    blocks: list[Block] = [ReportTable(f"{count:,} partitions without a leader", columns, rows)]
     if survey["start_order"]:
-        blocks.append(Paragraph("Which broker to start first:"))
-        blocks.append(Steps(tuple(Step(each["explanation"]) for each in survey["start_order"])))
+        blocks.append(ReportParagraph("Which broker to start first:"))
+        blocks.append(Steps(tuple(NextStep(each["explanation"]) for each in survey["start_order"])))
     return Section("Partitions without a leader", tuple(blocks))
 
 
@@ -202,13 +202,13 @@ def build_readiness_section(report: Mapping[str, Any]) -> Section:
         for each in report["brokerLosses"]
     )
     blocks: list[Block] = [
-        Table("Checks, worst first", ("Result", "Check", "About", "Found", "What to do"), checks),
-        Table(
+        ReportTable("Checks, worst first", ("Result", "Check", "About", "Found", "What to do"), checks),
+        ReportTable(
             "If one broker died now",
             ("Broker", "Partitions without a leader", "Of these, without any replica", "Below min ISR", "Which"),
             losses,
         ),
-        Paragraph(
+        ReportParagraph(
             "Partitions without any replica have none on another live broker. Partitions below min ISR would have a "
             "leader, but take no records with acks=all."
         ),
@@ -227,9 +227,9 @@ def build_evidence_section(evidence: Evidence) -> Section:
     return Section(
         "Evidence",
         (
-            Paragraph(held),
+            ReportParagraph(held),
             *draw_logs([outcomes], {}),
-            Table(
+            ReportTable(
                 "Replicas" if len(listed) < MAX_ROWS else f"The first {MAX_ROWS:,} replicas",
                 ("Partition", "Broker", "Last written epoch", "Log start", "Log end", "State"),
                 listed,

@@ -40,7 +40,7 @@ MAX_BYTES = 1024 * MIB
 _APPROVAL_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
-class Kind(StrEnum):
+class DocumentKind(StrEnum):
     """Kind of a document."""
 
     RECOVERY = "recovery report"
@@ -62,27 +62,27 @@ class Kind(StrEnum):
     EVIDENCE = "evidence"
 
 
-SIGNS: tuple[tuple[Kind, frozenset[str], Schema | None], ...] = (
-    (Kind.REDUNDANCY_PLAN, frozenset({"digest", "moves"}), REDUNDANCY_PLAN),
-    (Kind.PLAN, frozenset({"digest", "leftAlone"}), None),
-    (Kind.RECOVERY, frozenset({"mode", "summary", "aftermath"}), REPORT_FILE),
-    (Kind.LEADERSHIP, frozenset({"orders", "rememberedIn"}), LEADERSHIP_REPORT),
-    (Kind.CLEANER, frozenset({"restarts", "repairs"}), LOG_CLEANER_REPORT),
-    (Kind.QUORUM, frozenset({"verdicts", "voters"}), QUORUM_REPORT),
-    (Kind.READINESS, frozenset({"isReady", "brokerLosses"}), READINESS_REPORT),
-    (Kind.REDUNDANCY, frozenset({"lostBrokers", "throttleBytesPerSecond"}), REDUNDANCY_REPORT),
-    (Kind.STOP_GATE, frozenset({"stops", "inNoWave"}), STOP_GATE_REPORT),
-    (Kind.GROUPS_PLAN, frozenset({"digest", "commits"}), GROUP_PLAN),
-    (Kind.GROUPS, frozenset({"undoFile", "commits"}), GROUP_REPORT),
-    (Kind.SURVEY, frozenset({"start_order", "left_alone"}), SURVEY),
-    (Kind.MANIFEST, frozenset({"salvageId", "origins", "files"}), SALVAGE_MANIFEST),
-    (Kind.DISK_SALVAGE, frozenset({"salvageId", "logDirs"}), DISK_REPORT),
-    (Kind.REPLAY, frozenset({"salvageId", "target"}), REPLAY_REPORT),
-    (Kind.EXPOSURE, frozenset({"clusters", "methods"}), EXPOSURE_REPORT),
+SIGNS: tuple[tuple[DocumentKind, frozenset[str], Schema | None], ...] = (
+    (DocumentKind.REDUNDANCY_PLAN, frozenset({"digest", "moves"}), REDUNDANCY_PLAN),
+    (DocumentKind.PLAN, frozenset({"digest", "leftAlone"}), None),
+    (DocumentKind.RECOVERY, frozenset({"mode", "summary", "aftermath"}), REPORT_FILE),
+    (DocumentKind.LEADERSHIP, frozenset({"orders", "rememberedIn"}), LEADERSHIP_REPORT),
+    (DocumentKind.CLEANER, frozenset({"restarts", "repairs"}), LOG_CLEANER_REPORT),
+    (DocumentKind.QUORUM, frozenset({"verdicts", "voters"}), QUORUM_REPORT),
+    (DocumentKind.READINESS, frozenset({"isReady", "brokerLosses"}), READINESS_REPORT),
+    (DocumentKind.REDUNDANCY, frozenset({"lostBrokers", "throttleBytesPerSecond"}), REDUNDANCY_REPORT),
+    (DocumentKind.STOP_GATE, frozenset({"stops", "inNoWave"}), STOP_GATE_REPORT),
+    (DocumentKind.GROUPS_PLAN, frozenset({"digest", "commits"}), GROUP_PLAN),
+    (DocumentKind.GROUPS, frozenset({"undoFile", "commits"}), GROUP_REPORT),
+    (DocumentKind.SURVEY, frozenset({"start_order", "left_alone"}), SURVEY),
+    (DocumentKind.MANIFEST, frozenset({"salvageId", "origins", "files"}), SALVAGE_MANIFEST),
+    (DocumentKind.DISK_SALVAGE, frozenset({"salvageId", "logDirs"}), DISK_REPORT),
+    (DocumentKind.REPLAY, frozenset({"salvageId", "target"}), REPLAY_REPORT),
+    (DocumentKind.EXPOSURE, frozenset({"clusters", "methods"}), EXPOSURE_REPORT),
 )
 """Keys that only a document of this kind has, and its schema. For a plan, its own check includes the digest."""
 
-SALVAGE_KINDS = (Kind.MANIFEST, Kind.DISK_SALVAGE, Kind.REPLAY)
+SALVAGE_KINDS = (DocumentKind.MANIFEST, DocumentKind.DISK_SALVAGE, DocumentKind.REPLAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Source:
     """One valid document."""
 
     path: str
-    kind: Kind
+    kind: DocumentKind
     size_bytes: int
     sha256: str
     content: Any
@@ -191,7 +191,7 @@ def _read(path: str) -> Source:
     if schema is None:
         content: Any = check_plan(value, path)
     else:
-        content = keep_known_fields(value, schema) if kind is Kind.SURVEY else value
+        content = keep_known_fields(value, schema) if kind is DocumentKind.SURVEY else value
         raise_if_problems(path, schema_problems(content, schema))
     return Source(path, kind, len(data), hashlib.sha256(data).hexdigest(), content, data)
 
@@ -206,13 +206,13 @@ def _parse(data: bytes, path: str) -> Any:
         ) from error
 
 
-def _kind_of(value: Any, path: str) -> tuple[Kind, Schema | None]:
+def _kind_of(value: Any, path: str) -> tuple[DocumentKind, Schema | None]:
     """Return the kind of a document and its schema, None for a plan. Raises DocumentError if it is of no kind."""
     keys = value.keys() if isinstance(value, dict) else set()
     for kind, signs, schema in SIGNS:
         if signs <= keys:
             return kind, schema
-    known = ", ".join(kind.value for kind in Kind)
+    known = ", ".join(kind.value for kind in DocumentKind)
     message = f"is none of: {known}"
     raise _ForeignError(path, [Problem("", message, "Leave it out, or give a file that this collection wrote")])
 
@@ -226,7 +226,7 @@ def _read_evidence(path: str) -> Source:
         raise DocumentError(path, [Problem("", str(error), "Give a directory that this collection wrote")]) from error
     files: Iterable[Path] = sorted(Path(path).glob("*.parquet"))
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()
-    return Source(path, Kind.EVIDENCE, sum(each.stat().st_size for each in files), digest, evidence, b"")
+    return Source(path, DocumentKind.EVIDENCE, sum(each.stat().st_size for each in files), digest, evidence, b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ def check_approvals(given: Iterable[Mapping[str, Any]], sources: Sequence[Source
 
     Raises DocumentError, which names each approval with an invalid time or with a plan that is not in the documents.
     """
-    plans = {json.loads(each.raw)["digest"]: each.path for each in sources if each.kind is Kind.PLAN}
+    plans = {json.loads(each.raw)["digest"]: each.path for each in sources if each.kind is DocumentKind.PLAN}
     found, problems = [], []
     for number, each in enumerate(given):
         place, digest = f"[{number}]", each["plan_digest"]

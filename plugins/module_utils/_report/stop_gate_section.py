@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .blocks import Block, Cell, Paragraph, Section, Table, format_ids, in_words, number_cell, plural
+from .blocks import Block, Cell, ReportParagraph, ReportTable, Section, format_ids, in_words, number_cell, plural
 
 _TONES = {"yes": "good", "no": "bad"}
 
@@ -48,8 +48,8 @@ def build_gate_section(report: Mapping[str, Any]) -> Section:
     )
     waves = tuple((Cell(each["rack"] or "none"), Cell(format_ids(each["brokers"]))) for each in report["waves"])
     blocks: list[Block] = [
-        Table("Reasons, worst first", ("Reason", "Brokers", "Found", "Partitions", "What to do"), reasons),
-        Table(
+        ReportTable("Reasons, worst first", ("Reason", "Brokers", "Found", "Partitions", "What to do"), reasons),
+        ReportTable(
             "If they stop now",
             (
                 "Brokers",
@@ -62,8 +62,8 @@ def build_gate_section(report: Mapping[str, Any]) -> Section:
             ),
             stops,
         ),
-        *(Paragraph(each, "warning") for each in report["notes"]),
-        Table("Waves in which all brokers can stop", ("Rack", "Brokers"), waves),
-        Paragraph(f"Brokers that may not stop, not even alone: {format_ids(report['inNoWave'])}."),
+        *(ReportParagraph(each, "warning") for each in report["notes"]),
+        ReportTable("Waves in which all brokers can stop", ("Rack", "Brokers"), waves),
+        ReportParagraph(f"Brokers that may not stop, not even alone: {format_ids(report['inNoWave'])}."),
     ]
     return Section("May these brokers stop?", tuple(blocks))

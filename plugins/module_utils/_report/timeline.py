@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .._recovery.outcome import Outcome
-from .blocks import Cell, Section, Table, format_ids
+from .blocks import Cell, ReportTable, Section, format_ids
 from .groups_section import build_groups_plan_verdict, build_groups_verdict
 from .outage_blocks import build_past_blocks, find_past_events
 from .redundancy_section import build_redundancy_plan_verdict, build_redundancy_verdict
-from .sources import Approval, Kind, Source
+from .sources import Approval, DocumentKind, Source
 
 _METADATA_LOG = "the controllers' metadata log"
-_ABOUT_LEADERS = frozenset({Kind.RECOVERY, Kind.PLAN, Kind.SURVEY, Kind.EVIDENCE})
+_ABOUT_LEADERS = frozenset({DocumentKind.RECOVERY, DocumentKind.PLAN, DocumentKind.SURVEY, DocumentKind.EVIDENCE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def build_timeline_sections(
         return
     events = sorted([*past, *done], key=lambda each: each.at)
     rows = tuple((Cell(each.at), Cell(each.what), Cell(each.actor)) for each in events)
-    table = Table("Times are UTC", ("Time", "Event", "By"), rows)
+    table = ReportTable("Times are UTC", ("Time", "Event", "By"), rows)
     about_leaders = any(each.kind in _ABOUT_LEADERS for each in sources)
     blocks = build_past_blocks(outcomes, min(each.at for each in done)) if about_leaders else ()
     yield Section("Timeline", (table, *blocks))
@@ -50,44 +50,44 @@ def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:  # noqa: PLR091
     for source in sources:
         content = source.content
         match source.kind:
-            case Kind.EVIDENCE:
+            case DocumentKind.EVIDENCE:
                 yield _Event(content.gathered_at, "replicas asked what they hold", "leader_candidate_info")
-            case Kind.PLAN:
+            case DocumentKind.PLAN:
                 yield _Event(
                     content.created_at, f"{len(content.elections):,} elections planned", "leader_candidate_info"
                 )
-            case Kind.RECOVERY:
+            case DocumentKind.RECOVERY:
                 is_check = content["mode"] == "check"
                 yield _Event(content["startedAt"], "check began" if is_check else "recovery began", "unclean_recovery")
                 counts = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in content["summary"].items() if n)
                 yield _Event(content["finishedAt"], f"{counts or 'nothing was offline'}; verified", "unclean_recovery")
-            case Kind.LEADERSHIP:
+            case DocumentKind.LEADERSHIP:
                 yield _Event(content["startedAt"], "change of replica orders began", "leadership_drain")
                 yield _Event(content["finishedAt"], "replica orders and leaders verified", "leadership_drain")
-            case Kind.CLEANER:
+            case DocumentKind.CLEANER:
                 what = "log cleaners inspected" if content["isCheck"] else "log cleaners inspected and repaired"
                 yield _Event(content["writtenAt"], what, "log_cleaner_recovery")
-            case Kind.QUORUM:
+            case DocumentKind.QUORUM:
                 yield _Event(content["startedAt"], "controller quorum inspected", "quorum_preflight")
-            case Kind.READINESS:
+            case DocumentKind.READINESS:
                 yield _Event(content["startedAt"], "readiness for a recovery checked", "readiness")
-            case Kind.STOP_GATE:
+            case DocumentKind.STOP_GATE:
                 ids = "; then ".join(format_ids(each["brokers"]) for each in content["stops"])
                 yield _Event(content["startedAt"], f"may brokers {ids} stop? {content['verdict']}", "stop_gate")
-            case Kind.REDUNDANCY_PLAN:
+            case DocumentKind.REDUNDANCY_PLAN:
                 yield _Event(content["createdAt"], build_redundancy_plan_verdict(content)[0], "redundancy")
-            case Kind.REDUNDANCY:
+            case DocumentKind.REDUNDANCY:
                 yield _Event(content["finishedAt"], build_redundancy_verdict(content)[0], "redundancy")
-            case Kind.GROUPS_PLAN:
+            case DocumentKind.GROUPS_PLAN:
                 yield _Event(content["createdAt"], build_groups_plan_verdict(content)[0], "group_recovery")
-            case Kind.GROUPS:
+            case DocumentKind.GROUPS:
                 yield _Event(content["finishedAt"], build_groups_verdict(content)[0], "group_recovery")
-            case Kind.MANIFEST:
+            case DocumentKind.MANIFEST:
                 records = sum(each["records"] for each in content["partitions"])
                 yield _Event(content["takenAt"], f"{records:,} records saved", "salvage")
-            case Kind.DISK_SALVAGE:
+            case DocumentKind.DISK_SALVAGE:
                 what = f"disks of broker {content['brokerId']} compared with the leaders"
                 yield _Event(content["finishedAt"], what, "log_salvage")
-            case Kind.REPLAY:
+            case DocumentKind.REPLAY:
                 given = sum(each["given"] for each in content["partitions"])
                 yield _Event(content["finishedAt"], f"{given:,} records given back", "salvage_replay")

@@ -16,7 +16,7 @@ from itertools import combinations
 
 from .._model.fields import BrokerId
 from .._model.partition import Broker, grouped
-from .._model.stop_prediction import View, predict_stop
+from .._model.stop_prediction import ClusterView, predict_stop
 
 _MOST_TRIALS = 500
 """Sets to try before brokers are left out one by one."""
@@ -34,12 +34,12 @@ class Wave:
     brokers: tuple[BrokerId, ...]
 
 
-def is_allowed(view: View, stopped: Collection[int], bears: Bears) -> bool:
+def is_allowed(view: ClusterView, stopped: Collection[int], bears: Bears) -> bool:
     """Return whether these brokers may stop together, by leaders, in-sync replicas and quorum."""
     return bears(stopped) and not predict_stop(view, stopped).effects
 
 
-def largest_allowed(view: View, wanted: Sequence[int], bears: Bears) -> tuple[int, ...]:
+def largest_allowed(view: ClusterView, wanted: Sequence[int], bears: Bears) -> tuple[int, ...]:
     """Return the largest part of a set of brokers that may stop together. Empty if none of them may.
 
     Every part is tried as long as that is at most _MOST_TRIALS parts; then brokers are added one by one.
@@ -55,7 +55,7 @@ def largest_allowed(view: View, wanted: Sequence[int], bears: Bears) -> tuple[in
     return ()
 
 
-def plan_waves(view: View, bears: Bears, last: Collection[int] = ()) -> tuple[tuple[Wave, ...], tuple[int, ...]]:
+def plan_waves(view: ClusterView, bears: Bears, last: Collection[int] = ()) -> tuple[tuple[Wave, ...], tuple[int, ...]]:
     """Return waves in which all live brokers can stop, one wave after the other, and brokers that are in no wave.
 
     The brokers of a wave are of one rack, because an outage of the rack must be borne anyway. Before each wave, those
@@ -75,7 +75,7 @@ def plan_waves(view: View, bears: Bears, last: Collection[int] = ()) -> tuple[tu
     return tuple(waves), tuple(sorted(left_out))
 
 
-def _add_one_by_one(view: View, wanted: Iterable[int], bears: Bears) -> tuple[int, ...]:
+def _add_one_by_one(view: ClusterView, wanted: Iterable[int], bears: Bears) -> tuple[int, ...]:
     chosen: list[int] = []
     for broker_id in wanted:
         # Only the partitions of this broker can be worse than without it.

@@ -27,7 +27,7 @@ from .._model.fields import (
 )
 from .._model.partition import Broker, BrokerState, Racks, TopicPartition, grouped
 from .._model.reasons import join_first, name_partitions
-from .._model.stop_prediction import Kind, Prediction, View, predict_stop
+from .._model.stop_prediction import ClusterView, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import StopTicket
 from .advice import Bears, Wave, largest_allowed
 
@@ -65,10 +65,10 @@ Brokers = Annotated[tuple[BrokerId, ...], Meta(description="the brokers are a li
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class StopReason:
     """One reason against a stop, and all partitions that it is about."""
 
-    kind: Kind
+    kind: StopReasonKind
     brokers: Brokers
     """The brokers that were to stop together."""
     text: str
@@ -126,7 +126,7 @@ class Gate:
     verdict: Answer
     stops: Annotated[tuple[Stop, ...], Meta(description="the stops are a list")]
     """One for each set of brokers, in the order of the question."""
-    reasons: Annotated[tuple[Reason, ...], Meta(description="the reasons are a list")]
+    reasons: Annotated[tuple[StopReason, ...], Meta(description="the reasons are a list")]
     """All reasons against all stops, worst first."""
     notes: Annotated[tuple[str, ...], Meta(description="the notes are a list")]
     """What is not as it should be, and is no reason against these stops."""
@@ -143,51 +143,53 @@ class Gate:
     """The tickets that this run released, or would release in check mode."""
 
 
-_TEXTS: Mapping[Kind, tuple[str, str]] = {
-    Kind.LAST_COPY: (
+_TEXTS: Mapping[StopReasonKind, tuple[str, str]] = {
+    StopReasonKind.LAST_COPY: (
         "{count} would have no replica on any broker that stays up: {names}",
         "Keep one of their brokers up, or give them replicas on other brokers first",
     ),
-    Kind.NO_LEADER: (
+    StopReasonKind.NO_LEADER: (
         "{count} would have no leader: {names}",
         "Bring their other replicas in sync first, or keep one of their in-sync replicas up",
     ),
-    Kind.UNCLEAN_ELECTION: (
+    StopReasonKind.UNCLEAN_ELECTION: (
         "{count} would get a leader that is not in sync, because unclean.leader.election.enable is true: {names}",
         "Bring their other replicas in sync first",
     ),
-    Kind.BELOW_MIN_ISR: (
+    StopReasonKind.BELOW_MIN_ISR: (
         "{count} would be below min.insync.replicas and refuse records with acks=all: {names}",
         "Bring their other replicas in sync first, or keep one of their in-sync replicas up",
     ),
-    Kind.LOST_RECORDS: (
+    StopReasonKind.LOST_RECORDS: (
         "{count} would lose records that only the leader holds, and producers with acks=1 take for stored: {names}",
         "Wait until the next leaders have them",
     ),
-    Kind.ALREADY_LEADERLESS: (
+    StopReasonKind.ALREADY_LEADERLESS: (
         "{count} have no leader now, and a recovery may need a replica on these brokers: {names}",
         "Recover them first (playbook kafkaops.recovery.recover_offline_partitions)",
     ),
-    Kind.REASSIGNMENT: (
+    StopReasonKind.REASSIGNMENT: (
         "{count} are being reassigned: {names}",
         "Wait until that is complete (kafka-reassign-partitions.sh --list)",
     ),
-    Kind.UNKNOWN: (
+    StopReasonKind.UNKNOWN: (
         "min.insync.replicas or unclean.leader.election.enable could not be read for {count}: {names}",
         "Grant DESCRIBE_CONFIGS on their topics",
     ),
 }
-_ORDER = list(Kind)
+_ORDER = list(StopReasonKind)
 _MOST_REPLACED = 3
 
 
-def reason(kind: Kind, brokers: Sequence[int], text: str, remedy: str, states: Iterable[Any] = ()) -> Reason:
+def reason(
+    kind: StopReasonKind, brokers: Sequence[int], text: str, remedy: str, states: Iterable[Any] = ()
+) -> StopReason:
     """Return a reason with the partitions of ``states``, which have a topic and a partition."""
     names = tuple(PartitionName(each.topic, each.partition) for each in states)
-    return Reason(kind, tuple(brokers), text, remedy, names)
+    return StopReason(kind, tuple(brokers), text, remedy, names)
 
 
-def reasons_of(prediction: Prediction, brokers: Sequence[int]) -> list[Reason]:
+def reasons_of(prediction: Prediction, brokers: Sequence[int]) -> list[StopReason]:
     """Return a reason for each kind of effect."""
     found = []
     for kind, (text, remedy) in _TEXTS.items():
@@ -199,26 +201,30 @@ def reasons_of(prediction: Prediction, brokers: Sequence[int]) -> list[Reason]:
     return found
 
 
-def lost_records_reason(brokers: Sequence[int], missing: Mapping[TopicPartition, int]) -> Reason:
+def lost_records_reason(brokers: Sequence[int], missing: Mapping[TopicPartition, int]) -> StopReason:
     """Return the reason about records that the next leaders lack."""
-    text, remedy = _TEXTS[Kind.LOST_RECORDS]
+    text, remedy = _TEXTS[StopReasonKind.LOST_RECORDS]
     count = f"{len(missing)} partition{'' if len(missing) == 1 else 's'}"
     named = text.format(count=count, names=name_partitions(sorted(missing)))
-    return reason(Kind.LOST_RECORDS, brokers, f"{named} ({sum(missing.values())} records)", remedy, sorted(missing))
+    return reason(
+        StopReasonKind.LOST_RECORDS, brokers, f"{named} ({sum(missing.values())} records)", remedy, sorted(missing)
+    )
 
 
-def ticket_reason(brokers: Sequence[int], ticket: StopTicket) -> Reason:
+def ticket_reason(brokers: Sequence[int], ticket: StopTicket) -> StopReason:
     """Return the reason that somebody else is stopping brokers."""
     wait = f"Wait until that ticket is released. It expires at {ticket.until}"
-    return reason(Kind.TICKET, brokers, str(ticket), wait)
+    return reason(StopReasonKind.TICKET, brokers, str(ticket), wait)
 
 
-def worst_first(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+def worst_first(reasons: Iterable[StopReason]) -> tuple[StopReason, ...]:
     """Return the reasons in the order of their kinds."""
     return tuple(sorted(reasons, key=lambda each: _ORDER.index(each.kind)))
 
 
-def smallest_changes(view: View, brokers: Sequence[int], bears: Bears) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def smallest_changes(
+    view: ClusterView, brokers: Sequence[int], bears: Bears
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return the largest part of the brokers that may stop now, and what would let all of them stop.
 
     Both rest on partitions and quorum; a reason of another kind says itself what to do.
@@ -269,7 +275,7 @@ def _brokers(ids: Sequence[int]) -> str:
     return f"broker{'' if len(ids) == 1 else 's'} {join_first(ids, 20)}"
 
 
-def notes_about(view: View) -> tuple[str, ...]:
+def notes_about(view: ClusterView) -> tuple[str, ...]:
     """Return what is not as it should be: brokers that are down, replicas that lag, reassignments."""
     notes = [
         f"broker {each.broker_id} is {each.state.value.replace('_', ' ')}, or still recovers its logs: {each.cause}"

@@ -26,7 +26,7 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition, racks_of
 from .._model.reasons import join_first, name_partitions
 from .._model.run import looks
-from .._model.stop_prediction import Kind, Prediction, View, predict_stop
+from .._model.stop_prediction import ClusterView, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import TICKET_TOPIC, StopTicket
 from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.observation import Observation, caught_up_voters
@@ -37,8 +37,8 @@ from .gate import (
     Answer,
     Gate,
     Led,
-    Reason,
     Stop,
+    StopReason,
     lost_records_reason,
     notes_about,
     reason,
@@ -110,7 +110,7 @@ def check_stop(
             *_about_log_ends(brokers, prediction, ends),
             *(ticket_reason(brokers, each) for each in tickets if not is_renewal(each, owner, brokers)),
             *(
-                reason(Kind.QUORUM, brokers, text, "See playbook kafkaops.recovery.check_quorum")
+                reason(StopReasonKind.QUORUM, brokers, text, "See playbook kafkaops.recovery.check_quorum")
                 for text in may_stop(observation, brokers).reasons
             ),
         ]
@@ -144,20 +144,20 @@ def is_renewal(ticket: StopTicket, owner: str, brokers: Sequence[int]) -> bool:
 
 def _read_tickets(
     kafka: Kafka, living: Mapping[int, Address]
-) -> tuple[tuple[StopTicket, ...], list[str], list[Reason]]:
+) -> tuple[tuple[StopTicket, ...], list[str], list[StopReason]]:
     """Return the valid tickets, notes about expired ones, and why the tickets are not known."""
     try:
         found = parse_tickets(ticket_store(kafka, living).peek())
     except JournalError as error:
         text = f"whether somebody else is stopping brokers is unknown: {error}"
-        return (), [], [reason(Kind.UNKNOWN, (), text, f"Make topic {TICKET_TOPIC} readable")]
+        return (), [], [reason(StopReasonKind.UNKNOWN, (), text, f"Make topic {TICKET_TOPIC} readable")]
     valid, expired = split_by_time(kafka, found)
     return valid, [f"{each}: this has expired, so its owner counts as dead" for each in expired], []
 
 
-def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tuple[Broker, ...]) -> View:
+def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tuple[Broker, ...]) -> ClusterView:
     names = sorted({each.topic for each in states})
-    return View(
+    return ClusterView(
         states=states,
         brokers=brokers,
         min_isr=kafka.min_insync_replicas(names),
@@ -179,7 +179,7 @@ def read_unclean(kafka: Kafka, topics: Sequence[str]) -> dict[str, bool]:
     return values | dict.fromkeys(inherited, "true" in own) if own else values
 
 
-def resolve(question: Question, brokers: Sequence[Broker]) -> tuple[list[tuple[int, ...]], list[Reason]]:
+def resolve(question: Question, brokers: Sequence[Broker]) -> tuple[list[tuple[int, ...]], list[StopReason]]:
     """Return the sets of brokers, and reasons about racks without brokers."""
     sets = [*question.sets]
     known = {each.rack for each in brokers}
@@ -189,27 +189,29 @@ def resolve(question: Question, brokers: Sequence[Broker]) -> tuple[list[tuple[i
         sets.append(of_racks)
     names = join_first(sorted(filter(None, known))) or "none: broker.rack is not set"
     text = f"no broker is in rack {join_first(missing)}; the racks are {names}"
-    refused = [reason(Kind.NO_SUCH_BROKER, (), text, "Name racks of the cluster")] if missing else []
+    refused = [reason(StopReasonKind.NO_SUCH_BROKER, (), text, "Name racks of the cluster")] if missing else []
     return sets, refused
 
 
-def _unknown_brokers(brokers: Sequence[int], known: Sequence[Broker]) -> list[Reason]:
+def _unknown_brokers(brokers: Sequence[int], known: Sequence[Broker]) -> list[StopReason]:
     ids = [each.broker_id for each in known]
     missing = [each for each in brokers if each not in ids]
     if not missing:
         return []
     text = f"the cluster has no broker {join_first(missing)}; its brokers are {join_first(ids, 20)}"
-    return [reason(Kind.NO_SUCH_BROKER, brokers, text, "Name brokers of the cluster")]
+    return [reason(StopReasonKind.NO_SUCH_BROKER, brokers, text, "Name brokers of the cluster")]
 
 
-def _new_leaders(view: View, sets: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], Mapping[TopicPartition, int]]:
+def _new_leaders(
+    view: ClusterView, sets: Iterable[tuple[int, ...]]
+) -> dict[tuple[int, ...], Mapping[TopicPartition, int]]:
     return {brokers: predict_stop(view, brokers).new_leaders for brokers in sets}
 
 
 def _compare_log_ends(
     kafka: Kafka,
     cluster: Cluster,
-    view: View,
+    view: ClusterView,
     new_leaders: Mapping[tuple[int, ...], Mapping[TopicPartition, int]],
 ) -> LogEnds:
     """Read the leaders' log ends first. A next leader that has as many records some time later lacks none of them."""
@@ -254,36 +256,42 @@ def _read_log_ends(
     )
 
 
-def _about_log_ends(brokers: Sequence[int], prediction: Prediction, ends: LogEnds) -> list[Reason]:
+def _about_log_ends(brokers: Sequence[int], prediction: Prediction, ends: LogEnds) -> list[StopReason]:
     missing = {each: count for each, count in ends.missing.items() if each in prediction.new_leaders}
     unread = [each for each in ends.unread if each in prediction.new_leaders]
     found = [lost_records_reason(brokers, missing)] if missing else []
     if unread:
         text = f"the log ends of {len(unread)} partitions could not be compared: {name_partitions(unread)}"
-        found.append(reason(Kind.UNKNOWN, brokers, text, "Run this again; if it stays, look at their brokers", unread))
+        found.append(
+            reason(StopReasonKind.UNKNOWN, brokers, text, "Run this again; if it stays, look at their brokers", unread)
+        )
     return found
 
 
-def unread(kafka: Kafka, cluster: Cluster, view: View, stopped: Sequence[int]) -> list[Reason]:
+def unread(kafka: Kafka, cluster: Cluster, view: ClusterView, stopped: Sequence[int]) -> list[StopReason]:
     """Return reasons about what the answer rests on and could not be read: current metadata, and hidden topics."""
     found = []
     unconfirmed = kafka.unconfirmed_view()
     if unconfirmed:
-        found.append(reason(Kind.UNKNOWN, (), unconfirmed, "Make sure that the brokers reach their controllers"))
+        found.append(
+            reason(StopReasonKind.UNKNOWN, (), unconfirmed, "Make sure that the brokers reach their controllers")
+        )
     live = {each: cluster.addresses[each] for each in stopped if each in view.live}
     hidden = find_hidden_topics(kafka, live, {each.topic for each in view.states})
     for broker_id, error in hidden.unknown.items():
         text = f"it is not known whether broker {broker_id} has replicas of topics that are hidden from us: {error}"
-        found.append(reason(Kind.UNKNOWN, (), text, "Grant DESCRIBE on the cluster, and make the broker answer"))
+        found.append(
+            reason(StopReasonKind.UNKNOWN, (), text, "Grant DESCRIBE on the cluster, and make the broker answer")
+        )
     if hidden.names:
         topics = f"{len(hidden.names)} topic{' is' if len(hidden.names) == 1 else 's are'}"
         text = f"{topics} on these brokers and hidden from us: {join_first(hidden.names)}"
-        found.append(reason(Kind.UNKNOWN, (), text, "Grant DESCRIBE and DESCRIBE_CONFIGS on them"))
+        found.append(reason(StopReasonKind.UNKNOWN, (), text, "Grant DESCRIBE and DESCRIBE_CONFIGS on them"))
     return found
 
 
 def _stop(
-    view: View, brokers: tuple[int, ...], prediction: Prediction, observation: Observation, *, is_allowed: bool
+    view: ClusterView, brokers: tuple[int, ...], prediction: Prediction, observation: Observation, *, is_allowed: bool
 ) -> Stop:
     def bears(stopped: Collection[int]) -> bool:
         return may_stop(observation, stopped).allowed

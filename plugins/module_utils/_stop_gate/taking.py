@@ -38,9 +38,9 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState
 from .._model.reasons import name_partitions
 from .._model.run import looks
-from .._model.stop_prediction import Kind, View
+from .._model.stop_prediction import ClusterView, StopReasonKind
 from .._model.stop_ticket import StopTicket
-from .gate import Answer, Asked, Gate, Reason, reason, ticket_reason, worst_first
+from .gate import Answer, Asked, Gate, StopReason, reason, ticket_reason, worst_first
 from .looking import check_stop, is_renewal, resolve, unread
 from .question import Question
 
@@ -106,7 +106,7 @@ def take_ticket(kafka: Kafka, question: Question, terms: TicketTerms, controller
 
     def refuse(held: LockHeldError) -> Gate:
         text = f"another run writes to this cluster: {held.holder}"
-        against = reason(Kind.ANOTHER_RUN, ticket.brokers, text, "Wait until it ends, and ask again")
+        against = reason(StopReasonKind.ANOTHER_RUN, ticket.brokers, text, "Wait until it ends, and ask again")
         return _refuse(gate, (against,))
 
     return _locked(kafka, ClusterJournal(kafka, cluster, terms.journal, brokers), take, refuse)
@@ -165,12 +165,14 @@ def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gat
     def refuse(held: LockHeldError) -> Gate:
         text = f"another run writes to this cluster: {held.holder}"
         stopped = sorted(_until(ours))
-        return _refuse(gate, (reason(Kind.ANOTHER_RUN, stopped, text, "Release the ticket when it has ended"),))
+        return _refuse(
+            gate, (reason(StopReasonKind.ANOTHER_RUN, stopped, text, "Release the ticket when it has ended"),)
+        )
 
     return _locked(kafka, ClusterJournal(kafka, cluster, terms.journal, brokers), release, refuse)
 
 
-def _refuse(gate: Gate, reasons: tuple[Reason, ...]) -> Gate:
+def _refuse(gate: Gate, reasons: tuple[StopReason, ...]) -> Gate:
     stops = tuple(replace(each, verdict=Answer.NO) for each in gate.stops)
     return replace(gate, verdict=Answer.NO, stops=stops, reasons=reasons)
 
@@ -215,7 +217,7 @@ def _until(tickets: Sequence[StopTicket]) -> dict[int, str]:
     return {broker_id: each.until for each in sorted(tickets, key=lambda one: one.until) for broker_id in each.brokers}
 
 
-def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> tuple[list[Reason], list[str]]:
+def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> tuple[list[StopReason], list[str]]:
     """Return why brokers are not back, and notes about those that never will be.
 
     They do not answer, are fenced, or are out of an ISR; or that is not known.
@@ -236,13 +238,13 @@ def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> t
                 continue
             text = f"broker {broker_id} is {broker.state.value.replace('_', ' ')}: {broker.cause}"
             remedy = f"Start it. If it never comes back, the ticket ends a minute after {until[broker_id]}"
-            found.append(reason(Kind.NOT_BACK, (broker_id,), text, remedy))
+            found.append(reason(StopReasonKind.NOT_BACK, (broker_id,), text, remedy))
         lags = [each for each in states if broker_id in each.replicas and broker_id not in each.isr]
         if lags:
             text = f"broker {broker_id} is not in sync in {len(lags)} partitions: {name_partitions(lags)}"
             remedy = "Wait until it has caught up, and release again"
-            found.append(reason(Kind.NOT_BACK, (broker_id,), text, remedy, lags))
+            found.append(reason(StopReasonKind.NOT_BACK, (broker_id,), text, remedy, lags))
     if not found:
-        view = View(states=states, brokers=tuple(brokers.values()), min_isr={}, unclean={})
+        view = ClusterView(states=states, brokers=tuple(brokers.values()), min_isr={}, unclean={})
         found = unread(kafka, cluster, view, sorted(until))
     return found, gone

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import StopReasonKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Answer, Gate
 from campaign.stops.states import Partition, States, Topic
 
 _ABOUT_PARTITIONS = {
-    Kind.LAST_COPY,
-    Kind.NO_LEADER,
-    Kind.UNCLEAN_ELECTION,
-    Kind.BELOW_MIN_ISR,
-    Kind.LOST_RECORDS,
-    Kind.ALREADY_LEADERLESS,
-    Kind.REASSIGNMENT,
+    StopReasonKind.LAST_COPY,
+    StopReasonKind.NO_LEADER,
+    StopReasonKind.UNCLEAN_ELECTION,
+    StopReasonKind.BELOW_MIN_ISR,
+    StopReasonKind.LOST_RECORDS,
+    StopReasonKind.ALREADY_LEADERLESS,
+    StopReasonKind.REASSIGNMENT,
 }
 
 
@@ -132,19 +132,20 @@ class Stopped:
         stop = self.gate.stops[0]
         was_led = {key for key in self.touched if self.before[key].leader is not None}
         happened = {
-            "have no leader": (named(Kind.NO_LEADER, Kind.ALREADY_LEADERLESS), self.leaderless),
-            "got a leader that was not in sync": (named(Kind.UNCLEAN_ELECTION), self.unclean),
-            "are below min ISR": (named(Kind.BELOW_MIN_ISR), self.below_min_isr),
-            "have no copy left": (named(Kind.LAST_COPY), self.last_copies),
-            "lost records": (named(Kind.LOST_RECORDS), self.lost_records),
+            "have no leader": (named(StopReasonKind.NO_LEADER, StopReasonKind.ALREADY_LEADERLESS), self.leaderless),
+            "got a leader that was not in sync": (named(StopReasonKind.UNCLEAN_ELECTION), self.unclean),
+            "are below min ISR": (named(StopReasonKind.BELOW_MIN_ISR), self.below_min_isr),
+            "have no copy left": (named(StopReasonKind.LAST_COPY), self.last_copies),
+            "lost records": (named(StopReasonKind.LOST_RECORDS), self.lost_records),
         }
         if not self.is_recent:
-            happened["lost their leader"] = (named(Kind.NO_LEADER), self.leaderless & was_led)
+            happened["lost their leader"] = (named(StopReasonKind.NO_LEADER), self.leaderless & was_led)
         for what, (predicted, found) in happened.items():
             if predicted != found:
                 yield f"{what}: predicted {sorted(predicted)}, and it was {sorted(found)}"
-        if not named(Kind.REASSIGNMENT) <= {*self.reassigned}:
-            yield f"reassigned: {sorted(named(Kind.REASSIGNMENT))}, and only these were: {sorted(self.reassigned)}"
+        reassigned = named(StopReasonKind.REASSIGNMENT)
+        if not reassigned <= {*self.reassigned}:
+            yield f"reassigned: {sorted(reassigned)}, and only these were: {sorted(self.reassigned)}"
         other = sorted({each.kind for each in self.gate.reasons} - _ABOUT_PARTITIONS)
         if other:
             yield f"reasons without a cause: {[each.text for each in self.gate.reasons if each.kind in other]}"
@@ -184,13 +185,13 @@ class Stopped:
         up = {*self.before_live}
         verdict.lagging += any(up & {*each.replicas} - {*each.isr} - {*each.offline_replicas} for each in states)
         verdict.dead_disks += any(up & {*each.offline_replicas} for each in states)
-        verdict.reassignments += bool(self._named(Kind.REASSIGNMENT))
+        verdict.reassignments += bool(self._named(StopReasonKind.REASSIGNMENT))
 
     @property
     def before_live(self) -> set[int]:
         return {broker for each in self.before.values() for broker in each.replicas} - self.down
 
-    def _named(self, *kinds: Kind) -> set[Partition]:
+    def _named(self, *kinds: StopReasonKind) -> set[Partition]:
         return {
             (one.topic, one.partition) for each in self.gate.reasons if each.kind in kinds for one in each.partitions
         }

@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.fleet im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
     SIGNS,
-    Kind,
+    DocumentKind,
     check_approvals,
     read_sources,
 )
@@ -34,7 +34,7 @@ from unit.report.test_runs import disk_file, readiness_file, replay_file
 LONG = "x" * 300 + salvages.HOSTILE
 PAGES = ("recovery", "large", "readiness", "salvage", "replay", "incident", "hostile")
 # A survey is the result of a module: its schema has only the fields that a page shows.
-SCHEMAS = {kind: schema for kind, _keys, schema in SIGNS if schema is not None and kind is not Kind.SURVEY}
+SCHEMAS = {kind: schema for kind, _keys, schema in SIGNS if schema is not None and kind is not DocumentKind.SURVEY}
 WIDTHS = pytest.mark.parametrize("width", [1280, 390])
 
 
@@ -82,7 +82,9 @@ def test_page(browser: Browser, pages: Mapping[str, Path], name: str, scheme: st
 
 @WIDTHS
 @pytest.mark.parametrize("kind", SCHEMAS)
-def test_any_document_with_long_and_hostile_texts(browser: Browser, tmp_path: Path, kind: Kind, width: int) -> None:
+def test_any_document_with_long_and_hostile_texts(
+    browser: Browser, tmp_path: Path, kind: DocumentKind, width: int
+) -> None:
     document = tmp_path / "document.json"
     document.write_text(json.dumps(any_document(SCHEMAS[kind], LONG)), encoding="utf-8")
     page = build_page(read_sources([str(document)]), kind)

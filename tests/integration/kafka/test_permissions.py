@@ -23,7 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_ticket import TICKET_TOPIC
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Check, CheckName, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Check, CheckName, CheckStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspection import (
     ReadinessOptions,
     check_readiness,
@@ -161,7 +161,7 @@ def test_each_acl_is_named_for_every_playbook_that_needs_it(alice: Alice, tmp_pa
         needs_it = any(each in taken and each[0] == operation for each in grants(playbook))
         assert (f"{operation} on " in check.found) == needs_it, (playbook, check.found)
         if grant in grants(playbook, optional=False):
-            assert check.status is Status.FAILED, (playbook, check.found)
+            assert check.status is CheckStatus.FAILED, (playbook, check.found)
             assert f"--operation {operation.title().replace('_', '')}" in check.remedy
 
 
@@ -170,14 +170,14 @@ def test_readiness_names_what_is_missing(alice: Alice, tmp_path: Path) -> None:
     alice.cluster.client.create_topic(TOPIC, {0: [1, 2, 3]})
     alice.have(set(EVERY_GRANT))
     hidden = permissions(alice, tmp_path)
-    assert {each.status for each in hidden.values()} >= {Status.FAILED}
+    assert {each.status for each in hidden.values()} >= {CheckStatus.FAILED}
     assert "DESCRIBE on topic seen is missing" in hidden["playbook salvage_logs"].found
     alice.cluster.client.allow("alice", "ALL", topic="seen")
     assert {subject: each.found for subject, each in permissions(alice, tmp_path).items() if each.remedy} == {}
     for operation, resource in (("ALTER", Resource.CLUSTER), ("DELETE", Resource.JOURNAL), ("READ", Resource.TOPICS)):
         with alice.lacking((operation, resource)):
             found = permissions(alice, tmp_path)["playbook recover_offline_partitions"]
-            assert found.status is Status.FAILED
+            assert found.status is CheckStatus.FAILED
             assert f"{operation} on " in found.found
     alice.cluster.client.revoke("alice", "ALL", topic="seen")
     for topic in (TOPIC, "seen"):

@@ -27,8 +27,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
     RED,
     Check,
     CheckName,
+    CheckStatus,
     Readiness,
-    Status,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.inspection import (
     ReadinessOptions,
@@ -95,7 +95,7 @@ def test_the_replication_factor_bounds_min_insync_replicas(cluster: Cluster, tmp
     found = look(cluster, tmp_path)
     assert [each for each in found.checks if each.status in RED] == []
     (min_isr,) = of(found, CheckName.MIN_INSYNC_REPLICAS)
-    assert (min_isr.status, "strict" in min_isr.found) == (Status.WARNING, True)
+    assert (min_isr.status, "strict" in min_isr.found) == (CheckStatus.WARNING, True)
 
 
 def test_what_a_dead_broker_means_is_named(cluster: Cluster, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_what_a_dead_broker_means_is_named(cluster: Cluster, tmp_path: Path) -> 
     found = look(cluster, tmp_path)
     assert not found.is_ready
     assert [(each.subject, each.status) for each in of(found, CheckName.BROKERS) if each.status in RED] == [
-        ("broker 3", Status.FAILED)
+        ("broker 3", CheckStatus.FAILED)
     ]
     losses = {each.broker_id: each for each in found.broker_losses}
     assert losses.keys() == {1, 2}
@@ -120,11 +120,11 @@ def test_leftovers_and_settings_are_found(cluster: Cluster, tmp_path: Path) -> N
     run.end()
     found = look(cluster, tmp_path)
     (left, *_notes) = of(found, CheckName.LEFTOVERS)
-    assert left.status is Status.FAILED
+    assert left.status is CheckStatus.FAILED
     (unclean,) = of(found, CheckName.UNCLEAN_ELECTION)
-    assert (unclean.status, "loose" in unclean.found) == (Status.WARNING, True)
+    assert (unclean.status, "loose" in unclean.found) == (CheckStatus.WARNING, True)
     (party,) = of(found, CheckName.OTHER_PARTIES)
-    assert (party.status, "Cruise Control" in party.found) == (Status.WARNING, True)
+    assert (party.status, "Cruise Control" in party.found) == (CheckStatus.WARNING, True)
 
 
 def test_nobody_answers(tmp_path: Path) -> None:
@@ -166,15 +166,15 @@ def test_a_record_is_written_to_our_own_topics_and_read_back(cluster: Cluster) -
     cluster.client.create_topic(memory, {0: [1, 2, 3]}, {"cleanup.policy": "compact", "max.message.bytes": 1})
     try:
         (looked,) = _try_to_write(cluster, memory, check_mode=True)
-        assert (looked.status, "no record was written" in looked.found) == (Status.OK, True)
+        assert (looked.status, "no record was written" in looked.found) == (CheckStatus.OK, True)
         assert cluster.proxy.write_requests() == []
         journal, red = _try_to_write(cluster, memory)
-        assert (journal.status, journal.subject) == (Status.OK, "topic _kafkaops_run")
-        assert (red.status, red.subject) == (Status.FAILED, f"topic {memory}")
+        assert (journal.status, journal.subject) == (CheckStatus.OK, "topic _kafkaops_run")
+        assert (red.status, red.subject) == (CheckStatus.FAILED, f"topic {memory}")
         assert "a drain could not write to it" in red.found
         cluster.client.delete_topic(memory)
         cluster.client.create_topic(memory, {0: [1, 2, 3]}, {"cleanup.policy": "compact"})
-        assert [each.status for each in _try_to_write(cluster, memory)] == [Status.OK, Status.OK]
+        assert [each.status for each in _try_to_write(cluster, memory)] == [CheckStatus.OK, CheckStatus.OK]
         leader = cluster.client.leader(memory)
         assert leader is not None
         assert cluster.client.log_end_offset(memory, 0, leader) == 1
@@ -191,11 +191,11 @@ def test_a_ticket_is_no_reason_to_delete_the_journal(cluster: Cluster) -> None:
     try:
         assert "broker 2 is being stopped by another person" in ticket.found
         assert (ticket.status, "delete" in ticket.remedy, "check_stop" in ticket.remedy) == (
-            Status.WARNING,
+            CheckStatus.WARNING,
             False,
             True,
         )
-        assert journal.status is Status.OK
+        assert journal.status is CheckStatus.OK
     finally:
         cluster.client.delete_topic("_kafkaops_stops")
 
@@ -211,7 +211,7 @@ def test_a_removed_broker_that_is_still_registered_is_a_warning(clusters: Cluste
         cluster.client.create_topic("elsewhere", {0: [1, 2]}, {"min.insync.replicas": 1})
         cluster.brokers[3].stop()
         wait_until(
-            lambda: _brokers_of(look(cluster, tmp_path), Status.WARNING) == ["broker 3"], 30, what="it is fenced"
+            lambda: _brokers_of(look(cluster, tmp_path), CheckStatus.WARNING) == ["broker 3"], 30, what="it is fenced"
         )
         found = look(cluster, tmp_path)
         assert not [each for each in found.checks if each.name is CheckName.BROKERS and each.status in RED]
@@ -219,8 +219,8 @@ def test_a_removed_broker_that_is_still_registered_is_a_warning(clusters: Cluste
         assert told.remedy.endswith(f"kafka-cluster.sh unregister --bootstrap-server {cluster.bootstrap()} --id 3")
         _command, *words = shlex.split(told.remedy.partition("unregister it: ")[2])
         cluster.client.run_tool("org.apache.kafka.tools.ClusterTool", *words).check_returncode()
-        wait_until(lambda: not _brokers_of(look(cluster, tmp_path), Status.WARNING), 30, what="it is unregistered")
+        wait_until(lambda: not _brokers_of(look(cluster, tmp_path), CheckStatus.WARNING), 30, what="it is unregistered")
 
 
-def _brokers_of(found: Readiness, status: Status) -> list[str]:
+def _brokers_of(found: Readiness, status: CheckStatus) -> list[str]:
     return [each.subject for each in found.checks if each.name is CheckName.BROKERS and each.status is status]

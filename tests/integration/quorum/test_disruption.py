@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Voter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import judge_elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind, Severity
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import FindingKind, Severity
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import (
     Membership,
     QuorumPort,
@@ -50,7 +50,7 @@ def _may_restart(seen: Assessment) -> dict[int, bool]:
 def test_a_healthy_quorum_has_no_finding(quorum: Quorum, kafka_version: str) -> None:
     seen = quorum.look(window_ms=1500)
     assert [(each.kind, each.severity) for each in seen.findings] == (
-        [] if has_pre_vote(kafka_version) else [(Kind.PRE_VOTE_MISSING, Severity.INFO)]
+        [] if has_pre_vote(kafka_version) else [(FindingKind.PRE_VOTE_MISSING, Severity.INFO)]
     )
     assert seen.kraft_version == int(quorum.cluster.is_dynamic)
     assert seen.metadata_version is not None
@@ -73,7 +73,7 @@ def test_a_quorum_with_a_frozen_voter_is_not_settled_although_elections_are_allo
     wait_until(is_settled_when_sound, 30, what="only with Pre-Vote, the quorum is settled")
     frozen = quorum.followers()[0]
     with quorum.frozen(frozen):
-        quorum.wait_for(Kind.VOTER_NOT_FETCHING, frozen)
+        quorum.wait_for(FindingKind.VOTER_NOT_FETCHING, frozen)
         assert not quorum.is_settled()
         assert quorum.look().verdicts.elections.allowed
     wait_until(is_settled_when_sound, 30, what="only with Pre-Vote, the quorum is settled again")
@@ -113,10 +113,10 @@ def test_a_follower_that_is_frozen_or_killed(quorum: Quorum, fault: Fault, cause
     lost, other = quorum.followers()
     leader = quorum.leader()
     with fault(quorum, lost):
-        seen, finding = quorum.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+        seen, finding = quorum.wait_for(FindingKind.VOTER_NOT_FETCHING, lost)
         assert finding.evidence["since_fetch_ms"] > 2000
         assert finding.evidence["answers_us"] is False
-        silent = found(seen, Kind.CONTROLLER_SILENT, lost)
+        silent = found(seen, FindingKind.CONTROLLER_SILENT, lost)
         assert silent is not None
         assert silent.evidence["cause"] in causes
         assert seen.verdicts.elections.allowed
@@ -133,11 +133,11 @@ def test_a_leader_that_is_frozen_or_killed(quorum: Quorum, fault: Fault, causes:
         first = quorum.look()
         # The leader has two addresses, its own and its proxy's. Each costs one time limit; the broker's wait adds none.
         assert time.monotonic() - began < 2 * LIMIT_MS / 1000 + _SLACK_S
-        assert found(first, Kind.CONTROLLER_SILENT, lost)
+        assert found(first, FindingKind.CONTROLLER_SILENT, lost)
         seen = quorum.look_until(
             lambda seen: seen.leader_id not in (None, lost) and seen.verdicts.elections.allowed, "new leader"
         )
-        assert found(seen, Kind.VOTER_NOT_FETCHING, lost)
+        assert found(seen, FindingKind.VOTER_NOT_FETCHING, lost)
         assert {each.node_id: each.cause for each in seen.controllers}[lost] in causes
         assert _may_restart(seen)[lost]
         assert sum(_may_restart(seen).values()) == 1
@@ -148,20 +148,22 @@ def test_a_follower_that_is_cut_off_and_returns(quorum: Quorum, kafka_version: s
     before = quorum.look()
     with quorum.cluster.cut_off(lost):
         if has_pre_vote(kafka_version):
-            quorum.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+            quorum.wait_for(FindingKind.VOTER_NOT_FETCHING, lost)
             quorum.wait_for_pre_votes(lost)
             seen = quorum.look()
-            assert Kind.EPOCH_AHEAD not in kinds(seen)
+            assert FindingKind.EPOCH_AHEAD not in kinds(seen)
         else:
             seen = quorum.look_until(
-                lambda seen: found(seen, Kind.EPOCH_AHEAD, lost) and found(seen, Kind.VOTER_NOT_FETCHING, lost),
+                lambda seen: (
+                    found(seen, FindingKind.EPOCH_AHEAD, lost) and found(seen, FindingKind.VOTER_NOT_FETCHING, lost)
+                ),
                 "the controller that is cut off is in a higher epoch and does not fetch",
             )
-            ahead = found(seen, Kind.EPOCH_AHEAD, lost)
+            ahead = found(seen, FindingKind.EPOCH_AHEAD, lost)
             assert ahead is not None
             assert ahead.evidence["epoch"] > ahead.evidence["leader_epoch"]
-            assert found(seen, Kind.PRE_VOTE_MISSING, lost)
-        cut_off = found(seen, Kind.VOTER_NOT_FETCHING, lost)
+            assert found(seen, FindingKind.PRE_VOTE_MISSING, lost)
+        cut_off = found(seen, FindingKind.VOTER_NOT_FETCHING, lost)
         assert cut_off is not None
         assert cut_off.evidence["answers_us"] is True
         assert "network" in cut_off.remedy
@@ -170,7 +172,7 @@ def test_a_follower_that_is_cut_off_and_returns(quorum: Quorum, kafka_version: s
             watching = quorum.watch(executor, window_ms=10_000, controllers=True)
             quorum.cluster.proxy.clear()
             watched = watching.result()
-    churn = found(watched, Kind.EPOCH_CHURN, lost)
+    churn = found(watched, FindingKind.EPOCH_CHURN, lost)
     if has_pre_vote(kafka_version):
         assert churn is None
         assert quorum.wait_healthy().leader_epoch == before.leader_epoch
@@ -193,7 +195,7 @@ def test_a_voter_that_lost_its_disk(quorum: Quorum, kafka_version: str) -> None:
             _assert_that_the_log_shrinks(quorum, lost)
         else:  # without Pre-Vote, cutting it off would cause an election, and the next leader does not know the old log
             controller.start()
-        seen, finding = quorum.wait_for(Kind.DISK_REPLACED, lost)
+        seen, finding = quorum.wait_for(FindingKind.DISK_REPLACED, lost)
         assert finding.severity is Severity.WARNING
         assert finding.evidence["log_end_offset"] == 0
         assert not any(allowed for node_id, allowed in _may_restart(seen).items() if node_id != lost)
@@ -205,7 +207,7 @@ def _assert_that_the_log_shrinks(quorum: Quorum, lost: int) -> None:
             quorum.cluster.controllers[lost].start()
             watching = quorum.watch(executor, window_ms=8_000)
         watched = watching.result()
-    shrunk = found(watched, Kind.DISK_REPLACED, lost)
+    shrunk = found(watched, FindingKind.DISK_REPLACED, lost)
     assert shrunk is not None
     assert shrunk.evidence["log_end_offset_before"] > 0
     assert shrunk.evidence["log_end_offset"] == 0
@@ -217,7 +219,7 @@ def test_voters_that_fetch_but_do_not_keep_up(quorum: Quorum) -> None:
     slow, other = quorum.followers()
     leader = quorum.leader()
     with quorum.cluster.proxy.inject(Starve((slow,))):
-        seen, finding = quorum.wait_for(Kind.VOTER_LAGS, slow)
+        seen, finding = quorum.wait_for(FindingKind.VOTER_LAGS, slow)
         assert (
             finding.evidence["lag_ms"] > finding.evidence["caught_up_within_ms"] >= finding.evidence["since_fetch_ms"]
         )
@@ -226,7 +228,7 @@ def test_voters_that_fetch_but_do_not_keep_up(quorum: Quorum) -> None:
         assert seen.verdicts.elections.allowed
         assert _may_restart(seen) == {slow: True, leader: False, other: False}
     with quorum.cluster.proxy.inject(Starve((slow, other))):
-        seen, finding = quorum.wait_for(Kind.MAJORITY_NOT_CAUGHT_UP, other)
+        seen, finding = quorum.wait_for(FindingKind.MAJORITY_NOT_CAUGHT_UP, other)
         assert finding.severity is Severity.CRITICAL
         assert finding.evidence["caught_up"] == [leader]
         assert not seen.verdicts.elections.allowed
@@ -240,12 +242,12 @@ def test_timeouts_that_are_too_low(quorum: Quorum) -> None:
     controller = quorum.cluster.controllers[node_id]
     controller.properties[_ELECTION_TIMEOUT] = 100
     controller.restart()
-    seen = quorum.look_until(lambda seen: found(seen, Kind.TIMEOUTS_TOO_LOW, node_id), "too low a timeout")
-    finding = found(seen, Kind.TIMEOUTS_TOO_LOW, node_id)
+    seen = quorum.look_until(lambda seen: found(seen, FindingKind.TIMEOUTS_TOO_LOW, node_id), "too low a timeout")
+    finding = found(seen, FindingKind.TIMEOUTS_TOO_LOW, node_id)
     assert finding is not None
     assert finding.evidence["election_timeout_ms"] == {node_id: 100}
     assert finding.evidence["least_election_timeout_ms"] == 500
-    differing = found(seen, Kind.TIMEOUTS_DIFFER, node_id)
+    differing = found(seen, FindingKind.TIMEOUTS_DIFFER, node_id)
     assert differing is not None
     assert differing.evidence[_ELECTION_TIMEOUT] == {**dict.fromkeys(quorum.cluster.controllers, 1000), node_id: 100}
     del controller.properties[_ELECTION_TIMEOUT]
@@ -265,9 +267,9 @@ def test_without_two_of_three_controllers_there_is_no_quorum(quorum: Quorum) -> 
         assert run.returncode == 2
         assert "no quorum" in run.output
         # Nobody fetches from the leader, so it steps down.
-        seen = quorum.look_until(lambda seen: Kind.NO_LEADER in kinds(seen), "no leader")
+        seen = quorum.look_until(lambda seen: FindingKind.NO_LEADER in kinds(seen), "no leader")
         assert seen.leader_id is None
-        assert seen.findings[0].kind is Kind.NO_LEADER
+        assert seen.findings[0].kind is FindingKind.NO_LEADER
         assert seen.findings[0].evidence["controllers_answering"] == 1
 
 

@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.raft_vote
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, Voter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind, Severity
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import FindingKind, Severity
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.voters import (
     Membership,
     PlannedVoterChange,
@@ -80,10 +80,10 @@ def _voters_by_kafka(quorum: Quorum) -> str:
 def test_a_voter_with_a_new_disk_is_removed_and_added(quorum: Quorum) -> None:
     lost = quorum.followers()[0]
     quorum.replace_disk(lost)
-    seen, finding = quorum.wait_for(Kind.DISK_REPLACED, lost)
+    seen, finding = quorum.wait_for(FindingKind.DISK_REPLACED, lost)
     old, new = finding.evidence["voter_directory_id"], finding.evidence["directory_id"]
     assert old != new
-    assert found(seen, Kind.VOTER_NOT_FETCHING, lost) is None
+    assert found(seen, FindingKind.VOTER_NOT_FETCHING, lost) is None
     assert [each.node_id for each in seen.verdicts.restart if each.allowed] == [lost]
 
     variables = {
@@ -111,7 +111,7 @@ def test_a_voter_with_a_new_disk_is_removed_and_added(quorum: Quorum) -> None:
 def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
     lost = quorum.followers()[0]
     quorum.replace_disk(lost)
-    _seen, finding = quorum.wait_for(Kind.DISK_REPLACED, lost)
+    _seen, finding = quorum.wait_for(FindingKind.DISK_REPLACED, lost)
     assert "kafkaops.recovery.replace_controller" in finding.remedy
     old, new = finding.evidence["voter_directory_id"], finding.evidence["directory_id"]
     variables = {**quorum.variables(), "controller_replacement_voter_id": lost}
@@ -191,24 +191,24 @@ def test_a_new_voter_that_falls_behind(quorum: Quorum) -> None:
         _changed(quorum, Membership.PRESENT, Voter(new, None, (_endpoint(quorum, new),)))
         with quorum.cluster.proxy.inject(Starve((new,))):
             watched = watching.result()
-    finding = found(watched, Kind.NEW_VOTER_NOT_CAUGHT_UP, new)
+    finding = found(watched, FindingKind.NEW_VOTER_NOT_CAUGHT_UP, new)
     assert finding is not None
     assert finding.severity is Severity.WARNING
     assert finding.evidence["lag_records"] > 0
     assert new not in finding.evidence["caught_up"]
-    assert found(watched, Kind.VOTER_JOINED, new)
+    assert found(watched, FindingKind.VOTER_JOINED, new)
 
 
 @pytest.mark.wide
 def test_findings_about_two_voters_and_one_voter(quorum: Quorum) -> None:
     first, second = quorum.followers()
     _changed(quorum, Membership.ABSENT, Voter(first, None))
-    two = quorum.look_until(lambda seen: Kind.EVEN_VOTERS in kinds(seen), "two voters", controllers=False)
-    (finding,) = [each for each in two.findings if each.kind is Kind.EVEN_VOTERS]
+    two = quorum.look_until(lambda seen: FindingKind.EVEN_VOTERS in kinds(seen), "two voters", controllers=False)
+    (finding,) = [each for each in two.findings if each.kind is FindingKind.EVEN_VOTERS]
     assert finding.evidence == {"voters": 2, "majority": 2, "failures_borne": 0}
     _changed(quorum, Membership.ABSENT, Voter(second, None))
-    one = quorum.look_until(lambda seen: Kind.SINGLE_VOTER in kinds(seen), "one voter", controllers=False)
-    assert found(one, Kind.SINGLE_VOTER, one.voters[0].replica_id)
+    one = quorum.look_until(lambda seen: FindingKind.SINGLE_VOTER in kinds(seen), "one voter", controllers=False)
+    assert found(one, FindingKind.SINGLE_VOTER, one.voters[0].replica_id)
     for node_id in (first, second):
         quorum.look_until(_may_all_be_added, "the removed voters are caught up")
         _changed(quorum, Membership.PRESENT, Voter(node_id, None, (_endpoint(quorum, node_id),)))
@@ -217,7 +217,7 @@ def test_findings_about_two_voters_and_one_voter(quorum: Quorum) -> None:
 def test_a_removal_that_would_cost_the_majority_is_refused(quorum: Quorum) -> None:
     lost, other = quorum.followers()
     with quorum.frozen(lost):
-        quorum.wait_for(Kind.VOTER_NOT_FETCHING, lost)
+        quorum.wait_for(FindingKind.VOTER_NOT_FETCHING, lost)
         with pytest.raises(VoterRefusedError, match=f"with voter {other} removed, 1 of 2 voters would be caught up"):
             _planned(quorum, Membership.ABSENT, Voter(other, None))
         assert _planned(quorum, Membership.ABSENT, Voter(lost, None)).is_needed
@@ -243,8 +243,8 @@ def test_a_removed_voter_that_adds_itself_again(quorum: Quorum) -> None:
         assert seen.cluster_id is not None
         remove_voter(wire, broker, seen.cluster_id, Voter(node_id, voter.directory_id))
         watched = watching.result()
-    joined = found(watched, Kind.VOTER_JOINED, node_id)
-    active = found(watched, Kind.REMOVED_VOTER_ACTIVE, node_id)
+    joined = found(watched, FindingKind.VOTER_JOINED, node_id)
+    active = found(watched, FindingKind.REMOVED_VOTER_ACTIVE, node_id)
     if asked.auto_join:
         assert joined is not None
         assert joined.evidence["was_removed_in_window"]
@@ -266,9 +266,11 @@ def test_a_controller_that_was_removed_and_stopped_is_no_problem(quorum: Quorum)
     _changed(quorum, Membership.ABSENT, Voter(removed, voter.directory_id))
     quorum.cluster.controllers[removed].stop()
     wait_until(
-        lambda: found(quorum.look(), Kind.REMOVED_CONTROLLER_REGISTERED, removed) is not None, 60, what="it is removed"
+        lambda: found(quorum.look(), FindingKind.REMOVED_CONTROLLER_REGISTERED, removed) is not None,
+        60,
+        what="it is removed",
     )
-    assert found(quorum.look(), Kind.CONTROLLER_SILENT, removed) is None
+    assert found(quorum.look(), FindingKind.CONTROLLER_SILENT, removed) is None
     left = [each for each in quorum.cluster.controllers if each != removed]
     named = {"kafka_bootstrap_controllers": ",".join(map(quorum.cluster.advertised_controller, left))}
     run = run_playbook("kafkaops.recovery.check_quorum", quorum.variables() | named)

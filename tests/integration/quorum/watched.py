@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_co
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment, assess
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding, Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding, FindingKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observe import observe_quorum
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import is_settled
 from lab import wait_until
@@ -85,9 +85,9 @@ class Quorum:
             raise AssertionError(f"{error} Last look: {looks[-1]}") from None
         return looks[-1]
 
-    def wait_for(self, kind: Kind, node_id: int) -> tuple[Assessment, Finding]:
+    def wait_for(self, kind: FindingKind, node_id: int) -> tuple[Assessment, Finding]:
         """Look until there is a finding of a kind about a controller. Returns the look and the finding."""
-        if kind is not Kind.EPOCH_AHEAD:  # Ask the broker first: it does not wait for a silent controller.
+        if kind is not FindingKind.EPOCH_AHEAD:  # Ask the broker first: it does not wait for a silent controller.
             self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}", controllers=False)
         seen = self.look_until(lambda seen: found(seen, kind, node_id), f"{kind.value} of {node_id}")
         finding = found(seen, kind, node_id)
@@ -167,7 +167,7 @@ class Quorum:
         return self.look_until(
             lambda seen: (
                 len(seen.voters) == len(VOTERS)
-                and kinds(seen) <= {Kind.PRE_VOTE_MISSING}
+                and kinds(seen) <= {FindingKind.PRE_VOTE_MISSING}
                 and all(each.is_caught_up for each in seen.voters)
                 and {each.node_id for each in seen.controllers} == set(VOTERS)
             ),
@@ -175,9 +175,9 @@ class Quorum:
         )
 
 
-def kinds(seen: Assessment) -> set[Kind]:
+def kinds(seen: Assessment) -> set[FindingKind]:
     return {each.kind for each in seen.findings}
 
 
-def found(seen: Assessment, kind: Kind, node_id: int) -> Finding | None:
+def found(seen: Assessment, kind: FindingKind, node_id: int) -> Finding | None:
     return next((each for each in seen.findings if each.kind is kind and node_id in each.node_ids), None)

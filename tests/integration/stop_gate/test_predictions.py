@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import StopReasonKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Answer, Gate
 from campaign.stops.__main__ import SETS, ask, run_seed
 from lab import Cluster
 from lab.playbook import run_playbook
 
 
-def named(gate: Gate, *kinds: Kind) -> set[tuple[str, int]]:
+def named(gate: Gate, *kinds: StopReasonKind) -> set[tuple[str, int]]:
     return {(one.topic, one.partition) for each in gate.reasons if each.kind in kinds for one in each.partitions}
 
 
@@ -40,7 +40,7 @@ def test_a_hung_broker_makes_it_a_no(cluster: Cluster) -> None:
     cluster.brokers[2].freeze()
     gate = ask(cluster, [1])
     assert gate.verdict is Answer.NO
-    assert named(gate, Kind.BELOW_MIN_ISR) == {("orders", 0)}
+    assert named(gate, StopReasonKind.BELOW_MIN_ISR) == {("orders", 0)}
     assert any("start broker 2" in each for each in gate.stops[0].changes)
 
 

@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import StopReasonKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Answer, Gate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import Question
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.taking import (
@@ -66,7 +66,10 @@ def test_of_two_pipelines_at_once_never_both_get_a_ticket(cluster: Cluster, roun
         assert len(got) <= 1, (number, gates)
         for name in got:
             loser = gates["two" if name == "one" else "one"]
-            assert {each.kind for each in loser.reasons} <= {Kind.TICKET, Kind.ANOTHER_RUN}, (number, gates)
+            assert {each.kind for each in loser.reasons} <= {StopReasonKind.TICKET, StopReasonKind.ANOTHER_RUN}, (
+                number,
+                gates,
+            )
             assert release(cluster, name, *wanted[name]).verdict is Answer.YES
         winners += got
     assert winners, gates

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import StopReasonKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import (
     Answer,
     Asked,
     Gate,
     PartitionName,
-    Reason,
     Stop,
+    StopReason,
 )
 from campaign.stops.judging import Stopped, Verdict
 from campaign.stops.states import Topic
@@ -30,8 +30,8 @@ def a_state(leader: int | None, isr: tuple[int, ...], offline: tuple[int, ...] =
     return PartitionState(leader, 0, (1, 2, 3), isr, (), (), offline)
 
 
-def a_gate(*kinds: Kind, moves: int = 1, margin: int | None = 0) -> Gate:
-    reasons = tuple(Reason(each, (1,), "", "", (PartitionName("t", 0),)) for each in kinds)
+def a_gate(*kinds: StopReasonKind, moves: int = 1, margin: int | None = 0) -> Gate:
+    reasons = tuple(StopReason(each, (1,), "", "", (PartitionName("t", 0),)) for each in kinds)
     answer = Answer.NO if reasons else Answer.YES
     stop = Stop(
         brokers=(1,),
@@ -86,10 +86,10 @@ def test_what_was_predicted_is_equal() -> None:
         (a_gate(), a_state(2, (2,), (1,)), None),
         (a_gate(), a_state(2, (2, 3), (1,)), a_state(1, (1,))),
         (a_gate(), a_state(2, (2, 3), (1, 2, 3)), None),
-        (a_gate(Kind.NO_LEADER), a_state(2, (2, 3), (1,)), None),
-        (a_gate(Kind.BELOW_MIN_ISR), a_state(2, (2, 3), (1,)), None),
-        (a_gate(Kind.UNKNOWN), a_state(2, (2, 3), (1,)), None),
-        (a_gate(Kind.REASSIGNMENT), a_state(2, (2, 3), (1,)), None),
+        (a_gate(StopReasonKind.NO_LEADER), a_state(2, (2, 3), (1,)), None),
+        (a_gate(StopReasonKind.BELOW_MIN_ISR), a_state(2, (2, 3), (1,)), None),
+        (a_gate(StopReasonKind.UNKNOWN), a_state(2, (2, 3), (1,)), None),
+        (a_gate(StopReasonKind.REASSIGNMENT), a_state(2, (2, 3), (1,)), None),
         (a_gate(moves=0), a_state(2, (2, 3), (1,)), None),
         (a_gate(margin=1), a_state(2, (2, 3), (1,)), None),
     ],
@@ -117,12 +117,12 @@ def test_lost_records_are_counted_unless_they_were_predicted() -> None:
     verdict = Verdict(0, "any")
     stopped(a_gate(), a_state(2, (2, 3), (1,)), lacks=1).count(verdict)
     assert (verdict.unequal, verdict.lost_records) == (1, 1)
-    stopped(a_gate(Kind.LOST_RECORDS), a_state(2, (2, 3), (1,)), lacks=1).count(verdict)
+    stopped(a_gate(StopReasonKind.LOST_RECORDS), a_state(2, (2, 3), (1,)), lacks=1).count(verdict)
     assert (verdict.unequal, verdict.lost_records) == (1, 2)
 
 
 def test_a_wrong_answer_is_counted_although_its_reasons_are_right() -> None:
-    gate = replace(a_gate(Kind.BELOW_MIN_ISR, margin=-1), verdict=Answer.YES)
+    gate = replace(a_gate(StopReasonKind.BELOW_MIN_ISR, margin=-1), verdict=Answer.YES)
     verdict = Verdict(0, "any")
     stopped(gate, a_state(2, (2,), (1,))).count(verdict)
     assert verdict.unequal == 1

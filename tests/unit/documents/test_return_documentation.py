@@ -41,7 +41,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import AftermathFinding, Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import MoveOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.advice import Wave
-from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Gate, Led, Reason, Stop
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Gate, Led, Stop, StopReason
 from ansible_collections.kafkaops.recovery.plugins.modules import (
     designated_election,
     group_recovery,
@@ -94,7 +94,7 @@ RESULTS: list[tuple[ModuleType, str, type]] = [
     (stop_gate, "", Gate),
     (stop_gate, "stops", Stop),
     (stop_gate, "stops.led", Led),
-    (stop_gate, "reasons", Reason),
+    (stop_gate, "reasons", StopReason),
     (stop_gate, "waves", Wave),
 ]
 

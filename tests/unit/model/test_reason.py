@@ -10,7 +10,7 @@ import copy
 import json
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reason import (
-    Kind,
+    ClauseKind,
     as_kind,
     because,
     causes_of,
@@ -41,7 +41,9 @@ def test_braces_in_a_text_are_no_values() -> None:
 
 
 def test_rank_and_loss_are_told_from_causes_by_kind_not_by_words() -> None:
-    reason = because(as_kind(Kind.RANK, "broker 3, rank 1"), say("loses nothing"), as_kind(Kind.LOSS, "loses nothing"))
+    reason = because(
+        as_kind(ClauseKind.RANK, "broker 3, rank 1"), say("loses nothing"), as_kind(ClauseKind.LOSS, "loses nothing")
+    )
     assert reason == "broker 3, rank 1; loses nothing; loses nothing"
     assert causes_of(reason) == "loses nothing"
     assert causes_of("a plain text") == "a plain text"

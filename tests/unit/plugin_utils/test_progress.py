@@ -20,7 +20,7 @@ def test_each_step_is_printed_and_again_while_it_goes_on(tmp_path: Path) -> None
     path = tmp_path / "progress"
     lines: list[str] = []
     writer = progress_to(str(path))
-    with progress.followed(path, lines.append, progress.Pace(0.05, quiet_at_first_s=0.0, read_every_s=0.01)):
+    with progress.followed(path, lines.append, progress.ProgressPace(0.05, quiet_at_first_s=0.0, read_every_s=0.01)):
         writer.step("starting Spark")
         wait_until(lambda: len(lines) >= 2, 10, what="the first step is printed twice")
         writer.step("electing", 0, 3)
@@ -45,7 +45,7 @@ def test_the_time_left_follows_from_the_speed_of_the_step() -> None:
 def test_work_that_ends_soon_needs_no_progress(tmp_path: Path) -> None:
     path = tmp_path / "progress"
     reported: list[str] = []
-    with progress.followed(path, reported.append, progress.Pace(0.0, quiet_at_first_s=60.0, read_every_s=0.01)):
+    with progress.followed(path, reported.append, progress.ProgressPace(0.0, quiet_at_first_s=60.0, read_every_s=0.01)):
         progress_to(str(path)).step("looking")
         time.sleep(0.1)  # the file is read in this time
     assert reported == []

@@ -13,9 +13,9 @@ from typing import Any
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import QuorumReplica, QuorumState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import (
     Controller,
+    ControllerView,
     Look,
     Observation,
-    View,
 )
 
 LEADER = 101
@@ -60,8 +60,10 @@ def healthy() -> QuorumState:
     return state(follower(102), follower(103))
 
 
-def view(node_id: int, *, epoch: int | None = 7, leader: int | None = LEADER, leads: bool | None = None) -> View:
-    return View(
+def view(
+    node_id: int, *, epoch: int | None = 7, leader: int | None = LEADER, leads: bool | None = None
+) -> ControllerView:
+    return ControllerView(
         f"c{node_id}:9093", node_id, leader, epoch, claims_leadership=node_id == LEADER if leads is None else leads
     )
 
@@ -80,7 +82,7 @@ def controller(node_id: int | None, **changes: Any) -> Controller:
 
 def observed(
     *states: QuorumState | None,
-    views: Iterable[View] | None = None,
+    views: Iterable[ControllerView] | None = None,
     controllers: Iterable[Controller] | None = None,
     at_ms: int = 0,
     **known: Any,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding, Kind, Severity
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding, FindingKind, Severity
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import collect_findings
 from unit.quorum.quorums import (
@@ -31,7 +31,7 @@ CRITICAL, WARNING, INFO = Severity.CRITICAL, Severity.WARNING, Severity.INFO
 _JOINED_LAGGING = down(104, since_fetch_ms=100)
 _OLD = [controller(each, supports_pre_vote=False, auto_join=None) for each in (101, 102, 103)]
 
-CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]]] = [
+CASES: list[tuple[str, Observation, list[tuple[FindingKind, Severity, tuple[int, ...]]]]] = [
     ("healthy", observed(healthy()), []),
     ("healthy over a window", observed(healthy(), healthy(), healthy()), []),
     ("healthy, seen through brokers alone", observed(healthy(), views=[], controllers=[]), []),
@@ -41,107 +41,109 @@ CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]
     ("a broker that lags is no matter of the quorum",
      observed(state(follower(102), follower(103), observers=[down(2)])), []),
     ("no leader", observed(None, views=[view(102, leader=None)], controllers=[controller(102)], silence="-"),
-     [(Kind.NO_LEADER, CRITICAL, ())]),
+     [(FindingKind.NO_LEADER, CRITICAL, ())]),
     ("no leader, and nobody to ask", observed(None, views=[], controllers=[], silence="-"),
-     [(Kind.NO_LEADER, CRITICAL, ())]),
-    ("it had a leader when the window began", observed(healthy(), None, silence="-"), [(Kind.NO_LEADER, CRITICAL, ())]),
+     [(FindingKind.NO_LEADER, CRITICAL, ())]),
+    ("it had a leader when the window began", observed(healthy(), None, silence="-"),
+     [(FindingKind.NO_LEADER, CRITICAL, ())]),
     ("two leaders", observed(healthy(), views=[view(101, epoch=7), view(103, epoch=7, leads=True)]),
-     [(Kind.TWO_LEADERS, CRITICAL, (101, 103))]),
+     [(FindingKind.TWO_LEADERS, CRITICAL, (101, 103))]),
     ("one leader at two addresses", observed(healthy(), views=[view(101), view(101)]), []),
-    ("one of three down", observed(state(follower(102), down(103))), [(Kind.VOTER_NOT_FETCHING, WARNING, (103,))]),
+    ("one of three down", observed(state(follower(102), down(103))),
+     [(FindingKind.VOTER_NOT_FETCHING, WARNING, (103,))]),
     ("one of three never seen by this leader", observed(state(follower(102), unknown(103))),
-     [(Kind.VOTER_NOT_FETCHING, WARNING, (103,))]),
+     [(FindingKind.VOTER_NOT_FETCHING, WARNING, (103,))]),
     ("one of three slow", observed(state(follower(102), down(103, since_fetch_ms=50))),
-     [(Kind.VOTER_LAGS, WARNING, (103,))]),
+     [(FindingKind.VOTER_LAGS, WARNING, (103,))]),
     ("just within the fetch timeout", observed(state(follower(102), follower(103, lag_ms=2000, since_fetch_ms=2000))),
      []),
     ("just beyond it", observed(state(follower(102), follower(103, lag_ms=2001, since_fetch_ms=2001))),
-     [(Kind.VOTER_NOT_FETCHING, WARNING, (103,))]),
+     [(FindingKind.VOTER_NOT_FETCHING, WARNING, (103,))]),
     ("beyond the default, within what is configured", observed(
         state(follower(102), follower(103, lag_ms=9000, since_fetch_ms=9000)), fetch_timeout_ms=10_000), []),
     ("two of three down", observed(state(down(102), down(103))), [
-        (Kind.MAJORITY_NOT_CAUGHT_UP, CRITICAL, (102, 103)),
-        (Kind.VOTER_NOT_FETCHING, WARNING, (102,)),
-        (Kind.VOTER_NOT_FETCHING, WARNING, (103,)),
+        (FindingKind.MAJORITY_NOT_CAUGHT_UP, CRITICAL, (102, 103)),
+        (FindingKind.VOTER_NOT_FETCHING, WARNING, (102,)),
+        (FindingKind.VOTER_NOT_FETCHING, WARNING, (103,)),
     ]),
     ("a new leader that nobody follows yet", observed(state(unknown(102), unknown(103))), [
-        (Kind.MAJORITY_NOT_CAUGHT_UP, CRITICAL, (102, 103)),
-        (Kind.VOTER_NOT_FETCHING, WARNING, (102,)),
-        (Kind.VOTER_NOT_FETCHING, WARNING, (103,)),
+        (FindingKind.MAJORITY_NOT_CAUGHT_UP, CRITICAL, (102, 103)),
+        (FindingKind.VOTER_NOT_FETCHING, WARNING, (102,)),
+        (FindingKind.VOTER_NOT_FETCHING, WARNING, (103,)),
     ]),
     ("an election while we looked",
      observed(healthy(), state(follower(101), follower(103), leader=102, epoch=8), views=[]),
-     [(Kind.EPOCH_CHURN, WARNING, ())]),
+     [(FindingKind.EPOCH_CHURN, WARNING, ())]),
     ("one election after the other", observed(healthy(), state(follower(102), follower(103), epoch=8),
                                               state(follower(102), follower(103), epoch=11), views=[]),
-     [(Kind.EPOCH_CHURN, CRITICAL, ())]),
+     [(FindingKind.EPOCH_CHURN, CRITICAL, ())]),
     ("a follower that was cut off returns", observed(
         state(follower(102), down(103)), state(follower(102), follower(103), epoch=8), views=[]),
-     [(Kind.EPOCH_CHURN, WARNING, (103,))]),
+     [(FindingKind.EPOCH_CHURN, WARNING, (103,))]),
     ("a follower that is cut off raises its epoch", observed(
         state(follower(102), down(103)), views=[view(101), view(102), view(103, epoch=31, leader=None)]),
-     [(Kind.VOTER_NOT_FETCHING, WARNING, (103,)), (Kind.EPOCH_AHEAD, WARNING, (103,))]),
+     [(FindingKind.VOTER_NOT_FETCHING, WARNING, (103,)), (FindingKind.EPOCH_AHEAD, WARNING, (103,))]),
     ("a controller that may not report its epoch", observed(healthy(), views=[view(103, epoch=None, leader=None)]), []),
     ("a removed voter goes on", observed(state(follower(102), observers=[follower(103)])), [
-        (Kind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (Kind.EVEN_VOTERS, INFO, ()),
+        (FindingKind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (FindingKind.EVEN_VOTERS, INFO, ()),
     ]),
     ("a removed voter goes on, and only the brokers report it", observed(
         state(follower(102), observers=[follower(103)]), views=[], controllers=[]), [
-        (Kind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (Kind.EVEN_VOTERS, INFO, ()),
+        (FindingKind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (FindingKind.EVEN_VOTERS, INFO, ()),
     ]),
     ("a removed voter goes on, and stalls at the last look", observed(
         state(follower(102), observers=[follower(103)]), state(follower(102), observers=[down(103)])), [
-        (Kind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (Kind.EVEN_VOTERS, INFO, ()),
+        (FindingKind.REMOVED_VOTER_ACTIVE, WARNING, (103,)), (FindingKind.EVEN_VOTERS, INFO, ()),
     ]),
     ("before Kafka 4.0 an unlisted observer may be a fenced broker", observed(
         state(follower(102), follower(103), observers=[follower(9)]), broker_ids=None), []),
     ("a removed voter that was stopped is listed for some time", observed(
         state(follower(102), observers=[down(103)]), controllers=[controller(101), controller(102)]),
-     [(Kind.EVEN_VOTERS, INFO, ())]),
+     [(FindingKind.EVEN_VOTERS, INFO, ())]),
     ("a removed voter adds itself again",
      observed(healthy(), state(follower(102), observers=[follower(103)]), healthy()),
-     [(Kind.VOTER_JOINED, WARNING, (103,))]),
-    ("a voter was added", observed(state(follower(102)), healthy()), [(Kind.VOTER_JOINED, INFO, (103,))]),
+     [(FindingKind.VOTER_JOINED, WARNING, (103,))]),
+    ("a voter was added", observed(state(follower(102)), healthy()), [(FindingKind.VOTER_JOINED, INFO, (103,))]),
     ("a voter was added, and lags", observed(healthy(), state(follower(102), follower(103), _JOINED_LAGGING)), [
-        (Kind.NEW_VOTER_NOT_CAUGHT_UP, WARNING, (104,)),
-        (Kind.VOTER_JOINED, INFO, (104,)),
-        (Kind.EVEN_VOTERS, INFO, ()),
+        (FindingKind.NEW_VOTER_NOT_CAUGHT_UP, WARNING, (104,)),
+        (FindingKind.VOTER_JOINED, INFO, (104,)),
+        (FindingKind.EVEN_VOTERS, INFO, ()),
     ]),
     ("a voter was added while a majority lags", observed(healthy(), state(follower(102), down(103), _JOINED_LAGGING)), [
-        (Kind.MAJORITY_NOT_CAUGHT_UP, CRITICAL, (103, 104)),
-        (Kind.NEW_VOTER_NOT_CAUGHT_UP, CRITICAL, (104,)),
-        (Kind.VOTER_NOT_FETCHING, WARNING, (103,)),
-        (Kind.VOTER_JOINED, INFO, (104,)),
-        (Kind.EVEN_VOTERS, INFO, ()),
+        (FindingKind.MAJORITY_NOT_CAUGHT_UP, CRITICAL, (103, 104)),
+        (FindingKind.NEW_VOTER_NOT_CAUGHT_UP, CRITICAL, (104,)),
+        (FindingKind.VOTER_NOT_FETCHING, WARNING, (103,)),
+        (FindingKind.VOTER_JOINED, INFO, (104,)),
+        (FindingKind.EVEN_VOTERS, INFO, ()),
     ]),
     ("a voter fetches, and never was caught up",
      observed(state(follower(102), down(103, lag_ms=None, since_fetch_ms=9))),
-     [(Kind.NEW_VOTER_NOT_CAUGHT_UP, WARNING, (103,))]),
+     [(FindingKind.NEW_VOTER_NOT_CAUGHT_UP, WARNING, (103,))]),
     ("a voter came back with another disk", observed(
         state(follower(102), down(103), observers=[follower(103, directory_id=disk(999))])),
-     [(Kind.DISK_REPLACED, WARNING, (103,))]),
+     [(FindingKind.DISK_REPLACED, WARNING, (103,))]),
     ("the same, and one more is down", observed(
         state(down(102), down(103), observers=[follower(103, directory_id=disk(999))])), [
-        (Kind.MAJORITY_NOT_CAUGHT_UP, CRITICAL, (102, 103)),
-        (Kind.DISK_REPLACED, CRITICAL, (103,)),
-        (Kind.VOTER_NOT_FETCHING, WARNING, (102,)),
+        (FindingKind.MAJORITY_NOT_CAUGHT_UP, CRITICAL, (102, 103)),
+        (FindingKind.DISK_REPLACED, CRITICAL, (103,)),
+        (FindingKind.VOTER_NOT_FETCHING, WARNING, (102,)),
     ]),
     ("the old disk of a voter is listed for some time", observed(
         state(follower(102), follower(103), observers=[down(103, directory_id=disk(999))])), []),
     ("a static voter came back with another disk", observed(
         healthy(), state(follower(102), follower(103, directory_id=disk(999))), kraft_version=0),
-     [(Kind.DISK_REPLACED, WARNING, (103,))]),
+     [(FindingKind.DISK_REPLACED, WARNING, (103,))]),
     ("a voter holds nothing", observed(
         state(follower(102), down(103, log_end_offset=0, since_fetch_ms=5)), kraft_version=0), [
-        (Kind.VOTER_LAGS, WARNING, (103,)), (Kind.DISK_REPLACED, WARNING, (103,)),
+        (FindingKind.VOTER_LAGS, WARNING, (103,)), (FindingKind.DISK_REPLACED, WARNING, (103,)),
     ]),
     ("a voter lost what it held a moment ago", observed(
         state(follower(102), follower(103, log_end_offset=0, lag_records=LEO)), kraft_version=0), [
-        (Kind.VOTER_LAGS, WARNING, (103,)), (Kind.DISK_REPLACED, WARNING, (103,)),
+        (FindingKind.VOTER_LAGS, WARNING, (103,)), (FindingKind.DISK_REPLACED, WARNING, (103,)),
     ]),
     ("a log shrank below the high watermark",
      observed(healthy(), state(follower(102), follower(103, log_end_offset=17))),
-     [(Kind.DISK_REPLACED, WARNING, (103,))]),
+     [(FindingKind.DISK_REPLACED, WARNING, (103,))]),
     ("a log shrank that was ahead of the high watermark", observed(
         state(follower(102), follower(103, log_end_offset=LEO + 5)), healthy()), []),
     ("a log of which nothing is known meanwhile", observed(healthy(), state(follower(102), unknown(103)), healthy()),
@@ -149,48 +151,49 @@ CASES: list[tuple[str, Observation, list[tuple[Kind, Severity, tuple[int, ...]]]
     ("a controller that the leader hears, and we do not", observed(
         healthy(), views=[view(101), view(102)],
         controllers=[controller(101), controller(102), controller(103, cause=Cause.HUNG, error="no answer")]),
-     [(Kind.CONTROLLER_SILENT, WARNING, (103,))]),
+     [(FindingKind.CONTROLLER_SILENT, WARNING, (103,))]),
     ("a controller that was removed and stopped, and is still registered", observed(
         healthy(), views=[view(101), view(102), view(103)],
         controllers=[controller(101), controller(102), controller(103),
                      controller(104, cause=Cause.UNREACHABLE, error="refused")]),
-     [(Kind.REMOVED_CONTROLLER_REGISTERED, INFO, (104,))]),
+     [(FindingKind.REMOVED_CONTROLLER_REGISTERED, INFO, (104,))]),
     ("a controller that was given and whose id is not known", observed(
         healthy(), controllers=[controller(None, cause=Cause.UNREACHABLE, error="refused")]),
-     [(Kind.CONTROLLER_SILENT, WARNING, ())]),
+     [(FindingKind.CONTROLLER_SILENT, WARNING, ())]),
     ("a fetch timeout that an idle follower cannot keep", observed(
         healthy(), controllers=[controller(101, fetch_timeout_ms=500), controller(102, fetch_timeout_ms=500)]),
-     [(Kind.TIMEOUTS_TOO_LOW, WARNING, (101, 102))]),
+     [(FindingKind.TIMEOUTS_TOO_LOW, WARNING, (101, 102))]),
     ("timeouts that differ", observed(
         healthy(), controllers=[controller(101), controller(102, fetch_timeout_ms=4000), controller(103)]),
-     [(Kind.TIMEOUTS_DIFFER, INFO, (101, 102, 103))]),
+     [(FindingKind.TIMEOUTS_DIFFER, INFO, (101, 102, 103))]),
     ("backoffs that differ, one of them unknown", observed(healthy(), controllers=[
         controller(101, retry_backoff_ms=20), controller(102, retry_backoff_ms=40), controller(103)]),
-     [(Kind.TIMEOUTS_DIFFER, INFO, (101, 102))]),
+     [(FindingKind.TIMEOUTS_DIFFER, INFO, (101, 102))]),
     ("an election timeout too low", observed(healthy(), controllers=[controller(103, election_timeout_ms=100)]),
-     [(Kind.TIMEOUTS_TOO_LOW, WARNING, (103,))]),
+     [(FindingKind.TIMEOUTS_TOO_LOW, WARNING, (103,))]),
     ("one voter", observed(state(), controllers=[controller(101)], views=[view(101)]),
-     [(Kind.SINGLE_VOTER, WARNING, (101,))]),
-    ("four voters", observed(state(follower(102), follower(103), follower(104))), [(Kind.EVEN_VOTERS, INFO, ())]),
+     [(FindingKind.SINGLE_VOTER, WARNING, (101,))]),
+    ("four voters", observed(state(follower(102), follower(103), follower(104))),
+     [(FindingKind.EVEN_VOTERS, INFO, ())]),
     ("no Pre-Vote in a healthy quorum", observed(healthy(), controllers=_OLD),
-     [(Kind.PRE_VOTE_MISSING, INFO, (101, 102, 103))]),
+     [(FindingKind.PRE_VOTE_MISSING, INFO, (101, 102, 103))]),
     ("no Pre-Vote, and a follower is cut off", observed(state(follower(102), down(103)), controllers=_OLD), [
-        (Kind.VOTER_NOT_FETCHING, WARNING, (103,)), (Kind.PRE_VOTE_MISSING, WARNING, (101, 102, 103)),
+        (FindingKind.VOTER_NOT_FETCHING, WARNING, (103,)), (FindingKind.PRE_VOTE_MISSING, WARNING, (101, 102, 103)),
     ]),
 ]  # fmt: skip
 
 
-def _found(observation: Observation) -> list[tuple[Kind, Severity, tuple[int, ...]]]:
+def _found(observation: Observation) -> list[tuple[FindingKind, Severity, tuple[int, ...]]]:
     return [(each.kind, each.severity, each.node_ids) for each in collect_findings(observation)]
 
 
 @pytest.mark.parametrize(("observation", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_findings(observation: Observation, expected: list[tuple[Kind, Severity, tuple[int, ...]]]) -> None:
+def test_findings(observation: Observation, expected: list[tuple[FindingKind, Severity, tuple[int, ...]]]) -> None:
     assert _found(observation) == expected
 
 
 def test_the_table_has_every_kind() -> None:
-    assert {kind for _name, _observation, expected in CASES for kind, _severity, _ids in expected} == set(Kind)
+    assert {kind for _name, _observation, expected in CASES for kind, _severity, _ids in expected} == set(FindingKind)
 
 
 @pytest.mark.parametrize("observation", [case[1] for case in CASES], ids=[case[0] for case in CASES])
@@ -221,7 +224,7 @@ def test_evidence_of_a_voter_that_is_cut_off() -> None:
 
 def test_evidence_of_epoch_churn() -> None:
     seen = observed(healthy(), None, state(follower(101), down(103), leader=102, epoch=9), views=[], controllers=[])
-    churn = next(each for each in collect_findings(seen) if each.kind is Kind.EPOCH_CHURN)
+    churn = next(each for each in collect_findings(seen) if each.kind is FindingKind.EPOCH_CHURN)
     assert churn.evidence == {
         "from_epoch": 7,
         "to_epoch": 9,
@@ -246,5 +249,7 @@ def test_auto_join_is_reported() -> None:
 
 def test_a_controller_with_the_node_id_0_is_named_by_it() -> None:
     views = [view(0, epoch=7, leads=True), view(103, epoch=8, leads=True)]
-    (two,) = [each for each in collect_findings(observed(healthy(), views=views)) if each.kind is Kind.TWO_LEADERS]
+    (two,) = [
+        each for each in collect_findings(observed(healthy(), views=views)) if each.kind is FindingKind.TWO_LEADERS
+    ]
     assert two.evidence["epochs"] == {0: 7, 103: 8}

@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import SeenLeader
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import observe as quorum_observation
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Kind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import FindingKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import collect_findings, may_elect
 from unit.fakes.clock import FakeClock
@@ -87,7 +87,7 @@ def test_an_epoch_that_rose_since_an_earlier_task_is_contested(clock: FakeClock)
     clock.sleep(100)
     seen = _observe(clock, *ALL, window_ms=3000, earlier=SeenLeader(102, 5, seen_at_ms=90_000))
     assert len(seen.looks) == 1
-    (churn,) = [each for each in collect_findings(seen) if each.kind is Kind.EPOCH_CHURN]
+    (churn,) = [each for each in collect_findings(seen) if each.kind is FindingKind.EPOCH_CHURN]
     assert (churn.evidence["from_epoch"], churn.evidence["to_epoch"], churn.evidence["window_ms"]) == (5, 7, 10_000)
     assert churn.evidence["leaders"] == [102, 101]
     assert "the quorum's epoch rose from 5 to 7 within 10000 ms" in "; ".join(may_elect(seen).reasons)
@@ -112,7 +112,7 @@ def test_a_leader_with_two_addresses_is_one_leader(clock: FakeClock) -> None:
         ("localhost:9093", 101, 7),
         ("c101.invalid:9093", 101, 7),
     ]
-    assert Kind.TWO_LEADERS not in {each.kind for each in collect_findings(seen)}
+    assert FindingKind.TWO_LEADERS not in {each.kind for each in collect_findings(seen)}
 
 
 def test_two_leaders_are_reported_with_permission_for_the_quorum_only(clock: FakeClock) -> None:
@@ -122,7 +122,7 @@ def test_two_leaders_are_reported_with_permission_for_the_quorum_only(clock: Fak
         FakeController(102, tells_configs=False, leader_id=102, epoch=8),
         FakeController(103, tells_configs=False, leader_id=102, epoch=8),
     )
-    (two,) = [each for each in collect_findings(seen) if each.kind is Kind.TWO_LEADERS]
+    (two,) = [each for each in collect_findings(seen) if each.kind is FindingKind.TWO_LEADERS]
     assert two.node_ids == (101, 102)
     assert two.evidence["epochs"] == {101: 7, 102: 8}
 

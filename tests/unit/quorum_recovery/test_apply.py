@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.backup import BackupError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.journal import (
-    Step,
+    RecoveryStep,
     read_pending,
     write_pending,
 )
@@ -145,8 +145,8 @@ def test_a_killed_run_is_continued(tmp_path: Path) -> None:
     done = disk.segment.read_bytes()
     pending = read_pending(str(disk.log_dir))
     assert pending is not None
-    assert pending.step is Step.CHANGED
-    write_pending(str(disk.log_dir), pending.at(Step.CHANGING))
+    assert pending.step is RecoveryStep.CHANGED
+    write_pending(str(disk.log_dir), pending.at(RecoveryStep.CHANGING))
     disk.segment.write_bytes(done[:-7])
     assert apply(plan, disk.host, None) == backup
     assert disk.segment.read_bytes() == done

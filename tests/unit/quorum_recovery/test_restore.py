@@ -16,7 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery
     pending_changes,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.journal import (
-    Step,
+    RecoveryStep,
     read_pending,
     write_pending,
 )
@@ -96,7 +96,7 @@ def test_a_killed_restoration_is_not_taken_for_a_recovery(tmp_path: Path) -> Non
     apply(plan, disk.host, str(tmp_path / "backup"))
     pending = read_pending(str(disk.log_dir))
     assert pending is not None
-    write_pending(str(disk.log_dir), pending.at(Step.RESTORING))
+    write_pending(str(disk.log_dir), pending.at(RecoveryStep.RESTORING))
     with pytest.raises(ApplyError, match="quorum_recovery_restore_backup was killed"):
         pending_changes(plan, disk.host)
     restore(plan, disk.host)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import CheckStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.other_parties import check_other_parties
 
 
-def found(*, topic: str = "orders", host: str = "kafka1", **configs: str) -> list[tuple[Status, str]]:
+def found(*, topic: str = "orders", host: str = "kafka1", **configs: str) -> list[tuple[CheckStatus, str]]:
     brokers = [Broker(1, host, 9092, None, False, BrokerState.ONLINE, "")]
     named = {name.replace("_", "."): value for name, value in configs.items()}
     return [(each.status, each.found) for each in check_other_parties({topic, "billing"}, brokers, named)]
@@ -22,32 +22,32 @@ def found(*, topic: str = "orders", host: str = "kafka1", **configs: str) -> lis
 def test_a_plain_cluster_passes() -> None:
     """Names that only look like theirs count as names of applications."""
     for topic in ("orders", "cruisecontrol", "confluent_balancer", "my__strimzi_store_topic", "__consumer_offsets"):
-        assert [status for status, _text in found(topic=topic, metric_reporters="")] == [Status.OK]
+        assert [status for status, _text in found(topic=topic, metric_reporters="")] == [CheckStatus.OK]
     for host in ("svc", "amazonaws.com", "kafka1.confluent.cloud.example.com"):
-        assert [status for status, _text in found(host=host)] == [Status.OK]
+        assert [status for status, _text in found(host=host)] == [CheckStatus.OK]
 
 
 @pytest.mark.parametrize(
     ("signs", "name", "status"),
     [
-        ({"host": "c-kafka-0.c-kafka-brokers.ns.svc"}, "Strimzi", Status.WARNING),
-        ({"host": "c-kafka-0.c-kafka-brokers.ns.svc.cluster.local"}, "Strimzi", Status.WARNING),
-        ({"topic": "__strimzi_store_topic"}, "Strimzi", Status.WARNING),
-        ({"topic": "__CruiseControlMetrics"}, "Cruise Control", Status.WARNING),
-        ({"topic": "strimzi.cruisecontrol.modeltrainingsamples"}, "Cruise Control", Status.WARNING),
+        ({"host": "c-kafka-0.c-kafka-brokers.ns.svc"}, "Strimzi", CheckStatus.WARNING),
+        ({"host": "c-kafka-0.c-kafka-brokers.ns.svc.cluster.local"}, "Strimzi", CheckStatus.WARNING),
+        ({"topic": "__strimzi_store_topic"}, "Strimzi", CheckStatus.WARNING),
+        ({"topic": "__CruiseControlMetrics"}, "Cruise Control", CheckStatus.WARNING),
+        ({"topic": "strimzi.cruisecontrol.modeltrainingsamples"}, "Cruise Control", CheckStatus.WARNING),
         (
             {"metric_reporters": "x.Y,com.linkedin.kafka.cruisecontrol.metricsreporter.CruiseControlMetricsReporter"},
             "Cruise Control",
-            Status.WARNING,
+            CheckStatus.WARNING,
         ),
-        ({"topic": "_confluent_balancer_api_state"}, "Confluent Self-Balancing", Status.WARNING),
-        ({"confluent_balancer_enable": "true"}, "Confluent Self-Balancing", Status.WARNING),
-        ({"host": "b-1.mine.x1y2z3.c2.kafka.us-east-1.amazonaws.com"}, "Amazon MSK", Status.WARNING),
-        ({"host": "boot-x1.c1.kafka-serverless.us-east-1.amazonaws.com"}, "MSK Serverless", Status.FAILED),
-        ({"host": "pkc-x1y2z.us-east-1.aws.confluent.cloud"}, "Confluent Cloud", Status.FAILED),
+        ({"topic": "_confluent_balancer_api_state"}, "Confluent Self-Balancing", CheckStatus.WARNING),
+        ({"confluent_balancer_enable": "true"}, "Confluent Self-Balancing", CheckStatus.WARNING),
+        ({"host": "b-1.mine.x1y2z3.c2.kafka.us-east-1.amazonaws.com"}, "Amazon MSK", CheckStatus.WARNING),
+        ({"host": "boot-x1.c1.kafka-serverless.us-east-1.amazonaws.com"}, "MSK Serverless", CheckStatus.FAILED),
+        ({"host": "pkc-x1y2z.us-east-1.aws.confluent.cloud"}, "Confluent Cloud", CheckStatus.FAILED),
     ],
 )
-def test_a_party_is_named_by_its_sign(signs: dict[str, str], name: str, status: Status) -> None:
+def test_a_party_is_named_by_its_sign(signs: dict[str, str], name: str, status: CheckStatus) -> None:
     [(seen, text)] = found(**signs)
     assert seen is status
     assert name in text

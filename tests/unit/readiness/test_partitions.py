@@ -13,11 +13,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     BrokerState,
     PartitionState,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import View
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import ClusterView
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
     BrokerLoss,
     CheckName,
-    Status,
+    CheckStatus,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.partitions import (
     TopicSettings,
@@ -31,14 +31,14 @@ USUAL = TopicSettings({"orders": 2}, {"orders": False})
 STATE = PartitionState("orders", 0, "A" * 22, 1, 5, ALL, ALL, (), (), ())
 
 
-def view(state: PartitionState, live: tuple[int, ...] = ALL, settings: TopicSettings = USUAL) -> View:
+def view(state: PartitionState, live: tuple[int, ...] = ALL, settings: TopicSettings = USUAL) -> ClusterView:
     """Return a cluster of three brokers, those with odd ids in rack a, with this partition."""
     states = {each: BrokerState.ONLINE if each in live else BrokerState.HUNG for each in ALL}
     brokers = tuple(
         Broker(each, "kafka", 9092, "a" if each % 2 else "b", is_fenced=False, state=states[each], cause="")
         for each in ALL
     )
-    return View(states=(state,), brokers=brokers, min_isr=settings.min_isr, unclean=settings.unclean)
+    return ClusterView(states=(state,), brokers=brokers, min_isr=settings.min_isr, unclean=settings.unclean)
 
 
 def broker_losses(
@@ -47,31 +47,33 @@ def broker_losses(
     return {each.broker_id: each for each in predict_losses(view(state, live, settings)).brokers}
 
 
-def status(name: CheckName, state: PartitionState, settings: TopicSettings = USUAL) -> Status:
+def status(name: CheckName, state: PartitionState, settings: TopicSettings = USUAL) -> CheckStatus:
     """Return the status of one check of one partition."""
     return next(each.status for each in check_partitions([state], settings) if each.name is name)
 
 
 def test_a_healthy_partition_passes() -> None:
-    assert {each.status for each in check_partitions([STATE], USUAL)} == {Status.OK}
+    assert {each.status for each in check_partitions([STATE], USUAL)} == {CheckStatus.OK}
 
 
 @pytest.mark.parametrize(
     ("name", "state", "settings", "wanted"),
     [
-        (CheckName.PARTITIONS, STATE._replace(leader_id=-1), USUAL, Status.FAILED),
-        (CheckName.PARTITIONS, STATE._replace(isr=(1, 2)), USUAL, Status.WARNING),
-        (CheckName.REPLICATION_FACTOR, STATE._replace(replicas=(1,), isr=(1,)), USUAL, Status.WARNING),
-        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 4}, {}), Status.WARNING),
-        (CheckName.MIN_INSYNC_REPLICAS, STATE._replace(replicas=(1,), isr=(1,)), USUAL, Status.OK),
-        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 1}, {}), Status.WARNING),
-        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 3}, {}), Status.WARNING),
-        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({}, {}), Status.UNKNOWN),
-        (CheckName.UNCLEAN_ELECTION, STATE, TopicSettings({}, {"orders": True}), Status.WARNING),
-        (CheckName.UNCLEAN_ELECTION, STATE, TopicSettings({}, {}), Status.UNKNOWN),
+        (CheckName.PARTITIONS, STATE._replace(leader_id=-1), USUAL, CheckStatus.FAILED),
+        (CheckName.PARTITIONS, STATE._replace(isr=(1, 2)), USUAL, CheckStatus.WARNING),
+        (CheckName.REPLICATION_FACTOR, STATE._replace(replicas=(1,), isr=(1,)), USUAL, CheckStatus.WARNING),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 4}, {}), CheckStatus.WARNING),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE._replace(replicas=(1,), isr=(1,)), USUAL, CheckStatus.OK),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 1}, {}), CheckStatus.WARNING),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({"orders": 3}, {}), CheckStatus.WARNING),
+        (CheckName.MIN_INSYNC_REPLICAS, STATE, TopicSettings({}, {}), CheckStatus.UNKNOWN),
+        (CheckName.UNCLEAN_ELECTION, STATE, TopicSettings({}, {"orders": True}), CheckStatus.WARNING),
+        (CheckName.UNCLEAN_ELECTION, STATE, TopicSettings({}, {}), CheckStatus.UNKNOWN),
     ],
 )
-def test_each_problem_is_found(name: CheckName, state: PartitionState, settings: TopicSettings, wanted: Status) -> None:
+def test_each_problem_is_found(
+    name: CheckName, state: PartitionState, settings: TopicSettings, wanted: CheckStatus
+) -> None:
     assert status(name, state, settings) is wanted
 
 
@@ -96,7 +98,7 @@ def test_the_loss_of_the_last_live_replica_is_unrecoverable() -> None:
     ((loss,), racks) = losses.brokers, losses.racks
     assert (loss.offline_partitions, loss.unrecoverable_partitions) == (1, 1)
     assert (loss.unrecoverable, racks) == ("orders 0", ())
-    assert [each.status for each in check_losses(losses)] == [Status.WARNING]
+    assert [each.status for each in check_losses(losses)] == [CheckStatus.WARNING]
 
 
 def test_an_eligible_leader_replica_is_elected() -> None:
@@ -114,7 +116,7 @@ def test_partitions_below_min_isr_are_counted_separately() -> None:
 def test_partitions_that_are_already_offline_are_left_out() -> None:
     losses = predict_losses(view(STATE._replace(leader_id=-1, isr=())))
     assert not any(each.offline_partitions for each in losses.brokers)
-    assert [each.status for each in check_losses(losses)] == [Status.OK]
+    assert [each.status for each in check_losses(losses)] == [CheckStatus.OK]
 
 
 def test_the_loss_of_a_rack_is_predicted() -> None:
@@ -123,14 +125,14 @@ def test_the_loss_of_a_rack_is_predicted() -> None:
     (rack,) = losses.racks
     assert (rack.rack, rack.brokers, rack.offline) == ("a", (1, 3), "orders 0")
     (check,) = check_losses(losses)
-    assert (check.status, check.subject) == (Status.WARNING, "rack a")
+    assert (check.status, check.subject) == (CheckStatus.WARNING, "rack a")
     assert check.found == "if brokers 1, 3 died now, 1 partitions would have no leader: orders 0"
 
 
 def test_leaders_that_do_not_answer_are_no_leaders() -> None:
     hung = Broker(1, "kafka1", 9092, None, is_fenced=False, state=BrokerState.HUNG, cause="no answer")
     checks = [each for each in check_partitions([STATE], USUAL, (), {1: hung}) if each.name is CheckName.PARTITIONS]
-    assert [each.status for each in checks] == [Status.FAILED]
+    assert [each.status for each in checks] == [CheckStatus.FAILED]
     assert checks[0].found == (
         "partitions are led by brokers that do not answer, as the metadata says: 1 by broker 1: orders 0"
     )

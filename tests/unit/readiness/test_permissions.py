@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import CheckStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permissions import (
     NEEDS,
     Access,
@@ -59,7 +59,7 @@ def without(access: Access, resource: Resource, operation: str) -> Access:
 
 
 def test_with_all_acls_nothing_is_missing() -> None:
-    assert {each.status for each in check_permissions(FULL, JOURNAL, MEMORY, SETTINGS)} == {Status.OK}
+    assert {each.status for each in check_permissions(FULL, JOURNAL, MEMORY, SETTINGS)} == {CheckStatus.OK}
 
 
 @pytest.mark.parametrize(("playbook", "need", "operation"), CASES)
@@ -70,7 +70,7 @@ def test_a_missing_acl_is_reported_with_its_command(playbook: str, need: Need, o
         for each in check_permissions(without(FULL, need.resource, operation), JOURNAL, MEMORY, SETTINGS)
     }
     check = found[f"playbook {playbook}"]
-    assert check.status is not Status.OK
+    assert check.status is not CheckStatus.OK
     assert f"{operation} on " in check.found
     assert acl_options(need, JOURNAL, MEMORY) in check.remedy
 
@@ -80,8 +80,8 @@ def test_an_optional_acl_is_a_warning() -> None:
         each.subject: each.status
         for each in check_permissions(replace(FULL, hidden_groups=["billing"]), JOURNAL, MEMORY, SETTINGS)
     }
-    assert found["playbook recover_offline_partitions"] is Status.WARNING
-    assert found["playbook salvage_logs"] is Status.OK
+    assert found["playbook recover_offline_partitions"] is CheckStatus.WARNING
+    assert found["playbook salvage_logs"] is CheckStatus.OK
 
 
 def test_a_hidden_topic_is_reported() -> None:
@@ -91,7 +91,7 @@ def test_a_hidden_topic_is_reported() -> None:
 
 def test_create_on_the_cluster_allows_creating_the_journal() -> None:
     access = replace(FULL, journal=EVERYTHING - {"CREATE"})
-    assert {each.status for each in check_permissions(access, JOURNAL, MEMORY, SETTINGS)} == {Status.OK}
+    assert {each.status for each in check_permissions(access, JOURNAL, MEMORY, SETTINGS)} == {CheckStatus.OK}
 
 
 def test_the_documented_commands_are_those_of_the_code() -> None:

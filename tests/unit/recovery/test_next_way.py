@@ -27,7 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_
     find_start_order,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Step
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import NextStep
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.next_section import (
     Situation,
     build_next_section,
@@ -105,7 +105,7 @@ def terminal_and_page(outcome: Outcome, brokers: Sequence[Broker], declared: Seq
         damaged=[],
     )
     steps = [step for block in build_next_section(situation).blocks for step in getattr(block, "steps", ())]
-    assert all(isinstance(each, Step) for each in steps)
+    assert all(isinstance(each, NextStep) for each in steps)
     return rendered(blocks, 300, color=False).partition("\nBrokers: ")[0], "\n".join(each.text for each in steps)
 
 

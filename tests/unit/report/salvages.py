@@ -18,11 +18,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
     BrokerLoss,
     Check,
     CheckName,
+    CheckStatus,
     Losses,
     Readiness,
     build_readiness,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import Status as CheckStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import disk_module, replay_module
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import (
     DiskFinding,

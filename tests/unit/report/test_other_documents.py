@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
-    Kind,
+    DocumentKind,
     read_documents,
     read_sources,
 )
@@ -72,7 +72,7 @@ def test_a_saved_survey(tmp_path: Path) -> None:
     path.write_text(json.dumps(a_survey(OFFLINE)), encoding="utf-8")
     (source,) = read_sources([str(path)])
     page = build_page([source], "Survey")
-    assert source.kind is Kind.SURVEY
+    assert source.kind is DocumentKind.SURVEY
     assert page.verdict == "1 partition has no leader; broker 1 should be started first."
     html = render_html(page).decode()
     assert "orders-0" in html

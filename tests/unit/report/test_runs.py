@@ -20,10 +20,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check
     READINESS_REPORT,
     encode_readiness_report,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import ReportTable
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import (
-    Kind,
+    DocumentKind,
     read_documents,
     read_sources,
 )
@@ -156,7 +156,7 @@ def test_without_the_manifest_replayed_records_are_not_matched_with_held_ones(tm
 
 def rows_of_account(page: Page) -> list[list[str]]:
     (section,) = (each for each in page.sections if each.title == "Records found, saved and given back")
-    (table,) = (each for each in section.blocks if isinstance(each, Table))
+    (table,) = (each for each in section.blocks if isinstance(each, ReportTable))
     return [[cell.text for cell in row] for row in table.rows]
 
 
@@ -180,12 +180,12 @@ def test_nothing_of_a_run_becomes_markup(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "field", "value"),
     [
-        (Kind.DISK_SALVAGE, "newerCommits", [{"group": 7}]),
-        (Kind.REPLAY, "partitions", [{"leftOut": {"aborted": -1}}]),
+        (DocumentKind.DISK_SALVAGE, "newerCommits", [{"group": 7}]),
+        (DocumentKind.REPLAY, "partitions", [{"leftOut": {"aborted": -1}}]),
     ],
 )
-def test_a_wrong_value_is_refused(tmp_path: Path, kind: Kind, field: str, value: Any) -> None:
-    path = disk_file(tmp_path) if kind is Kind.DISK_SALVAGE else replay_file(tmp_path)
+def test_a_wrong_value_is_refused(tmp_path: Path, kind: DocumentKind, field: str, value: Any) -> None:
+    path = disk_file(tmp_path) if kind is DocumentKind.DISK_SALVAGE else replay_file(tmp_path)
     report = json.loads(path.read_text())
     report[field] = [{**report[field][0], **value[0]}]
     path.write_text(json.dumps(report))

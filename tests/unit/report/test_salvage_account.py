@@ -15,9 +15,9 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Damage, DamageKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Stretches
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import Table
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import ReportTable
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, build_page
-from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import Kind, read_sources
+from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import DocumentKind, read_sources
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import build_accounts
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import (
@@ -99,7 +99,7 @@ def account(tmp_path: Path, *documents: dict[str, Any]) -> tuple[tuple[str, ...]
     page = page_about(tmp_path, *documents)
     assert b"Records found, saved and given back" in render_html(page)
     (section,) = (each for each in page.sections if each.title == "Records found, saved and given back")
-    (table,) = (each for each in section.blocks if isinstance(each, Table))
+    (table,) = (each for each in section.blocks if isinstance(each, ReportTable))
     ((_name, *cells),) = table.rows
     return tuple(each.text for each in cells), section.blocks[0].text  # type: ignore[union-attr]
 
@@ -172,7 +172,11 @@ def test_a_disk_that_was_not_compared_completely_stays_unknown(tmp_path: Path, d
 
 def test_kinds_of_documents_are_recognized(tmp_path: Path) -> None:
     for number, (document, kind) in enumerate(
-        [(a_manifest("a", 0, 1), Kind.MANIFEST), (a_disk(0, 1), Kind.DISK_SALVAGE), (a_replay(1), Kind.REPLAY)]
+        [
+            (a_manifest("a", 0, 1), DocumentKind.MANIFEST),
+            (a_disk(0, 1), DocumentKind.DISK_SALVAGE),
+            (a_replay(1), DocumentKind.REPLAY),
+        ]
     ):
         path = tmp_path / f"{number}.json"
         path.write_text(json.dumps(document), encoding="utf-8")

@@ -18,7 +18,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     PartitionState,
     Reassignment,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import Kind, View, predict_stop
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import (
+    ClusterView,
+    StopReasonKind,
+    predict_stop,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.advice import Wave, plan_waves
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import (
     notes_about,
@@ -41,12 +45,12 @@ def a_view(
     unclean: bool | None = False,
     down: Mapping[int, BrokerState] | None = None,
     **more: Any,
-) -> View:
+) -> ClusterView:
     topics = {each.topic for each in states}
     brokers = [
         Broker(each, "h", 1, rack, False, (down or {}).get(each, BrokerState.ONLINE)) for each, rack in RACKS.items()
     ]
-    return View(
+    return ClusterView(
         states=states,
         brokers=tuple(brokers),
         min_isr={} if min_isr is None else dict.fromkeys(topics, min_isr),
@@ -55,7 +59,7 @@ def a_view(
     )
 
 
-def kinds(view: View, *stopped: int) -> set[Kind]:
+def kinds(view: ClusterView, *stopped: int) -> set[StopReasonKind]:
     return {each.kind for each in predict_stop(view, stopped).effects}
 
 
@@ -68,50 +72,52 @@ def bears(_stopped: Collection[int]) -> bool:
     [
         (STATE, (1,), set()),
         (STATE, (2, 4, 6), set()),
-        (STATE, (1, 3), {Kind.BELOW_MIN_ISR}),
-        (STATE, (1, 3, 5), {Kind.NO_LEADER, Kind.LAST_COPY}),
-        (STATE._replace(isr=(1,)), (1,), {Kind.NO_LEADER}),
-        (STATE._replace(isr=(1,)), (3,), {Kind.BELOW_MIN_ISR}),
+        (STATE, (1, 3), {StopReasonKind.BELOW_MIN_ISR}),
+        (STATE, (1, 3, 5), {StopReasonKind.NO_LEADER, StopReasonKind.LAST_COPY}),
+        (STATE._replace(isr=(1,)), (1,), {StopReasonKind.NO_LEADER}),
+        (STATE._replace(isr=(1,)), (3,), {StopReasonKind.BELOW_MIN_ISR}),
         # A member of the ELR may lead, and is then the only one in sync.
-        (STATE._replace(isr=(1,), elr=(3,)), (1,), {Kind.BELOW_MIN_ISR}),
-        (STATE._replace(isr=(1,), elr=None), (1,), {Kind.NO_LEADER}),
-        (STATE._replace(isr=(1,), offline_replicas=(3, 5)), (1,), {Kind.NO_LEADER, Kind.LAST_COPY}),
+        (STATE._replace(isr=(1,), elr=(3,)), (1,), {StopReasonKind.BELOW_MIN_ISR}),
+        (STATE._replace(isr=(1,), elr=None), (1,), {StopReasonKind.NO_LEADER}),
+        (STATE._replace(isr=(1,), offline_replicas=(3, 5)), (1,), {StopReasonKind.NO_LEADER, StopReasonKind.LAST_COPY}),
         # The replica of broker 3 is offline already: its stop changes nothing.
         (STATE._replace(isr=(1,), offline_replicas=(3,)), (3,), set()),
-        (STATE._replace(leader_id=-1, isr=(5,), offline_replicas=(5,)), (1,), {Kind.ALREADY_LEADERLESS}),
+        (STATE._replace(leader_id=-1, isr=(5,), offline_replicas=(5,)), (1,), {StopReasonKind.ALREADY_LEADERLESS}),
         (
             STATE._replace(leader_id=-1, isr=(5,), offline_replicas=(3, 5)),
             (1,),
-            {Kind.ALREADY_LEADERLESS, Kind.LAST_COPY},
+            {StopReasonKind.ALREADY_LEADERLESS, StopReasonKind.LAST_COPY},
         ),
-        (STATE._replace(replicas=(1,), isr=(1,)), (1,), {Kind.NO_LEADER, Kind.LAST_COPY}),
+        (STATE._replace(replicas=(1,), isr=(1,)), (1,), {StopReasonKind.NO_LEADER, StopReasonKind.LAST_COPY}),
         # min.insync.replicas is at most the replication factor.
-        (STATE._replace(replicas=(1, 3), isr=(1, 3)), (3,), {Kind.BELOW_MIN_ISR}),
+        (STATE._replace(replicas=(1, 3), isr=(1, 3)), (3,), {StopReasonKind.BELOW_MIN_ISR}),
         (STATE._replace(replicas=(1,), isr=(1,)), (3,), set()),
     ],
 )
-def test_what_happens_to_a_partition(state: PartitionState, stopped: tuple[int, ...], wanted: set[Kind]) -> None:
+def test_what_happens_to_a_partition(
+    state: PartitionState, stopped: tuple[int, ...], wanted: set[StopReasonKind]
+) -> None:
     assert kinds(a_view(state), *stopped) == wanted
 
 
 def test_an_unclean_election_is_no_way_out() -> None:
-    assert kinds(a_view(STATE._replace(isr=(1,)), unclean=True, min_isr=1), 1) == {Kind.UNCLEAN_ELECTION}
+    assert kinds(a_view(STATE._replace(isr=(1,)), unclean=True, min_isr=1), 1) == {StopReasonKind.UNCLEAN_ELECTION}
 
 
 @pytest.mark.parametrize("missing", [{"min_isr": None}, {"unclean": None}])
 def test_a_setting_that_could_not_be_read_is_a_reason(missing: dict[str, None]) -> None:
-    assert kinds(a_view(STATE, **missing), 1) == {Kind.UNKNOWN}
+    assert kinds(a_view(STATE, **missing), 1) == {StopReasonKind.UNKNOWN}
     assert predict_stop(a_view(STATE, **missing), [1]).margin is None
 
 
 def test_a_broker_that_hangs_counts_as_down_also_if_it_is_in_the_isr() -> None:
     view = a_view(STATE, down={3: BrokerState.HUNG, 5: BrokerState.UNREACHABLE})
-    assert kinds(view, 1) == {Kind.NO_LEADER, Kind.LAST_COPY}
+    assert kinds(view, 1) == {StopReasonKind.NO_LEADER, StopReasonKind.LAST_COPY}
 
 
 def test_a_running_reassignment_is_a_reason_for_its_own_partition_only() -> None:
     view = a_view(STATE, reassignments={STATE.topic_partition: Reassignment((2,), (3,))})
-    assert (kinds(view, 1), kinds(view, 4)) == ({Kind.REASSIGNMENT}, set())
+    assert (kinds(view, 1), kinds(view, 4)) == ({StopReasonKind.REASSIGNMENT}, set())
 
 
 def test_the_margin_is_the_least_one() -> None:
@@ -125,7 +131,7 @@ def test_the_margin_is_the_least_one() -> None:
 def test_each_reason_has_all_its_partitions() -> None:
     states = [STATE._replace(partition=number, replicas=(1, 3), isr=(1, 3)) for number in range(3000)]
     (found,) = reasons_of(predict_stop(a_view(*states), [1]), [1])
-    assert (found.kind, len(found.partitions)) == (Kind.BELOW_MIN_ISR, 3000)
+    assert (found.kind, len(found.partitions)) == (StopReasonKind.BELOW_MIN_ISR, 3000)
     assert "3000 partitions would be below min.insync.replicas" in found.text
     assert found.text.endswith("orders 0-2999")
 
