@@ -274,7 +274,9 @@ loss:
     left_empty: {type: int, description: "Partitions that get an empty log, although another replica may hold records."}
     with_gap: {type: int, description: Partitions whose elected log ends before that of another replica begins.}
     seconds: {type: int, description: "In how many seconds uncounted records were written at most, null if unknown."}
+    timed: {type: int, description: "Of C(unbounded), the partitions for which C(seconds) is known."}
     estimated: {type: list, elements: int, description: "Estimate, low, high where C(at_most) is unknown, or null."}
+    estimates: {type: int, description: "Of C(timed), the partitions that C(estimated) is about."}
     keeps_acks_all: {type: bool, description: Proven to lose no record that was acknowledged with C(acks=all).}
 summary:
   description: How many partitions have each status.

@@ -24,7 +24,7 @@ from .empty_leader import is_empty
 from .expected_loss import ExpectedLoss
 from .outcome import Outcome
 from .plan import DONE, Status
-from .verdict import LossTotal, Writability, count_records, describe_knowledge
+from .verdict import LossTotal, Writability, count_partitions, count_records, describe_knowledge
 
 MAX_GROUPS = 8
 """If there are more groups, outcomes are grouped with fewer distinctions."""
@@ -100,6 +100,11 @@ class _Facts:
     dangers: tuple[Danger, ...]
     """What is wrong with the log of the leader, or of the best replica, besides its known loss."""
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether it is known in which time the records were written that ``unknown`` brokers may hold."""
+        return self.loss is not None and _is_timed(self.loss)
+
 
 def group_outcomes(outcomes: Iterable[Outcome]) -> tuple[Members, ...]:
     """Group outcomes by status, leader, reason and loss. The worst group comes first, then the largest.
@@ -122,6 +127,11 @@ def total_loss(outcomes: Iterable[Outcome]) -> LossTotal:
     elected = [each for each in outcomes if each.status in ELECTED]
     losses = [each.loss_of(each.designated_leader) for each in elected]
     return _sum_losses(losses, [_find_dangers(each, loss) for each, loss in zip(elected, losses, strict=True)])
+
+
+def total_of(loss: ExpectedLoss) -> LossTotal:
+    """Return the total of one loss."""
+    return _sum_losses([loss], [])
 
 
 def count_writable(outcomes: Iterable[Outcome]) -> Writability:
@@ -168,13 +178,13 @@ def _find_dangers(outcome: Outcome, loss: ExpectedLoss | None) -> tuple[Danger, 
 def _same_brokers(facts: _Facts) -> Hashable:
     alike = likeness(facts.reason, with_brokers=True)
     losses = facts.losing, facts.nothing, facts.unknown
-    return facts.outcome.status, facts.leader, facts.rank, alike, losses, facts.dangers
+    return facts.outcome.status, facts.leader, facts.rank, alike, losses, facts.is_timed, facts.dangers
 
 
 def _same_reason(facts: _Facts) -> Hashable:
     alike = likeness(facts.reason, with_brokers=False)
     losses = bool(facts.losing), bool(facts.nothing), bool(facts.unknown)
-    return facts.outcome.status, facts.rank, alike, losses, facts.dangers
+    return facts.outcome.status, facts.rank, alike, losses, facts.is_timed, facts.dangers
 
 
 def _same_kind_of_loss(facts: _Facts) -> Hashable:
@@ -228,24 +238,24 @@ def _sum_losses(losses: Sequence[ExpectedLoss | None], dangers: Sequence[tuple[D
         len(most) - len(bounded),
         left_empty=sum(Danger.EMPTY in each for each in dangers),
         with_gap=sum(Danger.GAP in each for each in dangers),
-        **_sum_pasts([each for each in losses if each is None or each.at_most is None]),
+        **_sum_pasts([each for each in losses if each is not None and _is_timed(each)]),
         keeps_acks_all=bool(losses) and all(each is not None and each.acks_all_lost == 0 for each in losses),
     )
 
 
-def _sum_pasts(losses: Sequence[ExpectedLoss | None]) -> dict[str, Any]:
-    """Return what is known of losses without an upper bound. One that is not known makes the total unknown."""
-    seconds = [None if each is None else each.bounded_seconds for each in losses]
-    estimates = [None if each is None else each.estimate for each in losses]
-    known_s = [each for each in seconds if each is not None]
-    known = [each for each in estimates if each is not None]
+def _is_timed(loss: ExpectedLoss) -> bool:
+    return loss.at_most is None and loss.bounded_seconds is not None
+
+
+def _sum_pasts(timed: Sequence[ExpectedLoss]) -> dict[str, Any]:
+    """Return what is known of losses that are bounded in time only."""
+    estimates = [each.estimate for each in timed if each.estimate is not None]
     return {
-        "seconds": max(known_s) if known_s and len(known_s) == len(losses) else None,
-        "estimated": (
-            (sum(e.records for e in known), sum(e.low for e in known), sum(e.high for e in known))
-            if known and len(known) == len(losses)
-            else None
-        ),
+        "seconds": max((each.bounded_seconds or 0 for each in timed), default=None),
+        "estimated": tuple(sum(each) for each in zip(*((e.records, e.low, e.high) for e in estimates), strict=True))
+        or None,
+        "timed": len(timed),
+        "estimates": len(estimates),
     }
 
 
@@ -264,7 +274,10 @@ def _loss_in_words(facts: Sequence[_Facts], total: LossTotal) -> str:
         if total.seconds is None:
             clauses.append(f"what {others} may hold beyond that is unknown")
         else:
-            clauses.append(f"{others} may hold what was written in the last {in_words(total.seconds)} before the loss")
+            text = f"{others} may hold what was written in the last {in_words(total.seconds)} before the loss"
+            not_timed = total.unbounded - total.timed
+            unknown = f"; for {count_partitions(not_timed)}, what {others} may hold is unknown" if not_timed else ""
+            clauses.append(f"{text}{unknown}")
         clauses += filter(None, [led_alone(each.outcome.history for each in facts)])
         clauses += describe_knowledge(total)
     return "; ".join(clauses) or "nothing could be compared"

@@ -136,7 +136,7 @@ def _rule_on_fenced_elr(strategy: Strategy, eligible: tuple[int, ...], name: str
     if strategy is Strategy.AGGRESSIVE:
         reason = say(f"{away}, and aggressive does not wait", brokers=eligible)
         return Ruling(Step.UNCLEAN_RECOVERY, KipRule.FENCED_ELR_AGGRESSIVE, reason)
-    form = f"{away}; {strategy} waits: any one of them brings all committed records back"
+    form = f"{away}; {strategy} waits: any member of the {name} brings all committed records back"
     reason = say(form, brokers=eligible)
     return Ruling(Step.WAIT, KipRule.FENCED_ELR_OTHERWISE, reason, eligible)
 

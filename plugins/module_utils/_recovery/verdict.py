@@ -28,11 +28,15 @@ class LossTotal:
     with_gap: int = 0
     """The number of partitions whose elected log ends before the log of another replica begins."""
     seconds: int | None = None
-    """Where ``at_most`` is unknown: in how many seconds the lost records were written, at most. None is not known."""
+    """In how many seconds the lost records of the ``timed`` partitions were written, at most. None if there is none."""
     estimated: tuple[int, int, int] | None = None
-    """Estimated records where ``at_most`` is unknown, with low and high. None if one partition has no estimate."""
+    """Estimated records of the ``estimates`` partitions, with low and high. None if there is none."""
     keeps_acks_all: bool = False
     """It is proven for each partition that no record is lost that was acknowledged with acks=all."""
+    timed: int = 0
+    """Of ``unbounded``: the number of partitions for which ``seconds`` holds."""
+    estimates: int = 0
+    """Of ``timed``: the number of partitions that have an estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +115,18 @@ def describe_loss(loss: LossTotal, elections: int, *, is_done: bool) -> str:
     """Return the loss of a number of elections as a clause, such as "at least 5 records were lost"."""
     were = "were" if is_done else "would be"
     if loss.at_most is None:
-        unbounded = f" for {loss.unbounded:,} partition{'' if loss.unbounded == 1 else 's'}" if elections > 1 else ""
+        unbounded = f" for {count_partitions(loss.unbounded)}" if elections > 1 else ""
         if loss.seconds is not None:
             least = f"at least {_count_lost(loss.at_least, is_done=is_done)}, and " if loss.at_least else ""
-            text = f"{least}at most {in_words(loss.seconds)} of writes {were} lost{unbounded}"
+            timed = f" for {count_partitions(loss.timed)}" if elections > 1 else ""
+            text = f"{least}at most {in_words(loss.seconds)} of writes {were} lost{timed}"
         elif not loss.at_least:
             text = f"whether records {were} lost is unknown{unbounded}"
         else:
             text = f"at least {_count_lost(loss.at_least, is_done=is_done)}, and how many more is unknown{unbounded}"
-        return ", ".join([text, *describe_knowledge(loss)])
+        known = ", ".join([text, *describe_knowledge(loss)])
+        not_timed = loss.unbounded - loss.timed
+        return f"{known}; the loss of {count_partitions(not_timed)} is unknown" if loss.timed and not_timed else known
     if not loss.at_most:
         return f"no record {'was' if is_done else 'would be'} lost"
     if loss.at_least == loss.at_most:
@@ -131,7 +138,8 @@ def describe_knowledge(loss: LossTotal) -> Iterator[str]:
     """Yield what is known of a loss without an upper bound, as clauses."""
     if loss.estimated is not None:
         records, low, high = loss.estimated
-        yield f"estimated: about {records:,} records, {low:,} to {high:,}"
+        some = f" for {loss.estimates:,} of them" if loss.estimates < loss.timed else ""
+        yield f"estimated{some}: about {records:,} records, {low:,} to {high:,}"
     if loss.keeps_acks_all:
         yield "none of them was acknowledged with acks=all"
 
@@ -142,6 +150,10 @@ def _count_lost(count: int, *, is_done: bool) -> str:
 
 def count_records(count: int) -> str:
     return f"{count:,} record{'' if count == 1 else 's'}"
+
+
+def count_partitions(count: int) -> str:
+    return f"{count:,} partition{'' if count == 1 else 's'}"
 
 
 def describe_engine(engine: Mapping[str, str] | None) -> str:

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 from .._model.log_contents import offset_range
 from .._model.partition import TopicPartition
+from .._recovery.groups import total_of
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
-from .._recovery.verdict import LossTotal, describe_loss
+from .._recovery.verdict import describe_loss
 from .blocks import Block, Picture, ReportParagraph, in_words
 from .extents import Extents, Saved, Stretch, compute_extents, describe_other_leader, find_leaders_loss
 
@@ -121,9 +122,8 @@ def _describe_loss(outcome: Outcome) -> str:
     elif loss is None:
         lost = "the loss is unknown"
     else:
-        total = LossTotal(loss.at_least, loss.at_most, 1 if loss.at_most is None else 0)
         is_led = outcome.status is Status.RECOVERED or bool(other)
-        lost = describe_loss(total, 1, is_done=is_led)
+        lost = describe_loss(total_of(loss), 1, is_done=is_led)
         if not is_led:
             lost = f"if broker {loss.broker_id} is elected: {lost}"
     return "; ".join(filter(None, [other, lost]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Estimate, OutageHistory, utc_text
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
     BrokerState,
@@ -127,6 +128,15 @@ def fourteen() -> tuple[Outcome, ...]:
 def three_thousand() -> tuple[Outcome, ...]:
     """Return an outage of a large cluster: 300 topics with replicas on 20 brokers."""
     return tuple(_many())
+
+
+def with_history(outcome: Outcome, seconds: int) -> Outcome:
+    """Return the same partition, of which the metadata log says how long broker 1 led alone."""
+    estimate = Estimate(10 * seconds, 5 * seconds, 30 * seconds, "10 records/s")
+    lost_ms = 1_795_816_550_000
+    history = OutageHistory(1, utc_text(lost_ms - 1000 * seconds), utc_text(lost_ms), (), ("the metadata log",), ())
+    losses = tuple(replace(each, lacks_seconds=seconds + 6, estimate=estimate) for each in outcome.losses)
+    return replace(outcome, losses=losses, history=history)
 
 
 def _many() -> Iterator[Outcome]:
