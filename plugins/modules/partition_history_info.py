@@ -166,8 +166,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     CONNECTION,
     CONTROLLERS,
     connection_settings,
-    controller_addresses,
-    controller_settings,
+    controller_listeners,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA, RECORDS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import SELECTION, wanted_partitions
@@ -187,13 +186,12 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
-    settings, wanted, of_controllers, controllers = call_all(
+    settings, wanted, controllers = call_all(
         lambda: connection_settings(params),
         lambda: wanted_partitions(params),
-        lambda: controller_settings(params),
-        lambda: controller_addresses(params),
+        lambda: controller_listeners(params),
     )
-    with Wire(settings, of_controllers, controllers) as wire:
+    with Wire(settings, controllers) as wire:
         kafka = Kafka(wire)
         found = survey(kafka, wanted, include_internal=params["include_internal_topics"])
         outages = find_outages(

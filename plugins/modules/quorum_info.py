@@ -226,14 +226,13 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observe import observe_quorum
 
     params = module.params
-    settings, controllers, their_settings, report = call_all(
+    settings, controllers, report = call_all(
         lambda: connection.connection_settings(params),
-        lambda: connection.controller_addresses(params),
-        lambda: connection.controller_settings(params),
+        lambda: connection.controller_listeners(params),
         lambda: ReportFile(params["report_file"]),
     )
-    with Wire(settings, their_settings) as wire:
-        assessment = assess(observe_quorum(wire, controllers, window_ms=params["window_ms"]))
+    with Wire(settings, controllers) as wire:
+        assessment = assess(observe_quorum(wire, window_ms=params["window_ms"], finds_controllers=True))
     report_error = report.write_or_explain(partial(encode_quorum_report, assessment), QUORUM_REPORT)
     return {"changed": False, **to_json_types(assessment), **({"msg": report_error} if report_error else {})}
 

@@ -132,7 +132,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         return recovery.apply_results(plan, params, check_mode=module.check_mode)
     params = recovery.with_survivor(params, plan)
     settings = connection.connection_settings(params)
-    with Wire(settings, connection.controller_settings(params)) as wire:
+    with Wire(settings, connection.controller_listeners(params)) as wire:
         return recovery.verify_results(wire.controller_side, plan, params["verify_timeout_ms"])
 
 

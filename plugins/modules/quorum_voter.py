@@ -157,15 +157,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum import voters as quorum_voters
 
     params = module.params
-    settings, controllers, their_settings, voter = call_all(
+    settings, controllers, voter = call_all(
         lambda: connection.connection_settings(params),
-        lambda: connection.controller_addresses(params),
-        lambda: connection.controller_settings(params),
+        lambda: connection.controller_listeners(params),
         lambda: parse_voter(params),
     )
     membership = quorum_voters.Membership(params["state"])
-    with Wire(settings, their_settings) as wire:
-        quorum = quorum_voters.QuorumPort(wire, controllers)
+    with Wire(settings, controllers) as wire:
+        quorum = quorum_voters.QuorumPort(wire)
         try:
             change = quorum_voters.plan_voter_change(quorum, membership, voter)
             voters, notes = change.after, list[str]()

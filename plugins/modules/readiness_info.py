@@ -177,8 +177,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     CONTROLLERS,
     Arguments,
     connection_settings,
-    controller_addresses,
-    controller_settings,
+    controller_listeners,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, to_json_types
@@ -219,24 +218,22 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
 
     params = module.params
-    settings, tried, controllers, their_settings, report = call_all(
+    settings, tried, controllers, report = call_all(
         lambda: connection_settings(params),
         lambda: read_checks(params["journal_test"]),
-        lambda: controller_addresses(params),
-        lambda: controller_settings(params),
+        lambda: controller_listeners(params),
         lambda: ReportFile(params["report_file"]),
     )
     options = ReadinessOptions(
         journal=journal_options(params),
         memory_topic=params["memory_topic"],
         journal_test=tried,
-        controllers=controllers,
         evidence_dir=params["evidence_dir"],
         salvage_dir=params["salvage_dir"],
         least_certificate_days=params["certificate_days"],
         uses_local_spark=params["local_spark"],
     )
-    with Wire(settings, their_settings, controllers) as wire:
+    with Wire(settings, controllers) as wire:
         found = check_readiness(Kafka(wire), options)
     report_error = report.write_or_explain(partial(encode_readiness_report, found), READINESS_REPORT)
     return {"changed": False, **to_json_types(found), **({"msg": report_error} if report_error else {})}

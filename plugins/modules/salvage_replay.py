@@ -227,6 +227,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.repor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
     connection_settings,
+    controller_listeners,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import BOTH_KAFKA_CLIENTS, RECORDS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, PROGRESS, progress_to
@@ -251,13 +252,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_module import replay, results_of
 
     params, stop = module.params, stop_on_signals()
-    settings, request, report_file = call_all(
+    settings, controllers, request, report_file = call_all(
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: parse_replay_request(params),
         lambda: ReportFile(params["report_file"]),
     )
     progress = progress_to(params["progress_file"])
-    with local_copy(request.directory) as directory, Wire(settings) as wire:
+    with local_copy(request.directory) as directory, Wire(settings, controllers) as wire:
         here = replace(request, directory=directory)
         done = replay(wire, here, params, progress, stop, check_mode=module.check_mode)
     for note in done.notes:

@@ -260,8 +260,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
     CONTROLLERS,
     Arguments,
     connection_settings,
-    controller_addresses,
-    controller_settings,
+    controller_listeners,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import JOURNAL, journal_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, to_json_types
@@ -307,10 +306,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     )
 
     params = module.params
-    settings, controllers, their_settings, question, report, _terms = call_all(
+    settings, controllers, question, report, _terms = call_all(
         lambda: connection_settings(params),
-        lambda: controller_addresses(params),
-        lambda: controller_settings(params),
+        lambda: controller_listeners(params),
         lambda: question_of(params["brokers"], params["racks"], params["sets"], is_one_set=params["take"]),
         lambda: ReportFile(params["report_file"]),
         lambda: check_terms(params),
@@ -322,13 +320,13 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         journal=journal_options(params),
         check_mode=module.check_mode,
     )
-    with Wire(settings, their_settings, controllers) as wire:
+    with Wire(settings, controllers) as wire:
         if params["take"]:
-            gate = take_ticket(Kafka(wire), question, terms, controllers)
+            gate = take_ticket(Kafka(wire), question, terms)
         elif params["release"]:
             gate = release_tickets(Kafka(wire), question, terms)
         else:
-            gate = check_stop(Kafka(wire), question, controllers, terms.owner)
+            gate = check_stop(Kafka(wire), question, terms.owner)
     report_error = report.write_or_explain(partial(encode_gate_report, gate), STOP_GATE_REPORT)
     short = [replace(each, partitions=each.partitions[:_MOST_PARTITIONS]) for each in gate.reasons]
     found = to_json_types(replace(gate, reasons=tuple(short)))

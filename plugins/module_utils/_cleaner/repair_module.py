@@ -19,7 +19,7 @@ from .._kafka.wire import Wire
 from .._model.partition import ALL_PARTITIONS, TopicPartition
 from .._model.run import count_by_status
 from .._model.setting import RepairStatus
-from .._module.connection import connection_settings
+from .._module.connection import connection_settings, controller_listeners
 from .._module.options import wanted_partitions
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all, to_json_types
@@ -61,14 +61,15 @@ def repair(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
 
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
-    settings, source, limits, named, _options = call_all(
+    settings, controllers, source, limits, named, _options = call_all(
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: metrics_source(params),
         lambda: thresholds(params),
         lambda: _named_partitions(params),
         lambda: _check_repair(params),
     )
-    with Wire(settings) as wire:
+    with Wire(settings, controllers) as wire:
         work = _RepairWork(Kafka(wire), source, limits, named, params, stop)
         foreseen = work.foresee(reads_copies=not check_mode or params["search_in_check_mode"])
         if check_mode or not foreseen.has_work:

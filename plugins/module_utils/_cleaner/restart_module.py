@@ -18,7 +18,7 @@ from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.run import count_by_status
 from .._model.setting import RestartStatus
-from .._module.connection import connection_settings
+from .._module.connection import connection_settings, controller_listeners
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all, to_json_types
 from . import inspection, restart
@@ -70,13 +70,14 @@ def change(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event
 
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
-    settings, source, limits, wanted = call_all(
+    settings, controllers, source, limits, wanted = call_all(
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: metrics_source(params),
         lambda: thresholds(params),
         lambda: wanted_settings(params),
     )
-    with Wire(settings) as wire:
+    with Wire(settings, controllers) as wire:
         run = CleanerRun.begin(Kafka(wire), params, stop)
         foreseen = replace(_Change(run, None, source, limits, wanted).carry_out(), leftovers=run.preview_leftovers())
         has_work = foreseen.leftovers or any(each.status in _AHEAD for each in foreseen.outcomes)

@@ -33,7 +33,7 @@ from .._kafka.wire import Wire
 from .._model.partition import grouped
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError, Progress, utc_now
-from .._module.connection import connection_settings
+from .._module.connection import connection_settings, controller_listeners
 from .._module.options import journal_options, progress_to, read_time
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
@@ -78,8 +78,9 @@ def restore_groups(
 
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
-    settings, report, given, read, beyond_end_time, _checked = call_all(
+    settings, controllers, report, given, read, beyond_end_time, _checked = call_all(
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: ReportFile(params["report_file"]),
         lambda: GROUP_PLAN_FILE.read(params["plan_file"], params["plan_digest"]) if params["plan_file"] else None,
         lambda: read_saved(params["salvage_dir"]) if params["salvage_dir"] else ("", SavedCommits()),
@@ -90,7 +91,7 @@ def restore_groups(
     if given is not None:
         require_same_wish(given, saved, params)
     writes = params["apply"] and not check_mode
-    with Wire(settings) as wire:
+    with Wire(settings, controllers) as wire:
         done = _Run(Kafka(wire), params, of_cluster, saved, beyond_end_time, given, stop).run(writes=writes)
     done = replace(done, is_digest_final=bool(params["plan_output_file"] or given))
     if params["plan_output_file"]:

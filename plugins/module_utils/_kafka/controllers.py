@@ -13,16 +13,17 @@ as localhost means another host here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from .._model.partition import Cause
 from . import quorum
 from .cluster import describe_cluster
 from .configs import broker_config
-from .errors import CallError, RequestRefusedError
+from .errors import BrokerCallError, CallError, RequestRefusedError
 from .settings import Address
 from .wire import Wire
 
-_REACH_MS = 3000
+REACH_MS = 3000
 """How long a controller that only the brokers name may take to answer. Packet filters often drop what comes for it."""
 _VOTERS_MS = 5000
 _NAME_THEM = "set kafka_bootstrap_controllers"
@@ -35,8 +36,11 @@ class ControllerSide:
     wire: Wire
     """Has the settings for these listeners."""
     addresses: tuple[Address, ...]
+    """Those that the operator named, or else those that brokers name and that answer here."""
     missing: str = ""
     """Why there are no addresses, and what to do. Empty if there are some."""
+    silent: Mapping[Address, BrokerCallError] = field(default_factory=dict)
+    """The listeners that brokers name and at which nobody answers, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,10 @@ def find_controllers(wire: Wire) -> ControllerSide:
     """Return the listeners that the operator named, or else those that brokers name and that can be reached from here.
 
     What brokers name are controller.quorum.bootstrap.servers or controller.quorum.voters; to read them needs
-    DESCRIBE_CONFIGS on the cluster. Takes at most ``_REACH_MS`` longer than the brokers' answers. Never raises.
+    DESCRIBE_CONFIGS on the cluster. Takes at most ``REACH_MS`` longer than the brokers' answers. Never raises.
     """
-    if wire.controllers:
-        return ControllerSide(wire.controller_side, wire.controllers)
+    if wire.controllers.addresses:
+        return ControllerSide(wire.controller_side, wire.controllers.addresses)
     try:
         cluster = describe_cluster(wire, any_view=True)
         answer, _broker = wire.call_any(lambda: quorum.configs_request(cluster.addresses), "DescribeConfigs")
@@ -77,20 +81,23 @@ def find_controllers(wire: Wire) -> ControllerSide:
 
 
 def _reachable(wire: Wire, named: tuple[Address, ...], cluster_id: str) -> ControllerSide:
-    """Keep the addresses at which a controller of this cluster answers."""
+    """Keep the addresses at which a controller of this cluster answers, and those at which nobody does."""
 
     def ask(address: Address) -> str:
         try:
-            found = quorum.controllers(wire.call(address, quorum.controllers_request(), timeout_ms=_REACH_MS))
+            answer = wire.call(address, quorum.controllers_request(), timeout_ms=REACH_MS)
+            return quorum.controllers(answer).cluster_id
         except RequestRefusedError as error:
-            return f"{address}: {error}"
-        return "" if found.cluster_id == cluster_id else f"{address}: it belongs to cluster {found.cluster_id}"
+            raise BrokerCallError(str(address), Cause.NOT_AUTHORISED, str(error)) from None
 
     answers = wire.in_parallel(ask, dict.fromkeys(named))
-    reached = tuple(address for address, failure in answers.items() if not failure)
-    failures = "; ".join(str(failure) for failure in answers.values() if failure)
-    missing = f"no controller that the brokers name answers here ({failures}): {_NAME_THEM}"
-    return ControllerSide(wire, reached, "" if reached else missing)
+    silent = {address: found for address, found in answers.items() if isinstance(found, BrokerCallError)}
+    reached = tuple(address for address, found in answers.items() if found == cluster_id)
+    if reached:
+        return ControllerSide(wire, reached, silent=silent)
+    others = [f"{address}: it belongs to cluster {answers[address]}" for address in answers.keys() - silent.keys()]
+    why = "; ".join([*map(str, silent.values()), *sorted(others)])
+    return ControllerSide(wire, (), f"no controller that the brokers name answers here ({why}): {_NAME_THEM}", silent)
 
 
 def controller_configs(wire: Wire, side: ControllerSide, name: str) -> ControllerConfigs:

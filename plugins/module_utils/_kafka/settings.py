@@ -179,6 +179,18 @@ class ConnectionSettings:
                 yield f"the TLS version {version!r} is none of {', '.join(TLS_VERSIONS)}"
 
 
+@dataclass(frozen=True, slots=True)
+class ControllerListeners:
+    """Where the controllers' own listeners are, as the operator says, and how to connect to them."""
+
+    addresses: tuple[Address, ...] = ()
+    settings: ConnectionSettings | None = None
+    """None for the settings of the brokers' listeners."""
+
+
+NO_CONTROLLERS = ControllerListeners()
+
+
 def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
     """Make settings from options. ``bootstrap_servers`` is a string or a list of strings. None means "not given".
 

@@ -24,7 +24,7 @@ from .._model.partition import Cause
 from .client_configs import credentials_for, kafka_python_config
 from .error_codes import MISMATCHED_ENDPOINT_TYPE, Stage, broker_call_error
 from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError, ThrottledError
-from .settings import Address, ConnectionSettings
+from .settings import NO_CONTROLLERS, Address, ConnectionSettings, ControllerListeners
 from .views import Views
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -172,19 +172,17 @@ class Connection:
 class Wire:
     """All connections of one run.
 
-    ``controller_settings`` are for the controllers' own listeners, if these need other settings than the brokers.
-    ``controllers`` are addresses of such listeners, as far as they are known.
+    ``controllers`` are the controllers' own listeners, as far as the operator names them.
     """
 
     def __init__(
         self,
         settings: ConnectionSettings,
-        controller_settings: ConnectionSettings | None = None,
-        controllers: Sequence[Address] = (),
+        controllers: ControllerListeners = NO_CONTROLLERS,
     ) -> None:
         self.settings = settings
-        self.controllers = tuple(controllers)
-        self.controller_side: Wire = self if controller_settings is None else Wire(controller_settings)
+        self.controllers = controllers
+        self.controller_side: Wire = self if controllers.settings is None else Wire(controllers.settings)
         """For requests to the controllers' own listeners."""
         self._connections: dict[Address, Connection] = {}
         self._brokers: dict[int, Address] = {}

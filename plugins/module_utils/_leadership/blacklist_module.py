@@ -15,7 +15,7 @@ from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.run import RunMode
-from .._module.connection import connection_settings
+from .._module.connection import connection_settings, controller_listeners
 from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all, diff_of, list_rows
@@ -41,14 +41,15 @@ def deprioritize(params: Mapping[str, Any], *, check_mode: bool, stop: threading
 
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
-    settings, report_file, _request = call_all(
+    settings, controllers, report_file, _request = call_all(
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: ReportFile(params["report_file"]),
         lambda: check_request(params["brokers"], params["topics"]),
     )
     request = ListRequest(Change(params["state"]), tuple(params["brokers"]), tuple(params["topics"]))
     options = LeadershipOptions(**leadership_options(params, check_mode=check_mode))
-    with Wire(settings) as wire:
+    with Wire(settings, controllers) as wire:
         require_quorum(wire, params, check_mode=check_mode)
         result = run_leadership(Kafka(wire), request, options, progress_to(params["progress_file"]), stop)
 

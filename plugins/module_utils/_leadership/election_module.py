@@ -17,7 +17,7 @@ from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import PARTITIONS_PER_REQUEST, Racks
 from .._model.run import utc_now
-from .._module.connection import connection_settings
+from .._module.connection import connection_settings, controller_listeners
 from .._module.options import progress_to
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all, diff_of, list_rows
@@ -34,8 +34,9 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
     report_file = params["report_file"]
-    settings, *_checked = call_all(
+    settings, controllers, *_checked = call_all(
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: read_leadership_report(report_file) if report_file else None,
         lambda: check_request([*params["from_brokers"], *params["to_brokers"]], params["topics"]),
         lambda: _check_max_moves(params["max_moves"]),
@@ -48,7 +49,7 @@ def elect_preferred(params: Mapping[str, Any], *, check_mode: bool, stop: thread
         fencing_wait_ms=params["fencing_wait_ms"],
         **leadership_options(params, check_mode=check_mode),
     )
-    with Wire(settings) as wire:
+    with Wire(settings, controllers) as wire:
         require_quorum(wire, params, check_mode=check_mode)
         report = move_leaders(Kafka(wire), options, progress_to(params["progress_file"]), stop)
     if report_file:

@@ -17,8 +17,8 @@ from .._kafka.errors import SettingsError
 from .._kafka.settings import (
     SASL_MECHANISMS,
     SECURITY_PROTOCOLS,
-    Address,
     ConnectionSettings,
+    ControllerListeners,
     parse_addresses,
     settings_from,
 )
@@ -108,31 +108,25 @@ def connection_settings(params: Mapping[str, Any]) -> ConnectionSettings:
     return settings_from(given)
 
 
-def controller_settings(params: Mapping[str, Any]) -> ConnectionSettings | None:
-    """Return the connection settings for the controllers. None if they are the brokers' settings. Opens no connection.
+def controller_listeners(params: Mapping[str, Any]) -> ControllerListeners:
+    """Return the controllers' own listeners that are given, and the settings for them. Opens no connection.
 
     Raises SettingsError with every problem.
     """
-    if not params["controllers_command_config"]:
-        return None
-    from .._kafka.client_properties import with_command_config
-
-    if not params["bootstrap_controllers"]:
-        raise SettingsError(["controllers_command_config is given without bootstrap_controllers"])
-    given = {
-        "command_config": params["controllers_command_config"],
-        "bootstrap_servers": [str(address) for address in controller_addresses(params)],
-        "request_timeout_ms": params["request_timeout_ms"],
-    }
-    return settings_from(with_command_config(given))
-
-
-def controller_addresses(params: Mapping[str, Any]) -> tuple[Address, ...]:
-    """Return the addresses of the controllers to ask directly. Empty if none is given. Opens no connection.
-
-    Raises SettingsError.
-    """
     try:
-        return tuple(address for text in params["bootstrap_controllers"] or () for address in parse_addresses(text))
+        given = params["bootstrap_controllers"] or ()
+        addresses = tuple(address for text in given for address in parse_addresses(text))
     except ValueError as error:
         raise SettingsError([f"bootstrap_controllers: {error}"]) from None
+    if not params["controllers_command_config"]:
+        return ControllerListeners(addresses)
+    from .._kafka.client_properties import with_command_config
+
+    if not addresses:
+        raise SettingsError(["controllers_command_config is given without bootstrap_controllers"])
+    options = {
+        "command_config": params["controllers_command_config"],
+        "bootstrap_servers": [str(address) for address in addresses],
+        "request_timeout_ms": params["request_timeout_ms"],
+    }
+    return ControllerListeners(addresses, settings_from(with_command_config(options)))

@@ -15,14 +15,14 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from .._kafka.settings import ConnectionSettings
+from .._kafka.settings import ConnectionSettings, ControllerListeners
 from .._kafka.wire import Wire
 from .._model.background import in_background
 from .._model.quorum import SeenLeader
 from .._model.run import FRESH_S, Clock, KafkaOpsError
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import Verdict, is_settled, may_elect
-from .connection import CONTROLLERS, Arguments, controller_addresses, controller_settings
+from .connection import CONTROLLERS, Arguments
 
 QUORUM_PREFLIGHT = CONTROLLERS + Arguments(
     argument_spec={
@@ -45,10 +45,12 @@ class NoQuorumError(KafkaOpsError):
     """The controller quorum cannot commit a change now, or its state is unknown."""
 
 
-Observe = Callable[[ConnectionSettings, Mapping[str, Any], int], Verdict]
+Observe = Callable[[ConnectionSettings, ControllerListeners, SeenLeader | None, int], Verdict]
 
 
-def judge_elections(settings: ConnectionSettings, params: Mapping[str, Any], window_ms: int) -> Verdict:
+def judge_elections(
+    settings: ConnectionSettings, controllers: ControllerListeners, earlier: SeenLeader | None, window_ms: int
+) -> Verdict:
     """Observe the quorum over its own connections, and judge whether elections may be requested.
 
     It is observed for ``window_ms`` after the first answer, or until it is settled. If the quorum has no leader, that
@@ -56,13 +58,8 @@ def judge_elections(settings: ConnectionSettings, params: Mapping[str, Any], win
 
     Raises NoBrokerAnswersError if no broker answers, and RequestRefusedError if our principal may not ask.
     """
-    seen = params.get("quorum_seen")
-    earlier = SeenLeader(**seen) if seen else None
-    with Wire(settings, controller_settings(params)) as wire:
-        seen_now = observe_quorum(
-            wire, controller_addresses(params), window_ms=window_ms, earlier=earlier, is_enough=is_settled
-        )
-        return may_elect(seen_now)
+    with Wire(settings, controllers) as wire:
+        return may_elect(observe_quorum(wire, window_ms=window_ms, earlier=earlier, is_enough=is_settled))
 
 
 class QuorumCheck:
@@ -74,13 +71,15 @@ class QuorumCheck:
     def __init__(
         self,
         settings: ConnectionSettings,
+        controllers: ControllerListeners,
         params: Mapping[str, Any],
         *,
         check_mode: bool = False,
         observe: Observe = judge_elections,
         clock: Clock = time,
     ) -> None:
-        self._judge = partial(observe, settings, params)
+        seen = params.get("quorum_seen")
+        self._judge = partial(observe, settings, controllers, SeenLeader(**seen) if seen else None)
         self._clock = clock
         self._begun: Future[tuple[Verdict, float]] | None = None
         if params["ignore_quorum"]:
@@ -115,4 +114,4 @@ def require_quorum(
     wire: Wire, params: Mapping[str, Any], *, check_mode: bool = False, observe: Observe = judge_elections
 ) -> None:
     """Observe the quorum now, and raise as ``QuorumCheck.require`` does."""
-    QuorumCheck(wire.settings, params, check_mode=check_mode, observe=observe).require()
+    QuorumCheck(wire.settings, wire.controllers, params, check_mode=check_mode, observe=observe).require()

@@ -46,13 +46,15 @@ class ControllerWatch:
     error: BrokerCallError | None = None
     """Why the controller did not answer the last request; None if it did."""
     node_id: int | None = None
+    limit_ms: int | None = None
+    """How long an answer may take. None for request_timeout_ms."""
     is_no_longer_asked: bool = False
 
     def look(self) -> ControllerAnswer | None:
-        """Ask for the controller's view; None if it does not answer. Takes at most one request_timeout_ms in total."""
+        """Ask for the controller's view; None if it does not answer. Takes at most ``limit_ms`` in total."""
         if self.is_no_longer_asked:
             return None
-        limit_s = self.wire.settings.request_timeout_ms / 1000
+        limit_s = (self.limit_ms or self.wire.settings.request_timeout_ms) / 1000
         deadline = self.clock.monotonic() + limit_s
         try:
             answer = self._view(deadline)

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from .._kafka import quorum
 from .._kafka.cluster import Cluster, describe_cluster
+from .._kafka.controllers import REACH_MS, find_controllers
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
 from .._kafka.settings import Address
 from .._kafka.wire import Wire
@@ -31,9 +32,9 @@ _MOST_AGE_MS = 60_000
 
 def observe_quorum(
     wire: Wire,
-    controllers: Sequence[Address] = (),
     *,
     window_ms: int = 0,
+    finds_controllers: bool = False,
     earlier: SeenLeader | None = None,
     is_enough: Callable[[Observation], bool] = lambda _observation: False,
     clock: Clock = time,
@@ -43,13 +44,14 @@ def observe_quorum(
     If an earlier task of this run saw the leader (``earlier``), the window starts at that time. Epochs only rise, so
     any change since then is visible. ``earlier`` is ignored if it is older than a minute or not from this host's clock.
 
-    ``controllers`` are addresses of controllers' own listeners that can be reached from here. The controllers that
-    these list are asked too. All are asked in parallel. A silent controller costs one request_timeout_ms in total.
+    The controllers that the operator named are asked on their own listeners, and those that they list. All are asked in
+    parallel. A silent controller costs one request_timeout_ms in total. If the operator named none, those that brokers
+    name are asked while no broker reaches the leader, and always if ``finds_controllers``.
 
     Raises NoBrokerAnswersError (neither a broker nor a controller answers) or RequestRefusedError (our principal may
     not describe the quorum).
     """
-    return _Observer(wire, controllers, clock).observe(window_ms, earlier, is_enough)
+    return _Observer(wire, clock, finds_controllers=finds_controllers).observe(window_ms, earlier, is_enough)
 
 
 class _BrokerSide:
@@ -100,12 +102,14 @@ class _BrokerSide:
 
 
 class _Observer:
-    def __init__(self, wire: Wire, controllers: Sequence[Address], clock: Clock) -> None:
+    def __init__(self, wire: Wire, clock: Clock, *, finds_controllers: bool) -> None:
         self._wire = wire
         self._clock = clock
+        self._finds_controllers = finds_controllers
         self._brokers = _BrokerSide(wire)
         self._controllers = [
-            ControllerWatch(wire.controller_side, address, clock) for address in dict.fromkeys(controllers)
+            ControllerWatch(wire.controller_side, address, clock)
+            for address in dict.fromkeys(wire.controllers.addresses)
         ]
 
     def observe(
@@ -148,28 +152,30 @@ class _Observer:
             self._controllers += discovered
             answers += self._ask(discovered)
             state = through_brokers.result()
-            if state is None and not self._controllers:
-                # A broker forwards to the leader that it knows. If that leader is frozen, it waits for up to
-                # controller.socket.timeout.ms (30 s), although the others may have elected another leader.
-                answers += self._ask_configured()
+            # A broker forwards to the leader that it knows. If that leader is frozen, it waits for up to
+            # controller.socket.timeout.ms (30 s), although the others may have elected another leader.
+            if not self._controllers and (state is None or self._finds_controllers):
+                answers += self._ask_found(is_led=state is not None)
             return _join_answers(0, state, answers)
 
-    def _ask_configured(self) -> list[tuple[ControllerWatch, ControllerAnswer]]:
-        """Ask the controllers that a broker's own configs name.
+    def _ask_found(self, *, is_led: bool) -> list[tuple[ControllerWatch, ControllerAnswer]]:
+        """Ask the controllers that brokers name, and those that these list.
 
-        If one of them leads, those that cannot be reached from here do not matter. Without a leader they do: they may
+        If there is a leader, those that cannot be reached from here do not matter. Without a leader they do: they may
         be the ones to start.
         """
-        known = self._brokers.configs.controllers if self._brokers.configs is not None else ()
-        watches = [
-            ControllerWatch(self._wire.controller_side, address, self._clock) for address in dict.fromkeys(known)
-        ]
-        answers = self._ask(watches)
-        self._controllers += _those_that_matter(watches, answers)
-        discovered = self._discover()
-        more = self._ask(discovered)
-        self._controllers += _those_that_matter(discovered, [*answers, *more])
-        return [*answers, *more]
+        side = find_controllers(self._wire)
+        limit_ms = REACH_MS if is_led else None
+        reached = [ControllerWatch(side.wire, each, self._clock, limit_ms=limit_ms) for each in side.addresses]
+        answers = self._ask(reached)
+        silent = [ControllerWatch(side.wire, each, self._clock, error=error) for each, error in side.silent.items()]
+        self._controllers += [*reached, *silent]
+        discovered = self._discover(limit_ms)
+        self._controllers += discovered
+        answers += self._ask(discovered)
+        if is_led or any(answer.state is not None for _watch, answer in answers):
+            self._controllers = [each for each in self._controllers if each.error is None]
+        return answers
 
     def _look(self, at_ms: int) -> Look:
         answers = self._ask(self._controllers)
@@ -181,7 +187,7 @@ class _Observer:
         answers = self._wire.in_parallel(lambda number: watches[number].look(), range(len(watches)))
         return [(watches[number], answer) for number, answer in answers.items() if isinstance(answer, ControllerAnswer)]
 
-    def _discover(self) -> list[ControllerWatch]:
+    def _discover(self, limit_ms: int | None = None) -> list[ControllerWatch]:
         """Return the controllers that others list and that were not asked yet."""
         listed = {node_id: address for watch in self._controllers for node_id, address in watch.peers.items()}
         addresses = {address: node_id for node_id, address in listed.items()}
@@ -190,7 +196,7 @@ class _Observer:
                 watch.node_id = addresses.get(watch.address)
         met = {watch.node_id for watch in self._controllers}
         return [
-            ControllerWatch(self._wire.controller_side, address, self._clock, node_id=node_id)
+            ControllerWatch(self._wire.controller_side, address, self._clock, node_id=node_id, limit_ms=limit_ms)
             for node_id, address in listed.items()
             if node_id not in met
         ]
@@ -245,14 +251,6 @@ def _join_answers(
         max(states, key=lambda state: state.leader_epoch, default=None),
         tuple(watch.with_node_id(answer) for watch, answer in answered),
     )
-
-
-def _those_that_matter(
-    watches: Iterable[ControllerWatch], answers: Sequence[tuple[ControllerWatch, ControllerAnswer]]
-) -> list[ControllerWatch]:
-    is_led = any(answer.state is not None for _watch, answer in answers)
-    answering = {id(watch) for watch, _answer in answers}
-    return [each for each in watches if not is_led or id(each) in answering]
 
 
 def _by_id(watch: ControllerWatch) -> tuple[bool, int, Address]:

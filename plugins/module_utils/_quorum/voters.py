@@ -66,15 +66,14 @@ class PlannedVoterChange:
 
 
 class QuorumPort:
-    """Sends the requests of a voter change. ``controllers`` are addresses of controllers' own listeners."""
+    """Sends the requests of a voter change."""
 
-    def __init__(self, wire: Wire, controllers: Sequence[Address]) -> None:
+    def __init__(self, wire: Wire) -> None:
         self.wire = wire
-        self.controllers = controllers
 
     def observe(self) -> Observation:
         """Observe the quorum once. Raises the errors of observe_quorum."""
-        return observe_quorum(self.wire, self.controllers)
+        return observe_quorum(self.wire)
 
     def change(self, change: PlannedVoterChange) -> None:
         """Send the request to the leader, or to a broker if the leader's address is unknown.

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .._changes.journal_reader import JournalOptions, JournalReader
@@ -48,7 +48,6 @@ class ReadinessOptions:
 
     journal: JournalOptions
     memory_topic: str
-    controllers: Sequence[Address] = ()
     evidence_dir: str | None = None
     salvage_dir: str | None = None
     least_certificate_days: int = 30
@@ -140,7 +139,7 @@ class _Inspection:
         yield CheckName.OTHER_PARTIES, self._check_other_parties
 
     def _check_controllers(self) -> Iterator[Check]:
-        self._assessment = assess(observe_quorum(self._kafka.wire, self._options.controllers))
+        self._assessment = assess(observe_quorum(self._kafka.wire, finds_controllers=True))
         yield from endpoints.check_controllers(self._assessment)
 
     def _check_certificates(self) -> Iterator[Check]:

@@ -20,7 +20,7 @@ from .._model.log_contents import SaveTails
 from .._model.partition import TopicPartition
 from .._model.run import Progress, RunMode
 from .._model.silent_leaders import led_by_silent, silent_brokers, wait_for_fencing
-from .._module.connection import connection_settings, controller_addresses, controller_settings
+from .._module.connection import connection_settings, controller_listeners
 from .._module.options import journal_options, progress_to
 from .._module.quorum_preflight import QuorumCheck
 from .._module.run import call_all
@@ -101,16 +101,17 @@ def elect(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Event,
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    report_file, settings, given, terms, _checked = call_all(
+    report_file, settings, controllers, given, terms, _checked = call_all(
         lambda: ReportFile(params["report_file"]),
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: read_given_designations(params),
         lambda: terms_of(params, stop, check_mode=check_mode),
         tails.check,
     )
     terms = terms.saving(tails, settings)
-    check = QuorumCheck(settings, params, check_mode=check_mode)
-    with Wire(settings, controller_settings(params), controller_addresses(params)) as wire:
+    check = QuorumCheck(settings, controllers, params, check_mode=check_mode)
+    with Wire(settings, controllers) as wire:
         return with_report(carry_out(Kafka(wire), given, terms, check.require), report_file, check_mode=check_mode)
 
 

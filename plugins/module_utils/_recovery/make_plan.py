@@ -21,7 +21,7 @@ from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition, racks_of
 from .._model.reason import because, say
 from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_paused, utc_now
-from .._module.connection import connection_settings, controller_addresses, controller_settings
+from .._module.connection import connection_settings, controller_listeners
 from .._module.options import progress_to
 from .._module.run import call_all
 from .._spark.options import EngineUse
@@ -130,11 +130,10 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
 
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
-    report, settings, of_controllers, controllers, options, *_checked = call_all(
+    report, settings, controllers, options, *_checked = call_all(
         lambda: ReportFile(params["report_file"]),
         lambda: None if params["evidence"] else connection_settings(params),
-        lambda: controller_settings(params),
-        lambda: controller_addresses(params),
+        lambda: controller_listeners(params),
         lambda: plan_options(params, waits=False),
         lambda: refuse_existing_output(params["plan_file"]),
     )
@@ -142,7 +141,7 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
     if settings is None:
         planned = _from_evidence(params["evidence"], options, progress)
     else:
-        with Wire(settings, of_controllers, controllers) as wire:
+        with Wire(settings, controllers) as wire:
             planned = plan_of_cluster(Kafka(wire), options, progress)
     from .plan_file import plan_document, write_plan
 

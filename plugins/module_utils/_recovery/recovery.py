@@ -38,7 +38,7 @@ from .._documents.report_file import ReportFile
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._module.connection import connection_settings, controller_addresses, controller_settings
+from .._module.connection import connection_settings, controller_listeners
 from .._module.quorum_preflight import QuorumCheck
 from .._module.run import call_all, stop_on_signals
 from .carry_out import Tails, carry_out, terms_of, with_report
@@ -63,16 +63,17 @@ def recover(params: Mapping[str, Any], *, check_mode: bool, tails: Tails) -> Rec
     Raises KafkaOpsError; what can be refused without looking at the cluster is refused before that, all at once.
     """
     stop = threading.Event()
-    report_file, settings, options, terms, _checked = call_all(
+    report_file, settings, controllers, options, terms, _checked = call_all(
         lambda: ReportFile(params["report_file"]),
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: plan_options(params, waits=not check_mode),
         lambda: terms_of(params, stop, check_mode=check_mode),
         tails.check,
     )
     terms = terms.saving(tails, settings)
-    check = QuorumCheck(settings, params, check_mode=check_mode)
-    with Wire(settings, controller_settings(params), controller_addresses(params)) as wire:
+    check = QuorumCheck(settings, controllers, params, check_mode=check_mode)
+    with Wire(settings, controllers) as wire:
         kafka = Kafka(wire)
         try:
             planned = plan_of_cluster(kafka, options, terms.progress)

@@ -27,7 +27,7 @@ from .._model.partition import Broker, expand_topics, racks_of
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
 from .._model.silent_leaders import silent_brokers, wait_for_fencing
-from .._module.connection import connection_settings
+from .._module.connection import connection_settings, controller_listeners
 from .._module.options import journal_options, notes_on_file, progress_to, wanted_partitions
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
@@ -60,8 +60,9 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
 
     Raises KafkaOpsError. Invalid options are all refused at once, before any request.
     """
-    settings, report, wish, given, _limits = call_all(
+    settings, controllers, report, wish, given, _limits = call_all(
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: ReportFile(params["report_file"]),
         lambda: _wish(params),
         lambda: REDUNDANCY_PLAN_FILE.read(params["plan_file"], params["plan_digest"]) if params["plan_file"] else None,
@@ -70,7 +71,7 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
     if given is not None:
         require_same_wish(given, wish)
     writes = params["apply"] and not check_mode
-    with Wire(settings) as wire:
+    with Wire(settings, controllers) as wire:
         done = _Run(Kafka(wire), params, wish, given, stop).run(writes=writes)
     done = replace(done, is_digest_final=bool(params["plan_output_file"] or given))
     if params["plan_output_file"]:

@@ -64,10 +64,8 @@ class LogEnds:
     unread: tuple[TopicPartition, ...]
 
 
-def check_stop(
-    kafka: Kafka, question: Question, controllers: Sequence[Address] = (), owner: str = "", leave_out: str = ""
-) -> Gate:
-    """Answer the question. ``controllers`` are addresses of the controllers' own listeners, if they can be reached.
+def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str = "") -> Gate:
+    """Answer the question.
 
     ``owner`` is who asks, if a name was given: a ticket of this owner for the same brokers is no reason against their
     stop. ``leave_out`` is a topic to ignore: that of the lock, which is deleted before the brokers stop.
@@ -78,7 +76,7 @@ def check_stop(
     states = _describe(kafka, leave_out)
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
     view = _read_settings(kafka, states, kafka.probe_brokers(cluster, mentioned))
-    observation = observe_quorum(kafka.wire, controllers)
+    observation = observe_quorum(kafka.wire)
     sets, unknown_racks = resolve(question, view.brokers)
     together = tuple(sorted({each for some in sets for each in some}))
 

@@ -34,7 +34,6 @@ from .._changes.stop_tickets import (
     ticket_store,
 )
 from .._kafka.port import Kafka
-from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState
 from .._model.reasons import name_partitions
 from .._model.run import looks
@@ -63,14 +62,14 @@ class TicketTerms:
     check_mode: bool
 
 
-def take_ticket(kafka: Kafka, question: Question, terms: TicketTerms, controllers: Sequence[Address] = ()) -> Gate:
+def take_ticket(kafka: Kafka, question: Question, terms: TicketTerms) -> Gate:
     """Answer whether the brokers may stop. If yes, and unless this is check mode, take the ticket first.
 
     The question has one set of brokers. Raises JournalError, NoBrokerAnswersError or CallError.
     """
 
     def ask() -> Gate:
-        found = check_stop(kafka, question, controllers, terms.owner, leave_out=terms.journal.topic)
+        found = check_stop(kafka, question, terms.owner, leave_out=terms.journal.topic)
         return replace(found, asked=Asked.TAKE)
 
     gate = ask()

@@ -12,7 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
+    Address,
+    ControllerListeners,
+    settings_from,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Gate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import check_stop
@@ -50,9 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def ask(cluster: Cluster, brokers: Sequence[int]) -> Gate:
     """Return the answer of the gate, which may ask the controllers, too."""
     options = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 2000})
-    controllers = [Address(each.host, each.port) for each in cluster.controllers.values()]
-    with Wire(options, controllers=controllers) as wire:
-        return check_stop(Kafka(wire), Question((tuple(sorted(brokers)),)), controllers)
+    controllers = tuple(Address(each.host, each.port) for each in cluster.controllers.values())
+    with Wire(options, ControllerListeners(controllers)) as wire:
+        return check_stop(Kafka(wire), Question((tuple(sorted(brokers)),)))
 
 
 def run_seed(cluster: Cluster, seed: int, kafka_version: str, sets: int = SETS, *, asking: Asking = ask) -> Verdict:

@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     Address,
     ConnectionSettings,
+    ControllerListeners,
     settings_from,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
@@ -63,11 +64,10 @@ def look(cluster: Cluster, directory: Path) -> Readiness:
     options = ReadinessOptions(
         journal=JournalOptions(),
         memory_topic="_kafkaops_leadership",
-        controllers=controllers,
         evidence_dir=str(directory),
         salvage_dir=str(directory),
     )
-    with Wire(settings_of(cluster), controllers=controllers) as wire:
+    with Wire(settings_of(cluster), ControllerListeners(controllers)) as wire:
         return check_readiness(Kafka(wire), options)
 
 

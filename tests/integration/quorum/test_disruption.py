@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import NO_CONTROLLERS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Voter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import judge_elections
@@ -37,7 +38,6 @@ _ELECTION_TIMEOUT = "controller.quorum.election.timeout.ms"
 _SLACK_S = 2.0
 """Extra time for a busy machine."""
 _WINDOW_MS = LIMIT_MS // 2
-_NO_CONTROLLERS = {"bootstrap_controllers": None, "controllers_command_config": None}
 _SILENT = {Cause.HUNG}
 _GONE = {Cause.UNREACHABLE, Cause.DISCONNECTED}
 """The proxy before a killed controller accepts connections, and closes them."""
@@ -84,7 +84,8 @@ def test_the_playbook_finds_nothing_and_writes_nothing(quorum: Quorum, kafka_ver
     report = tmp_path / "quorum.json"
     before = quorum.look()
     quorum.cluster.proxy.clear()
-    run = run_playbook(CHECK, {**quorum.variables(), "quorum_preflight_report_file": str(report)})
+    only_brokers = {**quorum.variables(), "kafka_bootstrap_controllers": ""}
+    run = run_playbook(CHECK, {**only_brokers, "quorum_preflight_report_file": str(report)})
     assert run.returncode == 0, run.output
     assert run.counts["changed"] == 0
     assert {each.broker for each in quorum.asked()} >= {*quorum.cluster.brokers}
@@ -94,6 +95,7 @@ def test_the_playbook_finds_nothing_and_writes_nothing(quorum: Quorum, kafka_ver
     assert ("nothing is wrong with the quorum" in run.words) is has_pre_vote(kafka_version)
     reported = read_report(report)
     assert [each["replicaId"] for each in reported["voters"]] == [101, 102, 103]
+    assert [each["nodeId"] for each in reported["controllers"]] == [101, 102, 103], "the broker says where they are"
     assert reported["verdicts"]["elections"] == {"allowed": True, "reasons": []}
     assert quorum.look().leader_epoch == before.leader_epoch
 
@@ -259,7 +261,7 @@ def test_without_two_of_three_controllers_there_is_no_quorum(quorum: Quorum) -> 
         quorum.look_until(lambda seen: not seen.verdicts.elections.allowed, "no quorum")
         with quorum.wire() as wire:
             began = time.monotonic()
-            verdict = judge_elections(wire.settings, _NO_CONTROLLERS, 0)
+            verdict = judge_elections(wire.settings, NO_CONTROLLERS, None, 0)
             assert time.monotonic() - began < 2 * LIMIT_MS / 1000 + _SLACK_S
         assert not verdict.allowed
         assert verdict.reasons[0].startswith("no quorum")
@@ -280,10 +282,10 @@ def test_a_frozen_former_leader_does_not_hide_a_healthy_quorum(quorum: Quorum) -
     with quorum.frozen(leader):
         quorum.look_until(lambda seen: seen.leader_id not in (None, leader), "another leader")
         with quorum.wire() as wire:
-            assert judge_elections(wire.settings, _NO_CONTROLLERS, 0).allowed
+            assert judge_elections(wire.settings, NO_CONTROLLERS, None, 0).allowed
 
 
 @ONLY_STATIC
 def test_a_static_quorum_takes_no_voters(quorum: Quorum) -> None:
     with quorum.wire() as wire, pytest.raises(VoterRefusedError, match="static"):
-        plan_voter_change(QuorumPort(wire, ()), Membership.ABSENT, Voter(103, None))
+        plan_voter_change(QuorumPort(wire), Membership.ABSENT, Voter(103, None))

@@ -52,15 +52,14 @@ def _endpoints_option(quorum: Quorum, node_id: int) -> list[dict[str, object]]:
 
 
 def _planned(quorum: Quorum, membership: Membership, voter: Voter, *, controllers: bool = False) -> PlannedVoterChange:
-    with quorum.wire() as wire:
-        asked = parse_addresses(quorum.cluster.controllers_at()) if controllers else ()
-        return plan_voter_change(QuorumPort(wire, asked), membership, voter)
+    with quorum.wire(quorum.cluster.controllers_at() if controllers else "") as wire:
+        return plan_voter_change(QuorumPort(wire), membership, voter)
 
 
 def _changed(quorum: Quorum, membership: Membership, voter: Voter) -> None:
     with quorum.wire() as wire:
-        change = plan_voter_change(QuorumPort(wire, ()), membership, voter)
-        change_voters(QuorumPort(wire, ()), change, verify_timeout_ms=_VERIFY_MS)
+        change = plan_voter_change(QuorumPort(wire), membership, voter)
+        change_voters(QuorumPort(wire), change, verify_timeout_ms=_VERIFY_MS)
 
 
 def _may_all_be_added(seen: Assessment) -> bool:

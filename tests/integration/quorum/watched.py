@@ -14,7 +14,11 @@ import pytest
 from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.client_configs import CLIENT_ID
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
+    ControllerListeners,
+    parse_addresses,
+    settings_from,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.assessment import Assessment, assess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding import Finding, FindingKind
@@ -38,22 +42,23 @@ class Quorum:
     def __init__(self, cluster: QuorumCluster) -> None:
         self.cluster = cluster
 
-    def wire(self) -> Wire:
-        return Wire(settings_from({"bootstrap_servers": self.cluster.bootstrap(), "request_timeout_ms": LIMIT_MS}))
+    def wire(self, controllers: str = "") -> Wire:
+        """Connect to the broker, and to the controllers at these addresses."""
+        settings = settings_from({"bootstrap_servers": self.cluster.bootstrap(), "request_timeout_ms": LIMIT_MS})
+        return Wire(settings, ControllerListeners(tuple(parse_addresses(controllers) if controllers else ())))
 
     def look(self, window_ms: int = 0, *, controllers: bool = True) -> Assessment:
         """Assess the quorum. Without ``controllers``, ask the broker only."""
         return self._look_at(self.cluster.controllers_at() if controllers else "", window_ms)
 
     def _look_at(self, addresses: str, window_ms: int) -> Assessment:
-        with self.wire() as wire:
-            return assess(observe_quorum(wire, parse_addresses(addresses) if addresses else [], window_ms=window_ms))
+        with self.wire(addresses) as wire:
+            return assess(observe_quorum(wire, window_ms=window_ms))
 
     def is_settled(self) -> bool:
         """Observe the quorum as a module does that writes, and return whether it may end before its window."""
-        with self.wire() as wire:
-            addresses = parse_addresses(self.cluster.controllers_at())
-            return is_settled(observe_quorum(wire, addresses, window_ms=LIMIT_MS, is_enough=is_settled))
+        with self.wire(self.cluster.controllers_at()) as wire:
+            return is_settled(observe_quorum(wire, window_ms=LIMIT_MS, is_enough=is_settled))
 
     def watch(self, executor: Executor, window_ms: int, *, controllers: bool = False) -> Future[Assessment]:
         """Start to observe the quorum for a window, and return when the second look has begun.

@@ -13,6 +13,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port impo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
     Address,
     ConnectionSettings,
+    ControllerListeners,
     settings_from,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
@@ -42,13 +43,13 @@ def test_a_controller_that_elects_unclean_by_its_own_properties_is_found(kafka_v
         cluster.brokers[1].kill()
         wait_until(lambda: cluster.client.leader("own") is None, 60, what="the topics are offline")
         settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
-        here = [Address("127.0.0.1", cluster.active_controller().port)]
+        here = (Address("127.0.0.1", cluster.active_controller().port),)
         orders, own = ([TopicPartition(each, 0)] for each in ("orders", "own"))
         with Wire(settings) as connected:
             kafka = Kafka(connected)
             brokers = kafka.probe_brokers(kafka.describe_cluster())
         for named in (here, ()):  # without a name, the brokers say where they are
-            with Wire(settings, controllers=named) as connected:
+            with Wire(settings, ControllerListeners(named)) as connected:
                 with pytest.raises(PolicyError, match="is true for orders: "):
                     refuse_unclean_by_controller(Kafka(connected), [*orders, *own], brokers)
                 assert refuse_unclean_by_controller(Kafka(connected), own, brokers) == ()
@@ -57,8 +58,8 @@ def test_a_controller_that_elects_unclean_by_its_own_properties_is_found(kafka_v
         assert "controllers' listeners is PLAINTEXT, and that of this run's connections is SASL_PLAINTEXT" in note
         assert "set kafka_bootstrap_controllers and kafka_controllers_command_config" in note
         assert _warn_of(settings, here) == ["unclean.leader.election.enable of topic orders is false by the brokers'"]
-        assert _warn_of(settings, []) == _warn_of(settings, here)
-        assert _warn_of(_by_sasl(cluster), []) == [
+        assert _warn_of(settings, ()) == _warn_of(settings, here)
+        assert _warn_of(_by_sasl(cluster), ()) == [
             f"the controllers' own {each} is unknown" for each in (_MIN_ISR, _UNCLEAN)
         ]
 
@@ -88,10 +89,10 @@ def test_a_removed_controller_decides_nothing(kafka_version: str) -> None:
         cluster.brokers[1].kill()
         wait_until(lambda: cluster.client.leader("orders") is None, 60, what="the topic is offline")
         settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
-        here = [Address("127.0.0.1", each.port) for each in cluster.controllers.values()]
+        here = tuple(Address("127.0.0.1", each.port) for each in cluster.controllers.values())
 
         def refuse() -> tuple[str, ...]:
-            with Wire(settings, controllers=here) as connected:
+            with Wire(settings, ControllerListeners(here)) as connected:
                 kafka = Kafka(connected)
                 brokers = kafka.probe_brokers(kafka.describe_cluster())
                 return refuse_unclean_by_controller(kafka, [TopicPartition("orders", 0)], brokers)
@@ -115,10 +116,10 @@ def remove(cluster: Cluster, controller_id: int) -> None:
     cluster.client.run_tool("org.apache.kafka.tools.MetadataQuorumCommand", *where, *which).check_returncode()
 
 
-def _warn_of(settings: ConnectionSettings, controllers: list[Address]) -> list[str]:
+def _warn_of(settings: ConnectionSettings, controllers: tuple[Address, ...]) -> list[str]:
     """Return how each warning of readiness about the controllers' properties begins."""
-    options = ReadinessOptions(journal=JournalOptions(), memory_topic="m", controllers=controllers)
-    with Wire(settings, controllers=controllers) as connected:
+    options = ReadinessOptions(journal=JournalOptions(), memory_topic="m")
+    with Wire(settings, ControllerListeners(controllers)) as connected:
         checks = check_readiness(Kafka(connected), options).checks
     texts = [each.found for each in checks if "the active controller decides" in each.found]
     return sorted(each.partition(" properties")[0].partition(" (")[0] for each in texts)

@@ -21,7 +21,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
     BrokerCallError,
     NoBrokerAnswersError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
+    NO_CONTROLLERS,
+    Address,
+    ConnectionSettings,
+    ControllerListeners,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from unit.kafka.fake_connection import over_the_wire
 
@@ -44,7 +49,7 @@ class FakeWire:
 
     def __init__(self, configs: dict[str, str], clusters: dict[Address, str], protocol: str = "PLAINTEXT") -> None:
         self.settings = ConnectionSettings(bootstrap_servers=(Address("b.invalid", 9092),), security_protocol=protocol)
-        self.controllers: tuple[Address, ...] = ()
+        self.controllers = NO_CONTROLLERS
         self.controller_side = self
         self.is_silent = False
         self.asked: list[Address] = []
@@ -100,7 +105,7 @@ def find(wire: FakeWire) -> ControllerSide:
 
 def test_what_the_operator_names_is_used_as_it_is() -> None:
     wire = FakeWire(STATIC, {ONE: "ours"})
-    wire.controllers = (TWO,)
+    wire.controllers = ControllerListeners((TWO,))
     assert (find(wire).addresses, find(wire).missing, wire.asked) == ((TWO,), "", [])
 
 

@@ -25,7 +25,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
     BrokerCallError,
     NoBrokerAnswersError,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
+    Address,
+    ConnectionSettings,
+    ControllerListeners,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from unit.fakes.clock import FakeClock
 from unit.kafka.fake_connection import over_the_wire
@@ -126,7 +130,8 @@ class FakeWire:
         self.settings = ConnectionSettings(
             bootstrap_servers=(Address("broker.invalid", 9092),), request_timeout_ms=LIMIT_MS
         )
-        self.controllers = {address_of(each.node_id): each for each in controllers}
+        self.nodes = {address_of(each.node_id): each for each in controllers}
+        self.controllers = ControllerListeners(tuple(self.nodes))
         self._clock = clock
 
     @property
@@ -135,7 +140,7 @@ class FakeWire:
         return self
 
     def call(self, address: Address, request: Any, *, timeout_ms: int) -> Any:
-        controller = self.controllers[address]
+        controller = self.nodes[address]
         controller.asked.append(request.name)
         if controller.silence is not None:
             self._clock.sleep(min(controller.costs_ms, timeout_ms) / 1000)

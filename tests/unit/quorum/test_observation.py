@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ControllerListeners
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import SeenLeader
@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import collect_findings, may_elect
 from unit.fakes.clock import FakeClock
-from unit.quorum.fake_controllers import LIMIT_MS, FakeController, FakeWire, address_of
+from unit.quorum.fake_controllers import LIMIT_MS, FakeController, FakeWire
 
 ALL = [FakeController(101), FakeController(102), FakeController(103)]
 
@@ -28,9 +28,7 @@ def _observe(
     clock: FakeClock, *controllers: FakeController, window_ms: int = 0, earlier: SeenLeader | None = None
 ) -> Observation:
     wire = cast(Wire, FakeWire(clock, controllers))
-    return quorum_observation.observe_quorum(
-        wire, [address_of(each.node_id) for each in controllers], window_ms=window_ms, earlier=earlier, clock=clock
-    )
+    return quorum_observation.observe_quorum(wire, window_ms=window_ms, earlier=earlier, clock=clock)
 
 
 def test_the_window_starts_after_waiting_for_silent_controllers(clock: FakeClock) -> None:
@@ -43,9 +41,8 @@ def test_the_window_starts_after_waiting_for_silent_controllers(clock: FakeClock
 
 def test_the_window_ends_as_soon_as_it_is_enough(clock: FakeClock) -> None:
     wire = cast(Wire, FakeWire(clock, ALL))
-    addresses = [address_of(each.node_id) for each in ALL]
     seen = quorum_observation.observe_quorum(
-        wire, addresses, window_ms=3000, is_enough=lambda so_far: so_far.window_ms >= 1000, clock=clock
+        wire, window_ms=3000, is_enough=lambda so_far: so_far.window_ms >= 1000, clock=clock
     )
     assert seen.window_ms == 1000
     assert len(seen.looks) == 1 + 1000 // 250
@@ -68,7 +65,7 @@ def test_a_controller_may_answer_only_later_in_the_window(clock: FakeClock) -> N
 
     began = clock.monotonic()
     wire = cast(Wire, StartingWire(clock, [starting]))
-    seen = quorum_observation.observe_quorum(wire, [address_of(101)], window_ms=2000, is_enough=is_enough, clock=clock)
+    seen = quorum_observation.observe_quorum(wire, window_ms=2000, is_enough=is_enough, clock=clock)
     assert (seen.window_ms, seen.looks[0].state) == (2000, None)
     assert seen.state is not None
     assert 0 < looks < len(seen.looks), "nothing is judged before anybody has answered"
@@ -105,8 +102,9 @@ def test_a_leader_with_two_addresses_is_one_leader(clock: FakeClock) -> None:
     controllers = [FakeController(each, tells_configs=False) for each in (101, 102, 103)]
     wire = FakeWire(clock, controllers)
     given = Address("localhost", 9093)
-    wire.controllers[given] = controllers[0]
-    seen = quorum_observation.observe_quorum(cast(Wire, wire), [given], clock=clock)
+    wire.nodes[given] = controllers[0]
+    wire.controllers = ControllerListeners((given,))
+    seen = quorum_observation.observe_quorum(cast(Wire, wire), clock=clock)
     claims = [each for each in seen.looks[0].views if each.claims_leadership]
     assert [(each.address, each.node_id, each.epoch) for each in claims] == [
         ("localhost:9093", 101, 7),

@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import (
+    NO_CONTROLLERS,
+    Address,
+    ConnectionSettings,
+    ControllerListeners,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import SeenLeader
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.quorum_preflight import (
     NoQuorumError,
     QuorumCheck,
@@ -30,7 +33,13 @@ class Observer:
         self.verdict = verdict
         self.windows: list[int] = []
 
-    def __call__(self, _settings: ConnectionSettings, _params: Mapping[str, Any], window_ms: int) -> Verdict:
+    def __call__(
+        self,
+        _settings: ConnectionSettings,
+        _controllers: ControllerListeners,
+        _earlier: SeenLeader | None,
+        window_ms: int,
+    ) -> Verdict:
         self.windows.append(window_ms)
         if isinstance(self.verdict, Exception):
             raise self.verdict
@@ -42,23 +51,23 @@ def test_the_refusal_names_all_reasons_and_the_override() -> None:
     with pytest.raises(
         NoQuorumError, match=r"^no quorum; churn\. Nothing was asked .* ignore_quorum .* _ignore_quorum"
     ):
-        QuorumCheck(SETTINGS, PARAMS, observe=observe).require()
+        QuorumCheck(SETTINGS, NO_CONTROLLERS, PARAMS, observe=observe).require()
     assert observe.windows == [3000]
 
 
 def test_nothing_is_refused_if_elections_are_allowed() -> None:
-    QuorumCheck(SETTINGS, PARAMS, observe=Observer(Verdict(True))).require()
+    QuorumCheck(SETTINGS, NO_CONTROLLERS, PARAMS, observe=Observer(Verdict(True))).require()
 
 
 def test_in_check_mode_there_is_one_look() -> None:
     observe = Observer(Verdict(True))
-    QuorumCheck(SETTINGS, PARAMS, check_mode=True, observe=observe).require()
+    QuorumCheck(SETTINGS, NO_CONTROLLERS, PARAMS, check_mode=True, observe=observe).require()
     assert observe.windows == [0]
 
 
 def test_an_old_verdict_is_renewed() -> None:
     clock, observe = FakeClock(), Observer(Verdict(True))
-    check = QuorumCheck(SETTINGS, PARAMS, observe=observe, clock=clock)
+    check = QuorumCheck(SETTINGS, NO_CONTROLLERS, PARAMS, observe=observe, clock=clock)
     check.require()
     clock.sleep(3.0)
     check.require()
@@ -71,12 +80,12 @@ def test_an_old_verdict_is_renewed() -> None:
 
 
 def test_a_background_error_is_raised_to_the_waiting_caller() -> None:
-    check = QuorumCheck(SETTINGS, PARAMS, observe=Observer(NoQuorumError("nobody answers")))
+    check = QuorumCheck(SETTINGS, NO_CONTROLLERS, PARAMS, observe=Observer(NoQuorumError("nobody answers")))
     with pytest.raises(NoQuorumError, match=r"^nobody answers$"):
         check.require()
 
 
 def test_the_override_sends_no_request() -> None:
     observe = Observer(Verdict(False))
-    QuorumCheck(SETTINGS, {**PARAMS, "ignore_quorum": True}, observe=observe).require()
+    QuorumCheck(SETTINGS, NO_CONTROLLERS, {**PARAMS, "ignore_quorum": True}, observe=observe).require()
     assert observe.windows == []

@@ -40,7 +40,7 @@ class FakeQuorumPort(quorum_voters.QuorumPort):
     """A quorum that accepts any request. Each look returns the next observation; the last one is repeated."""
 
     def __init__(self, *looks: Observation) -> None:
-        super().__init__(cast(Wire, None), ())
+        super().__init__(cast(Wire, None))
         self.looks = [*looks]
         self.requested: list[PlannedVoterChange] = []
         self.meanwhile: Callable[[], None] = lambda: None
