@@ -24,7 +24,7 @@ from .._changes.setting_writer import SettingWriter
 from .._changes.throttle import Throttle
 from .._kafka.errors import CallError
 from .._kafka.settings import Address
-from .._model.partition import TopicPartition
+from .._model.partition import Broker, TopicPartition
 from .._model.run import Progress
 from .copying import CopyPace, ReplicaCopier, foresee
 from .plan import MoveOutcome, RedundancyPlan, ReplicaMove, ReplicaStatus, in_order, outcome_of
@@ -75,12 +75,15 @@ class CopyRun:
             outcomes = [*before, *self._copy_until_placed(writer, throttle, moves, plan_again)]
         finally:
             # A broker that died meanwhile keeps its throttle until it is back.
-            throttle.writer = SettingWriter(writer, self._online_now())
+            online, silent = self._look_at_brokers()
+            throttle.writer = SettingWriter(writer, online)
             stuck = throttle.remove()
             if not was_pending and self._wait_for_late_requests(plan.moves):
                 journal.end([LastingOrders()], "set")
             leftovers = (*leftovers, *rollback.settle_doubt())
-        return RestoredReplicas(plan=plan, outcomes=in_order(outcomes, plan), leftovers=leftovers, stuck=tuple(stuck))
+        return RestoredReplicas(
+            plan=plan, outcomes=in_order(outcomes, plan), leftovers=leftovers, stuck=tuple(stuck), silent=silent
+        )
 
     def _copy_until_placed(
         self, writer: Writer, throttle: Throttle, moves: Sequence[ReplicaMove], plan_again: PlanAgain
@@ -104,14 +107,16 @@ class CopyRun:
                     outcomes[partition] = copier.give_up(move)
         return [*outcomes.values()]
 
-    def _online_now(self) -> Mapping[int, Address]:
-        """Return the addresses of the brokers that answer now; those of before if that cannot be read."""
+    def _look_at_brokers(self) -> tuple[Mapping[int, Address], tuple[Broker, ...]]:
+        """Return the addresses of the brokers that answer now, and those that have stopped to answer since the plan."""
         kafka = self.writer.kafka
         try:
             cluster = kafka.describe_cluster()
-            return cluster.online(kafka.probe_brokers(cluster))
+            brokers = kafka.probe_brokers(cluster, frozenset(self.living))
         except CallError:
-            return self.living
+            return self.living, ()
+        online = cluster.online(brokers)
+        return online, tuple(each for each in brokers if each.broker_id in self.living.keys() - online.keys())
 
     def _throttle(self, throttle: Throttle, moves: Sequence[ReplicaMove]) -> dict[ReplicaMove, str]:
         """Throttle all new replicas, and return the moves that cannot be throttled, and why."""

@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from .._changes.orders import undo_on_new_topics
 from .._changes.record import partition_subject
-from .._changes.sender import Seen, Writer, until_seen
+from .._changes.sender import Answer, Seen, Writer, until_seen
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -137,7 +137,8 @@ class ReplicaCopier:
 
         def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
             requested.update(partitions)
-            return kafka.reassign(address, {each: by_partition[each].target for each in partitions})
+            targets = {each: by_partition[each].target for each in partitions}
+            return self._request(address, lambda to: kafka.reassign(to, targets))
 
         def look(partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
             running = kafka.running_reassignments(partitions)
@@ -239,10 +240,11 @@ class ReplicaCopier:
             if since is not None:
                 if self._now() - since > min(_OFFLINE_S, self.pace.stall_s):
                     self._end(outcome_of(copy.move, ReplicaStatus.FAILED, _LEADERLESS))
-            elif copy.offline and self._now() - copy.offline_since > min(_OFFLINE_S, self.pace.stall_s):
-                self.given_up.update(copy.offline)
-                self.left.append(copy.move)
-                del self._running[partition]
+            elif copy.offline:
+                if self._now() - copy.offline_since > min(_OFFLINE_S, self.pace.stall_s):
+                    self.given_up.update(copy.offline)
+                    self.left.append(copy.move)
+                    del self._running[partition]
             elif self._now() - copy.grew_at > self.pace.stall_s:
                 brokers = ", ".join(map(str, copy.move.adding))
                 why = f"the copy on broker {brokers} has not grown for {self.pace.stall_s:.0f} s"
@@ -278,14 +280,30 @@ class ReplicaCopier:
 
     def _cancel(self, move: ReplicaMove) -> str:
         """Cancel the reassignment of a partition, and return why that failed; empty if it did not."""
-        if forbidden := self.writer.why_forbidden():
-            return forbidden
+        kafka, partition = self.writer.kafka, move.topic_partition
+
+        def send(address: Address, _partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
+            return {partition: self._request(address, lambda to: kafka.cancel(to, partition))}
+
+        def look(_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
+            running = kafka.running_reassignments([partition]).get(partition)
+            if running is None:
+                return {partition: Seen(True)}
+            is_ours = {*running.adding} <= {*move.adding}
+            return {partition: Seen(False, "it still runs" if is_ours else _OTHERS, is_final=not is_ours)}
+
+        unseen = until_seen(self.writer, [partition], send, look, name=partition_subject)
+        return f"it could not be cancelled: {unseen[partition].reason}" if unseen else ""
+
+    def _request(self, address: Address, request: Callable[[Address], Answer]) -> Answer:
+        """Send a request. If the broker may hang, later requests begin with the others."""
         try:
-            cancel = self.writer.kafka.cancel
-            return self.writer.send(0, lambda to: cancel(to, move.topic_partition)) or ""
+            return request(address)
         except CallError as error:
-            self.writer.note_doubt_after(error, [partition_subject(move.topic_partition)])
-            return f"it could not be cancelled: {error}"
+            if error.may_be_executed:
+                others = [each for each in self.writer.addresses if each != address]
+                self.writer = replace(self.writer, addresses=[*others, address])
+            raise
 
     def _end(self, outcome: MoveOutcome) -> None:
         self._running.pop(outcome.topic_partition, None)

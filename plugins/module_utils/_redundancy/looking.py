@@ -16,7 +16,7 @@ from .._kafka.port import Kafka
 from .._model.partition import Broker, PartitionState, Reassignment, TopicPartition
 from .._model.reasons import join_first
 from .._model.run import looks
-from .placement import ClusterNow, DirWithSpace
+from .placement import ClusterNow, DirWithSpace, WantedReplicas
 
 _BEHIND_S = 3.0
 """A broker that is longer behind the controller is not waited for."""
@@ -94,6 +94,31 @@ def _read_partitions(kafka: Kafka) -> tuple[Mapping[TopicPartition, Reassignment
         if all(len({*of_topic.values()}) == 1 for of_topic in sizes.values()):
             break
     return reassignments, states
+
+
+def explain_brokers(found: ClusterNow, wish: WantedReplicas) -> Iterator[str]:
+    """Yield what differs from the operator's declaration: brokers that are up again, and others that do not answer."""
+    held = Counter(each for state in found.states for each in state.replicas)
+    behind = Counter(each for state in found.states for each in state.replicas if each not in state.isr)
+    for each in sorted(wish.lost_brokers):
+        if not held[each]:
+            yield f"broker {each} was declared lost, and no partition has a replica on it"
+        if each in found.live:
+            late = f"; {behind[each]} of {held[each]} are not in sync yet" if behind[each] else ""
+            yield f"broker {each} was declared lost, and is up: its replicas stay{late}"
+    if wish.only_of_lost_brokers:
+        for broker in found.brokers:
+            silent = broker.broker_id not in wish.lost_brokers | found.live
+            if silent and held[broker.broker_id]:
+                yield (
+                    f"broker {broker.broker_id} is {describe_state(broker)}, and was not declared lost: its "
+                    f"{held[broker.broker_id]} replicas stay; {behind[broker.broker_id]} of them are not in sync"
+                )
+
+
+def describe_state(broker: Broker) -> str:
+    """Return the state of a broker that does not answer, and why it is in this state."""
+    return broker.state.replace("_", " ") + (f" ({broker.cause})" if broker.cause else "")
 
 
 def explain_not_read(found: ClusterNow) -> Iterator[str]:

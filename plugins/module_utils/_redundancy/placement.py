@@ -32,7 +32,7 @@ from .._model.partition import (
     expand_topics,
 )
 from .._model.reason import say
-from .._model.silent_leaders import silent_brokers
+from .._model.silent_leaders import led_by_silent, silent_brokers
 from .plan import ReplicaMove, ReplicaStatus, Unplaced
 
 
@@ -58,6 +58,11 @@ class WantedReplicas:
     """Brokers that should not lead: they do not get the first place of an order."""
     space_margin_percent: int = 10
     """How much of a volume stays free."""
+
+    @property
+    def only_of_lost_brokers(self) -> bool:
+        """Return whether only replicas of brokers that were declared lost are to be replaced."""
+        return not self.all_under_replicated and self.partitions is None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +105,9 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
             moves.append(move)
         if reason is not None:
             left.append(reason)
-    left += find_unanswered(states, found.brokers, wish)
+    # A copy that is planned may be made all the same: the leader may only be unreachable from this host.
+    named = {each.topic_partition for each in (*moves, *left)} if wish.only_of_lost_brokers else ()
+    left += [each for each in find_unanswered(states, found.brokers, wish) if each.topic_partition not in named]
     known = {each.topic_partition for each in found.states}
     missing = sorted({*(wanted or ())} - known)
     topics = {each.topic for each in known}
@@ -114,18 +121,25 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
 def find_unanswered(
     states: Sequence[PartitionState], brokers: Iterable[Broker], wish: WantedReplicas
 ) -> list[Unplaced]:
-    """Return the partitions of which it is unknown whether a replica is lost.
+    """Return the partitions of which it is unknown whether a replica is lost, or gets its records.
 
     Until broker.session.timeout.ms after a broker has died, the metadata has its replicas in sync. Brokers that were
-    declared lost are not in doubt. If only they were asked for, nothing is.
+    declared lost are not in doubt. If only they were asked for, a replica on them that is behind its leader is, if that
+    leader does not answer.
     """
-    if not wish.all_under_replicated and wish.partitions is None:
-        return []
     silent = {
         broker_id: each for broker_id, each in silent_brokers(brokers).items() if broker_id not in wish.lost_brokers
     }
+    if not silent:
+        return []
+    if wish.only_of_lost_brokers:
+        behind = [each for each in states if wish.lost_brokers.intersection(each.replicas).difference(each.isr)]
+        return [
+            Unplaced(state.topic, state.partition, ReplicaStatus.UNANSWERED, reason)
+            for state, reason in led_by_silent(behind, silent)
+        ]
     doubtful = []
-    for state in _select(states, _wanted_partitions(states, wish)) if silent else ():
+    for state in _select(states, _wanted_partitions(states, wish)):
         unanswered = [each for each in state.isr if each in silent and each not in state.offline_replicas]
         if unanswered:
             reason = say(
@@ -182,18 +196,24 @@ def _lack(state: PartitionState, found: ClusterNow, wish: WantedReplicas, usual:
     running = found.reassignments.get(state.topic_partition)
     base = tuple(each for each in state.replicas if running is None or each not in running.removing)
     live, offline = found.live, {*state.offline_replicas}
-    everything = wish.all_under_replicated or wish.partitions is not None
+    everything = not wish.only_of_lost_brokers
     lost = {
         each
         for each in base
         if (each not in live or each in offline)
         and (each in wish.lost_brokers or (everything and (each in offline or each not in state.isr)))
     }
+    takes_over = running is not None and (everything or not wish.lost_brokers.isdisjoint(running.removing))
+    if running is not None and takes_over:
+        # A reassignment to a broker that is down cannot complete. It is that of a killed run, or of another party.
+        lost |= {each for each in running.adding if each in base and each not in live and each not in state.isr}
     extra = max(0, usual[state.topic] - len(base)) if everything and running is None else 0
     copying: tuple[int, ...] = ()
-    if running is not None and (everything or wish.lost_brokers.intersection(running.removing)):
+    if running is not None and takes_over:
         copying = tuple(each for each in running.adding if each in live.difference(state.isr, lost))
-    if not lost and not extra and not copying:
+    # Without a leader, the replica of a broker that is up again gets no records either.
+    has_no_source = state.is_offline and not wish.lost_brokers.isdisjoint(base)
+    if not lost and not extra and not copying and not has_no_source:
         return None
     min_isr = effective_min_isr(found.min_isr.get(state.topic, 1), len(base))
     in_sync = live.intersection(state.isr) - offline

@@ -33,7 +33,7 @@ from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
 from .copy_run import CopyRun
 from .copying import foresee
-from .looking import explain_not_read, look
+from .looking import explain_brokers, explain_not_read, look
 from .placement import WantedReplicas, find_unanswered, plan_moves
 from .plan import (
     REDUNDANCY_REPORT,
@@ -89,7 +89,7 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
                 summary=Counter(each.status for each in done.outcomes),
                 partitions=done.outcomes,
                 racks=done.plan.racks,
-                notes=(*done.plan.notes, *done.journal_notes),
+                notes=(*done.notes, *done.journal_notes),
             )
         )
 
@@ -199,16 +199,12 @@ class _Run:
             return self.given
         found = look(self.kafka, cluster, brokers)
         moves, left = plan_moves(found, self.wish)
-        held = {each for state in found.states for each in state.replicas}
         notes = [
-            f"broker {each} was declared lost, and is up: its replicas stay"
-            for each in sorted(self.wish.lost_brokers & found.live)
+            *explain_brokers(found, self.wish),
+            *explain_not_read(found),
+            *notes_on_file(self.params),
+            *self.kafka.notes_on_views(),
         ]
-        notes += [
-            f"broker {each} was declared lost, and no partition has a replica on it"
-            for each in sorted(self.wish.lost_brokers - held)
-        ]
-        notes += [*explain_not_read(found), *notes_on_file(self.params), *self.kafka.notes_on_views()]
         return RedundancyPlan(
             cluster_id=cluster.cluster_id,
             created_at=utc_now(),

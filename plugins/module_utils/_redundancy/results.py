@@ -13,8 +13,9 @@ from typing import Any
 from .._changes.leftovers import conflict_warnings, failure_message, leftover_results
 from .._changes.record import AnyLeftover, Leftover, SettingChange, Undoing
 from .._changes.rollback import has_restored
-from .._model.partition import TopicPartition
+from .._model.partition import Broker, TopicPartition
 from .._module.run import diff_of, list_rows, partition_results, to_json_types
+from .looking import describe_state
 from .plan import DONE_OR_FORESEEN, MoveOutcome, RedundancyPlan, ReplicaStatus
 from .plan_file import REDUNDANCY_PLAN_FILE
 
@@ -29,16 +30,27 @@ class RestoredReplicas:
     journal_notes: Sequence[str] = ()
     stuck: tuple[Leftover[SettingChange], ...] = ()
     """The settings of our throttle that are still on, and why."""
+    silent: tuple[Broker, ...] = ()
+    """Brokers that answered when the run began, and do not any more."""
     report_error: str = ""
     is_digest_final: bool = False
     """Whether the plan was read or written, so that its digest can be approved."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader must know beside the outcomes: of the plan, and of the run."""
+        stopped = (
+            f"broker {each.broker_id} answered when this run began, and is {describe_state(each)} now"
+            for each in self.silent
+        )
+        return (*self.plan.notes, *stopped)
 
 
 def warnings(done: RestoredReplicas) -> list[str]:
     """Return warnings, which are no failures."""
     waiting = [each for each in done.stuck if each.undoing is Undoing.WAITS]
     return [
-        *done.plan.notes,
+        *done.notes,
         *conflict_warnings(done.journal_notes, done.leftovers),
         *(
             f"broker {each.change.resource} is down, so our throttle is still on ({each.change}). It stays in the "
@@ -68,7 +80,7 @@ def results_of(done: RestoredReplicas, max_rows: int) -> dict[str, Any]:
         **partition_results(
             done.outcomes, max_rows, ReplicaStatus, {ReplicaStatus.RESTORED}, {ReplicaStatus.WOULD_RESTORE}
         ),
-        "notes": list(done.plan.notes),
+        "notes": list(done.notes),
         "leftovers": leftover_results(done.leftovers),
         "diff": diff_of(
             "replica sets",

@@ -15,6 +15,7 @@ from typing import cast
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import PartitionStates
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
@@ -22,6 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
+    Cause,
     PartitionState,
     Reassignment,
     TopicPartition,
@@ -65,6 +67,8 @@ class FakeCopies(Kafka):
     back_at: float = float("inf")
     """When the dead brokers are back, by the clock."""
     stuck: set[int] = field(default_factory=set)
+    hung: set[Address] = field(default_factory=set)
+    """The brokers that do not answer writes."""
     leaderless_at: float = float("inf")
     """When the only leader dies, by the clock. Nothing is copied from then on."""
     begun: dict[TopicPartition, tuple[Sequence[int], float]] = field(default_factory=dict)
@@ -83,6 +87,8 @@ class FakeCopies(Kafka):
         return dict.fromkeys(targets)
 
     def cancel(self, address: Address, partition: TopicPartition) -> str | None:
+        if address in self.hung:
+            raise BrokerCallError(str(address), Cause.HUNG, "no answer")
         self.cancelled.append(partition.partition)
         del self.begun[partition]
         return None
@@ -196,6 +202,24 @@ def test_a_copy_that_does_not_grow_is_cancelled(kafka: FakeCopies) -> None:
     assert outcome.status is ReplicaStatus.FAILED
     assert "has not grown for 120 s: it was cancelled" in outcome.reason
     assert kafka.cancelled == [0]
+
+
+def test_a_copy_is_cancelled_by_another_broker_if_the_first_one_hangs(kafka: FakeCopies) -> None:
+    """The broker that hangs gets no further request first."""
+    kafka.stuck.add(4)
+    kafka.hung.add(_LIVING[1])
+    moves = [a_move(number, (1, 4, 6)) for number in range(9)]
+    outcomes = copier(kafka, stall_s=120).carry_out(moves)
+    assert all("it was cancelled" in each.reason for each in outcomes), outcomes
+    assert kafka.cancelled == [*range(9)]
+    assert kafka.clock.now < 10 + 120 + 5
+
+
+def test_a_broker_that_dies_is_given_up_also_if_a_stall_would_be_seen_first(kafka: FakeCopies) -> None:
+    kafka.dies.add(4)
+    run = copier(kafka, stall_s=30)
+    assert run.carry_out([a_move(0, (1, 4, 5))]) == []
+    assert (run.given_up, [each.partition for each in run.left], kafka.cancelled) == ({4}, [0], [])
 
 
 @pytest.mark.parametrize("stall_s", [30, 600])

@@ -116,6 +116,45 @@ def test_a_replica_on_a_broker_that_does_not_answer_is_in_doubt() -> None:
     assert (move.target, left_alone) == ((4, 1), ())
 
 
+def with_silent(found: ClusterNow, broker_id: int) -> ClusterNow:
+    silent = replace(a_broker(broker_id), state=BrokerState.HUNG, cause="no answer")
+    return replace(found, brokers=(silent, *(each for each in found.brokers if each.broker_id != broker_id)))
+
+
+def test_a_lost_broker_that_is_up_again_gets_no_records_from_a_leader_that_hangs() -> None:
+    """Its replica is named only while it is behind. A replica of the hung broker was not asked for."""
+    behind, in_sync, others = a_partition((2, 3), (2,), 0), a_partition((2, 3), (2, 3), 1), a_partition((2, 1), (2,), 2)
+    wish = WantedReplicas(lost_brokers=frozenset({3}))
+    behind = behind._replace(offline_replicas=())
+    moves, (left,) = plan_moves(with_silent(a_cluster(behind, in_sync, others, down=()), 2), wish)
+    assert (moves, left.partition, left.status) == ((), 0, ReplicaStatus.UNANSWERED)
+    assert "the metadata names broker 2 as leader, and it does not answer (no answer)" in left.reason
+
+    without_leader = behind._replace(leader_id=-1, isr=(), offline_replicas=(2,))
+    _moves, (left,) = plan_moves(a_cluster(without_leader, down=(2,)), wish)
+    assert left.status is ReplicaStatus.NO_LEADER
+
+
+def test_a_lost_broker_that_is_down_is_replaced_though_the_leader_is_silent_here() -> None:
+    """If the leader hangs, another one is elected. If only this host cannot reach it, it serves the copy."""
+    found = with_silent(a_cluster(a_partition((2, 3), (2,)), down=(3,)), 2)
+    (move,), left = plan_moves(found, WantedReplicas(lost_brokers=frozenset({3})))
+    assert (move.target, left) == ((2, 4), ())
+
+
+@pytest.mark.parametrize("state", [BrokerState.HUNG, BrokerState.FENCED])
+def test_a_running_copy_to_another_broker_that_stopped_is_planned_again(state: BrokerState) -> None:
+    """A killed run began it, for the lost broker 3. Broker 4 was not declared lost."""
+    copying = a_partition((1, 4, 3), (1,))
+    running = {_FIRST: Reassignment(adding=(4,), removing=(3,))}
+    found = a_cluster(copying, down=(3,), reassignments=running)
+    stopped = replace(a_broker(4), state=state, is_fenced=state is BrokerState.FENCED)
+    found = replace(found, brokers=tuple(stopped if each.broker_id == 4 else each for each in found.brokers))
+    (move,), left = plan_moves(found, WantedReplicas(lost_brokers=frozenset({3})))
+    assert (move.target, move.adding, left) == ((1, 5), (5,), ())
+    assert plan_moves(found, WantedReplicas(lost_brokers=frozenset({6}))) == ((), ())
+
+
 def test_without_space_nothing_is_placed() -> None:
     state = a_partition((1, 2, 3), (1, 2))
     moves, (left,) = plan_moves(a_cluster(state, free=105), WantedReplicas(lost_brokers=frozenset({3})))
