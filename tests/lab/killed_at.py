@@ -2,13 +2,18 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Kill a module right before its n-th change below a directory, so that tests cover every boundary."""
+"""Disturb a module below a directory, so that tests cover every boundary.
+
+Kill it right before its n-th change, or let its n-th sync to disk fail.
+"""
 
 from __future__ import annotations
 
 import signal
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from lab.module_process import results, start_module
 
@@ -39,16 +44,46 @@ sys.addaudithook(_hook)
 '''
 
 
+_SYNC_HOOK = '''
+"""Python runs this at its start. To be synced, files and directories are opened by os.open, which has no mode."""
+import os, sys
+
+_left = {number}
+
+def _hook(event, arguments):
+    global _left
+    if event == "open":
+        path, mode, _flags = arguments
+        if mode is None and isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith({directory!r}):
+            _left -= 1
+            if _left == 0:
+                raise OSError(5, os.strerror(5))
+
+sys.addaudithook(_hook)
+'''
+
+
 def run_killed_at(
     number: int, directory: Path, scratch: Path, name: str, options: Mapping[str, object]
 ) -> dict[str, object] | None:
     """Run a module, and return its results, or None if it was killed at that change."""
-    hooks = scratch / f"hooks-{number}"
-    hooks.mkdir()
-    code = _HOOK.format(number=number, directory=str(directory))
-    (hooks / "sitecustomize.py").write_text(code, encoding="utf-8")
-    process = start_module(name, options, python_path=hooks)
+    hook = _HOOK.format(number=number, directory=str(directory))
+    process = _start_with(hook, scratch / f"hooks-{number}", name, options)
     if process.wait() == -signal.SIGKILL:
         process.communicate()
         return None
     return results(process)
+
+
+def run_with_failed_sync(
+    number: int, directory: Path, scratch: Path, name: str, options: Mapping[str, object]
+) -> dict[str, Any]:
+    """Run a module whose n-th sync to disk fails with EIO, and return its results."""
+    hook = _SYNC_HOOK.format(number=number, directory=str(directory))
+    return results(_start_with(hook, scratch / f"hooks-{number}", name, options))
+
+
+def _start_with(hook: str, hooks: Path, name: str, options: Mapping[str, object]) -> subprocess.Popen[str]:
+    hooks.mkdir()
+    (hooks / "sitecustomize.py").write_text(hook, encoding="utf-8")
+    return start_module(name, options, python_path=hooks)

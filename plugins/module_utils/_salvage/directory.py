@@ -32,6 +32,17 @@ class OtherSalvageError(SalvageDirectoryError):
     """The directory has a finished salvage of other records."""
 
 
+class UnsyncedSalvageError(SalvageDirectoryError):
+    """The salvage is finished, but it is not known whether its directory survives a power loss."""
+
+    def __init__(self, target: Path, manifest: Manifest, reason: str) -> None:
+        super().__init__(
+            f"{target} has all records, and they were read back, but its disk does not confirm that the directory "
+            f"survives a power loss: {reason}. Keep it, and repeat the run: it compares the files and syncs them again"
+        )
+        self.manifest = manifest
+
+
 class UnfinishedSalvage:
     """A salvage that is being written. Its files are removed unless ``finish`` was called."""
 
@@ -67,12 +78,27 @@ class UnfinishedSalvage:
         return tuple(found)
 
     def finish(self, manifest: Manifest) -> None:
-        """Write the manifest and rename the directory to its final name. Raises OSError or DocumentError."""
+        """Write the manifest and rename the directory to its final name.
+
+        Raises OSError or DocumentError if nothing was saved, and UnsyncedSalvageError if everything was.
+        """
         write_new_file(str(self.path / MANIFEST), encode_manifest(manifest))
         sync_to_disk(self.path)
         self.path.rename(self.target)
-        (self.target / CLAIM_FILE).unlink()
-        sync_to_disk(self.target.parent)
+        try:
+            (self.target / CLAIM_FILE).unlink(missing_ok=True)
+            sync_to_disk(self.target.parent)
+        except OSError as error:
+            raise UnsyncedSalvageError(self.target, manifest, str(error.strerror)) from error
+
+
+def sync_finished(path: str, files: Iterable[SavedFile]) -> None:
+    """Sync a finished salvage to disk, because the run that wrote it may have failed right there. Raises OSError."""
+    directory = Path(path)
+    for each in (*(directory / RECORDS / file.name for file in files), directory / RECORDS, directory):
+        sync_to_disk(each)
+    (directory / CLAIM_FILE).unlink(missing_ok=True)
+    sync_to_disk(directory.parent)
 
 
 def check_destination(path: str) -> None:
@@ -122,7 +148,7 @@ def open_unfinished_salvage(path: str) -> Iterator[UnfinishedSalvage]:
             yield started
         except OSError as error:
             raise SalvageDirectoryError(
-                f"{error.filename or work} could not be written: {error.strerror}. Nothing was kept; the records are "
+                f"{error.filename or work} could not be written: {error.strerror}. Nothing was saved; the records are "
                 "still where they were"
             ) from error
 

@@ -48,7 +48,14 @@ from .rows import Origin, RowSource, WantedReplica, read_replica_rows
 from .saved import SavedRecords
 from .saved_rows import read_saved_runs
 from .scan import SegmentContents, read_outlines, scan_in_process
-from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark, read_back_error
+from .writer import (
+    MOST_BYTES_HERE,
+    SalvageError,
+    SalvageWriter,
+    choose_spark,
+    damaged_salvage_error,
+    read_back_error,
+)
 
 Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
 
@@ -176,7 +183,7 @@ class _DiskRun:
             if check_mode or not _has_work(findings):
                 return findings, None
             if earlier is not None:
-                return self._accept_finished_salvage(earlier, findings), earlier.salvage_id
+                return self._accept_finished_salvage(writer, earlier, findings), earlier.salvage_id
             return self._save(writer, findings)
 
     def _scan_whole_segments(self, segments: Sequence[Segment], size: int, scan: Scan) -> list[DiskFinding]:
@@ -213,14 +220,21 @@ class _DiskRun:
         saved = manifest.by_partition
         return [_with_status(each, saved, SalvageStatus.SAVED) for each in findings], manifest.salvage_id
 
-    def _accept_finished_salvage(self, manifest: Manifest, findings: list[DiskFinding]) -> list[DiskFinding]:
-        """Check that a finished salvage has all records to be saved, and accept it. Raises SalvageDirectoryError."""
+    def _accept_finished_salvage(
+        self, writer: SalvageWriter, manifest: Manifest, findings: list[DiskFinding]
+    ) -> list[DiskFinding]:
+        """Check that a finished salvage has all records to be saved, and accept it.
+
+        Raises SalvageDirectoryError or SalvageError.
+        """
         wanted = [
             (each.topic_partition, one.topic_id, intersect(each.held, each.lost))
             for one, each in zip(self.comparable, findings, strict=True)
             if each.status is SalvageStatus.WOULD_BE_SAVED
         ]
         check_covers(manifest, self.request.destination, self.disks.cluster_id, wanted)
+        if problems := writer.find_problems_there(manifest):
+            raise damaged_salvage_error(problems)
         saved = manifest.by_partition
         return [_with_status(each, saved, SalvageStatus.ALREADY_SAVED) for each in findings]
 

@@ -22,14 +22,14 @@ from .._model.log_contents import EpochRange, Stretches, Tail, intersect, record
 from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
-from .directory import check_covers, check_destination
+from .directory import UnsyncedSalvageError, check_covers, check_destination
 from .log_reading import Ask, Fetched, fetch
 from .manifest import Manifest, SavedFrom
 from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, build_rows
 from .stretch import NO_EPOCH
-from .writer import MOST_BYTES_HERE, SalvageError, SalvageWriter, choose_spark, read_back_error
+from .writer import MOST_BYTES_HERE, SalvageWriter, choose_spark, damaged_salvage_error, read_back_error
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -123,7 +123,10 @@ class TailSaver:
             if not written.back.partitions:
                 return TailSalvage(None, failures, held)
             origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
-            manifest = writer.finish(written, self.cluster_id, origins, held)
+            try:
+                manifest = writer.finish(written, self.cluster_id, origins, held)
+            except UnsyncedSalvageError as error:
+                return TailSalvage(error.manifest, {**dict.fromkeys(held, str(error)), **failures}, held)
             return TailSalvage(manifest, failures, held)
 
     def _with_epochs(self, tail: Tail) -> Tail:
@@ -163,8 +166,12 @@ class TailSaver:
         topic_ids = {each.partition: each.topic_id for each in wanted}
         needed = [(partition, topic_ids[partition], ranges) for partition, ranges in held.items()]
         check_covers(manifest, self.destination, self.cluster_id, needed)
-        if problems := writer.find_problems_there(manifest):
-            raise SalvageError("; ".join(problems))
+        try:
+            problems = writer.find_problems_there(manifest)
+        except UnsyncedSalvageError as error:
+            return TailSalvage(manifest, dict.fromkeys(held, str(error)), held)
+        if problems:
+            raise damaged_salvage_error(problems)
         return TailSalvage(manifest, {}, held)
 
     def _row_reader_here(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:

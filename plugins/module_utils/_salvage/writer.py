@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Write one salvage directory: write the rows, read them back, then write the manifest. Without it, nothing is kept.
+"""Write one salvage directory: write the rows, read them back, then write the manifest. Without it, nothing is saved.
 
 Threads of this process write small salvages, because Spark's start would take longer. Spark writes large ones, those on
 other file systems, and those for which the operator set Spark's options.
@@ -27,7 +27,7 @@ from .._model.run import VERSION, KafkaOpsError, utc_now
 from .._module.libraries import missing_libraries_message
 from .._spark.options import SparkOptions
 from .._spark.tasks import distribute_groups
-from .directory import UnfinishedSalvage, open_unfinished_salvage
+from .directory import UnfinishedSalvage, UnsyncedSalvageError, open_unfinished_salvage, sync_finished
 from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, find_file_problems, read_manifest
 from .options import is_remote
 from .read_back import ReadBack, read_back
@@ -59,6 +59,11 @@ class SalvageError(KafkaOpsError):
 def read_back_error(problems: Sequence[str]) -> SalvageError:
     """Return the error about files that were read back and do not have all records."""
     return SalvageError("the saved files were read back with errors, and were removed: " + "; ".join(problems))
+
+
+def damaged_salvage_error(problems: Sequence[str]) -> SalvageError:
+    """Return the error about a finished salvage whose files have changed since."""
+    return SalvageError("; ".join([*problems, "name another directory, to save the records again"]))
 
 
 class Written(NamedTuple):
@@ -136,10 +141,19 @@ class SalvageWriter:
         return read_manifest(place) if Path(place, MANIFEST).is_file() else None
 
     def find_problems_there(self, manifest: Manifest) -> list[str]:
-        """Compare the files of a finished salvage with its manifest. Raises KafkaOpsError if they cannot be read."""
+        """Compare the files of a finished salvage with its manifest, and sync them again.
+
+        Raises KafkaOpsError if they cannot be read or synced.
+        """
         place = self._place
         if not is_remote(place):
-            return find_file_problems(place, manifest.files)
+            problems = find_file_problems(place, manifest.files)
+            try:
+                if not problems:
+                    sync_finished(place, manifest.files)
+            except OSError as error:
+                raise UnsyncedSalvageError(Path(place), manifest, str(error.strerror)) from error
+            return problems
         from .remote import RemoteDirectory  # noqa: PLC0415 - see above
 
         is_same = RemoteDirectory(self.spark, place).digests() == manifest.files
@@ -189,7 +203,10 @@ class SalvageWriter:
         origins: tuple[SavedFrom, ...],
         held: Mapping[TopicPartition, Stretches],
     ) -> Manifest:
-        """Write the manifest. ``held`` has the offsets that disks or losers hold, saved or not."""
+        """Write the manifest. ``held`` has the offsets that disks or losers hold, saved or not.
+
+        Raises UnsyncedSalvageError if the salvage is finished all the same.
+        """
         if self._directory is None:
             raise ValueError("write() was not called before finish()")
         manifest = Manifest(
@@ -237,4 +254,4 @@ def _describe_spark_error(error: Exception) -> str:
     """Return a message with the line of a Java stack trace that names the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if "No space left" in line or line.startswith("Caused by:") or "OSError" in line]
-    return f"the records could not be written: {(causes or lines or ['unknown'])[0]}. Nothing was kept"
+    return f"the records could not be written: {(causes or lines or ['unknown'])[0]}. Nothing was saved"

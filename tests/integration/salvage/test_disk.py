@@ -89,6 +89,6 @@ def test_a_full_disk_keeps_no_files_and_is_reported(oracle: Oracle, tmp_path: Pa
     }
     process = start_module("replica_log_salvage", options, prefix=small_disk_prefix(disk, "64k"))
     output, left = process.communicate()
-    assert "No space left on device. Nothing was kept" in json.loads(output)["msg"]
+    assert "No space left on device. Nothing was saved" in json.loads(output)["msg"]
     assert left == ""
     assert [each["status"] for each in run_module("replica_log_salvage", options)["partitions"]].count("saved") > 1

@@ -161,7 +161,7 @@ def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with (
-        pytest.raises(SalvageDirectoryError, match=r"No space left on device\. Nothing was kept"),
+        pytest.raises(SalvageDirectoryError, match=r"No space left on device\. Nothing was saved"),
         SalvageWriter(str(tmp_path / "saved"), None) as writer,
     ):
         writer.write(RowSource([1], full, lambda _each: 1, lambda each: each))
