@@ -91,7 +91,7 @@ def _refusals(options: Options, kafka: Options) -> Iterator[str]:
             "unclean_recovery_then_restore_redundancy replaces the replicas of lost brokers, and "
             "unclean_recovery_lost_brokers names none"
         )
-    outputs = [*_outputs(options)]
-    if len({*outputs}) < len(outputs):
-        *first, last = (f"unclean_recovery_{each}" for each in _OUTPUTS)
-        yield f"{', '.join(first)} and {last} must be different paths"
+    for path in dict.fromkeys(_outputs(options)):
+        same = [f"unclean_recovery_{each}" for each in _OUTPUTS if options.get(each) == path]
+        if len(same) > 1:
+            yield f"{' and '.join(same)} are the same path, {path}: give each its own"

@@ -29,6 +29,8 @@ _A_SLIP = 0.85
 """How much alike a variable and an option are, if the variable is surely the option with a slip."""
 _MOST_OF_A_VALUE = 80
 _GREATEST = 10**15
+_GREATEST_ID = 2**31 - 1
+"""Every list of whole numbers has ids of brokers or controllers."""
 _LONGEST_MS = 2**31 - 1
 """As in Kafka's own configs. No timer takes many times more."""
 _NUMBERS = re.compile(r"(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,6}))?")
@@ -87,8 +89,9 @@ def _converted(value: Any, spec: Spec, path: Paths) -> Any:
     converted = _CONVERTERS[spec["type"]](value, spec, path)
     choices = spec.get("choices")
     if choices and converted not in choices:
-        near = get_close_matches(str(converted), map(str, choices), 1, _ANY_NEAR)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        by_word = {str(each).lower(): str(each) for each in choices}
+        near = get_close_matches(str(converted).lower(), by_word, 1, _ANY_NEAR)
+        hint = f"; did you mean {by_word[near[0]]}?" if near else ""
         raise ValueError(f"is not one of {', '.join(map(str, choices))}{hint}")
     return converted
 
@@ -105,8 +108,7 @@ def _str(value: Any, spec: Spec, _path: Paths) -> str:
 
 def _int(value: Any, _spec: Spec, _path: Paths) -> int:
     # As a whole number, 1e999999999 would take hours to write down.
-    if _number(value, "is not a whole number") > _GREATEST:
-        raise ValueError(f"is too large: the greatest number is {_GREATEST}")
+    _refuse_beyond_limits(_number(value, "is not a whole number"))
     try:
         return int(check_type_int(value.strip() if isinstance(value, str) else value))
     except (TypeError, ValueError):
@@ -114,20 +116,27 @@ def _int(value: Any, _spec: Spec, _path: Paths) -> int:
 
 
 def _float(value: Any, _spec: Spec, _path: Paths) -> float:
-    if _number(value, "is not a number") > _GREATEST:
-        raise ValueError(f"is too large: the greatest number is {_GREATEST}")
+    _refuse_beyond_limits(_number(value, "is not a number"))
     return float(value)
 
 
 def _number(value: Any, refusal: str) -> float:
-    """Return how far a number is from 0. Raises TypeError if it is none."""
+    """Return a number as a float. Raises TypeError if it is none."""
     try:
-        size = math.nan if isinstance(value, bool) else abs(float(value))
+        number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
-        size = math.nan
-    if math.isnan(size):
+        number = math.nan
+    if math.isnan(number):
         raise TypeError(refusal)
-    return size
+    return number
+
+
+def _refuse_beyond_limits(number: float) -> None:
+    """Raise ValueError for a number that no variable takes: all are counts, sizes, times or ids."""
+    if number > _GREATEST:
+        raise ValueError(f"is too large: the greatest number is {_GREATEST}")
+    if number < 0:
+        raise ValueError("is below 0")
 
 
 def _bool(value: Any, _spec: Spec, _path: Paths) -> bool:
@@ -160,7 +169,10 @@ def _dict(value: Any, spec: Spec, path: Paths) -> dict[str, Any]:
 def _list(value: Any, spec: Spec, path: Paths) -> list[Any]:
     element = {**spec, "type": spec.get("elements", "raw")}
     element.pop("default", None)
-    return [_converted(each, element, path) for each in _items(value, element)]
+    values = [_converted(each, element, path) for each in _items(value, element)]
+    if element["type"] == "int" and any(each > _GREATEST_ID for each in values):
+        raise ValueError(f"has a number that is no id of a node: the greatest one is {_GREATEST_ID}")
+    return values
 
 
 def _items(value: Any, element: Spec) -> Sequence[Any]:
@@ -274,11 +286,13 @@ def unknown(
     for name in sorted(each for each in variables if each.startswith(prefix)):
         if name in known or _is_registered(variables[name]):
             continue
-        near = get_close_matches(name, known, 1, _ANY_NEAR)
+        # The prefix is the same, so it says nothing about what is near.
+        short = {each.removeprefix(prefix): each for each in known}
+        near = get_close_matches(name.removeprefix(prefix), short, 1, _ANY_NEAR)
         is_slip = bool(get_close_matches(name, known, 1, _A_SLIP))
         if is_common and (name not in typed or (prefix == "kafka_" and not is_slip)):
             continue
-        hint = f": did you mean {near[0]}?" if near else ""
+        hint = f": did you mean {short[near[0]]}?" if near else ""
         yield f"{name} is no variable of this collection{hint}"
 
 

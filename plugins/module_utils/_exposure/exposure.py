@@ -127,6 +127,7 @@ def find_timelines(
     missing = [each for each in wanted.clusters if each not in recorded]
     if missing or not recorded:
         found = f"it has those of {', '.join(recorded)}" if recorded else "it has none at all"
+        found = found if is_uri(place) or Path(place).is_dir() else "there is no such directory on this host"
         raise RecordingError(f"{place} has no recordings of {', '.join(missing) or 'any cluster'}: {found}")
     timelines, notes = [], []
     for cluster_id in wanted.clusters or recorded:

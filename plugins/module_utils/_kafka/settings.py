@@ -219,13 +219,24 @@ def settings_from(options: Mapping[str, Any]) -> ConnectionSettings:
 def parse_addresses(text: str) -> list[Address]:
     """Parse a comma-separated list as in ``bootstrap.servers``. A ``PROTOCOL://`` prefix is allowed and ignored.
 
-    Raises ValueError for the first entry that is not an address.
+    Raises ValueError, which names every entry that is not an address.
     """
-    return [_parse_address(entry.strip()) for entry in text.split(",") if entry.strip()]
+    addresses: list[Address] = []
+    problems: list[str] = []
+    for entry in filter(None, map(str.strip, text.split(","))):
+        try:
+            addresses.append(_parse_address(entry))
+        except ValueError as error:
+            problems.append(str(error))
+    if problems:
+        raise ValueError("; ".join(problems))
+    return addresses
 
 
 def _parse_address(entry: str) -> Address:
     bare = entry.rpartition("://")[2]
+    if re.search(r"[\s;]", entry):
+        raise ValueError(f"{entry!r} is not one address: separate several by commas")
     if bare.startswith("["):
         host, bracket, rest = bare[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
@@ -238,7 +249,10 @@ def _parse_address(entry: str) -> Address:
     if not host:
         raise ValueError(f"{entry!r} names no host")
     if ":" in host:
-        ipaddress.IPv6Address(host.partition("%")[0])
+        try:
+            ipaddress.IPv6Address(host.partition("%")[0])
+        except ValueError as error:
+            raise ValueError(f"{entry!r} is neither host:port nor an IPv6 literal ({error})") from None
     if port and (not port.isascii() or not port.isdigit() or int(port) not in _PORTS):
         raise ValueError(f"{entry!r} has no port from 1 to 65535")
     return Address(host, int(port) if port else DEFAULT_PORT)

@@ -159,6 +159,7 @@ def _read_scopes(root: Path, cluster_id: str, question: _Question) -> list[dict[
     if not (root / cluster).is_dir():
         others = sorted(each.name.removeprefix(CLUSTER) for each in root.glob(f"{CLUSTER}*")) if root.is_dir() else []
         found = f"it has those of {', '.join(others)}" if others else "it has none at all"
+        found = found if root.is_dir() else "there is no such directory on this host"
         raise RecordingError(f"{root} has no recordings of cluster {cluster_id}: {found}")
     rows: list[dict[str, Any]] | None = None
     # Not by Path.glob, which takes a directory that may not be read for an empty one.

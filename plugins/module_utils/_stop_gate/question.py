@@ -54,7 +54,7 @@ def question_of(
             problems.append(f"sets: {text!r} is not a set of broker ids, such as 1+2")
     odd = sorted({each for some in found for each in some if not 0 <= each <= INT32_MAX})
     if odd:
-        problems.append(f"not a broker id: {', '.join(map(str, odd))}")
+        problems.append(f"{', '.join(map(str, odd))}: not a broker id, which is a number from 0 to {INT32_MAX}")
     if is_one_set and len(found) + bool(racks) > 1:
         problems.append("a ticket is for one set of brokers: give stop_gate_brokers, stop_gate_racks or one set")
     if problems:

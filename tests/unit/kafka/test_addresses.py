@@ -50,7 +50,10 @@ def test_an_ipv6_address_is_shown_in_brackets(host: ipaddress.IPv6Address) -> No
         ("PLAINTEXT://", "names no host"),
         ("[::1:9092", "is not an address"),
         ("[::1]9092", "is not an address"),
-        ("one:two:9092", "two"),
+        ("one:two:9092", "neither host:port nor an IPv6 literal"),
+        ("one:9092;two:9092", "is not one address: separate several by commas"),
+        ("one:9092 two:9092", "is not one address: separate several by commas"),
+        ("one two:9092", "is not one address: separate several by commas"),
         ("kafka:0", "no port from 1 to 65535"),
         ("kafka:65536", "no port from 1 to 65535"),
         ("kafka:-1", "no port from 1 to 65535"),
@@ -61,3 +64,8 @@ def test_an_ipv6_address_is_shown_in_brackets(host: ipaddress.IPv6Address) -> No
 def test_invalid_address_is_refused(entry: str, fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
         parse_addresses(f"good:9092,{entry}")
+
+
+def test_every_entry_that_is_no_address_is_named() -> None:
+    with pytest.raises(ValueError, match=r"'kafka:0' has no port from 1 to 65535; ':1' names no host"):
+        parse_addresses("kafka:0,good:9092,:1")

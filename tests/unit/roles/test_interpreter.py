@@ -2,16 +2,19 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which Python modules run with on localhost, where an inventory names it: without, Ansible finds its own one."""
+"""What playbooks do on localhost: which Python their modules run with, and what they need to be told."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from lab.playbook import run_playbook
 
 ROOT = Path(__file__).resolve().parents[3]
 PLAYBOOKS = {
@@ -55,3 +58,15 @@ def test_an_explicit_localhost_takes_the_python_that_runs_ansible(playbook: str,
 def test_what_the_user_says_wins(tmp_path: Path) -> None:
     host = "localhost ansible_connection=local ansible_python_interpreter=/nowhere/python"
     assert "/nowhere/python" in output_of("renew_plan_digest", host, tmp_path)
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("playbook", sorted(each.stem for each in (ROOT / "playbooks").glob("*.yml")))
+def test_without_a_variable_each_playbook_names_the_one_that_it_needs(playbook: str) -> None:
+    """It never names the option of the module that the variable becomes."""
+    ran = run_playbook(f"kafkaops.recovery.{playbook}", {})
+    assert ran.returncode != 0, ran.output
+    prefixes = [each.name for each in (ROOT / "roles").iterdir()]
+    named = re.search(rf"\b({'|'.join([*prefixes, 'kafka'])})_\w+", ran.output.split('"msg": ')[-1])
+    assert named or "no host of the inventory matches 'kafka_controllers'" in ran.words, ran.output
+    assert "missing required arguments" not in ran.output

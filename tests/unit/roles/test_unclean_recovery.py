@@ -119,7 +119,10 @@ def test_what_belongs_together_is_not_refused(given: dict[str, object]) -> None:
         (AUTOMATED | {"manual_output_file": "p.json"}, "exclude each other"),
         ({"plan_file": "p.json", "manual_output_file": "q.json"}, "makes a plan, and .* is one"),
         (AUTOMATED | {"then_restore_redundancy": True}, "unclean_recovery_lost_brokers names none"),
-        ({"report_file": "one", "evidence_dir": "one"}, "must be different paths"),
+        (
+            {"report_file": "one", "evidence_dir": "one"},
+            "unclean_recovery_evidence_dir and unclean_recovery_report_file are the same path",
+        ),
     ],
 )
 def test_what_excludes_each_other_is_refused(given: dict[str, object], why: str) -> None:

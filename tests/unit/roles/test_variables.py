@@ -66,7 +66,7 @@ def test_a_wrong_value_is_one_line_with_the_name_that_was_typed(role: str) -> No
 @pytest.mark.parametrize("kind", ["int", "float"])
 @pytest.mark.parametrize("value", ["inf", "-inf", "nan", "1e400", "1e999999999", "-1e30", float("inf"), 10**400, True])
 def test_a_number_that_no_option_can_mean_is_refused(kind: str, value: object) -> None:
-    with pytest.raises(VariablesError, match=r"^a: .* is (too large|not a (whole )?number)"):
+    with pytest.raises(VariablesError, match=r"^a: .* is (too large|below 0|not a (whole )?number)"):
         checked({"a": {"type": kind}}, {"a": value}, at_start)
 
 
@@ -89,6 +89,34 @@ def test_a_time_that_no_timer_takes_is_refused() -> None:
     assert checked(spec, {"wait_ms": "2147483647"}, at_start) == {"wait_ms": 2**31 - 1}
     with pytest.raises(VariablesError, match="is too long: the longest time is 2147483647 ms"):
         checked(spec, {"wait_ms": "2147483648"}, at_start)
+
+
+@pytest.mark.parametrize("value", [-1, "-1", " -2 ", "-0.5", [1, -1], "1,-1", "[-1]"])
+def test_no_variable_takes_a_number_below_0(value: object) -> None:
+    for spec in ({"type": "int"}, {"type": "float"}, {"type": "list", "elements": "int"}):
+        with pytest.raises(VariablesError):
+            checked({"a": spec}, {"a": value}, at_start)
+    with pytest.raises(VariablesError, match="a: -1 is below 0"):
+        checked({"a": {"type": "int"}}, {"a": "-1"}, at_start)
+
+
+def test_an_id_that_no_node_can_have_is_refused() -> None:
+    spec = {"brokers": {"type": "list", "elements": "int"}}
+    assert checked(spec, {"brokers": "2147483647"}, at_start) == {"brokers": [2**31 - 1]}
+    with pytest.raises(VariablesError, match="brokers: 1,2147483648 has a number that is no id of a node"):
+        checked(spec, {"brokers": "1,2147483648"}, at_start)
+
+
+def test_the_case_of_a_choice_is_named() -> None:
+    spec = {"a": {"type": "str", "choices": ["SSL", "SASL_SSL"]}}
+    with pytest.raises(VariablesError, match=r"did you mean SASL_SSL\?"):
+        checked(spec, {"a": "sasl_ssl"}, at_start)
+
+
+def test_a_common_prefix_is_not_what_makes_a_name_near() -> None:
+    known = specs("unclean_recovery")
+    (line,) = unknown("unclean_recovery_", known, {"unclean_recovery_batch_size": 0}, ())
+    assert line == "unclean_recovery_batch_size is no variable of this collection"
 
 
 def test_null_is_no_name() -> None:
