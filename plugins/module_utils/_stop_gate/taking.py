@@ -118,27 +118,13 @@ def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gat
     """
     cluster = kafka.describe_cluster()
     brokers = kafka.probe_brokers(cluster)
-    owner = terms.owner or default_owner(new_holder())
     tickets = parse_tickets(ticket_store(kafka, cluster.living(brokers)).peek())
-    named = [each for each in tickets if {*question.racks} & {*each.racks}]
-    sets, _unknown = resolve(question, brokers)
-    # Before Kafka 4.0, a broker that is down is not listed, and neither is its rack. The ticket has both.
-    of_nobody = tuple(each for each in question.racks if not any(each in one.racks for one in named))
-    _sets, unknown_racks = resolve(Question(racks=of_nobody), brokers)
-    asked = {each for some in sets for each in some}
-    found = [each for each in tickets if each in named or asked.intersection(each.brokers)]
+    found, unknown_racks = _tickets_of(question, tickets, brokers)
+    owner = terms.owner or default_owner(new_holder())
     ours = [each for each in found if each.owner == owner]
-    reasons = [*unknown_racks]
-    for each in found:
-        if each not in ours:
-            remedy = f'To release it, name its owner: stop_gate_owner="{each.owner}"'
-            reasons.append(replace(ticket_reason(each.brokers, each), remedy=remedy))
+    reasons = [*unknown_racks, *(_of_another_owner(each) for each in found if each not in ours)]
     notes = [] if found else ["no ticket names these brokers: nothing is to be released"]
-    for _look in looks(kafka.clock, terms.wait_s if ours and not reasons else 0):
-        missing, gone = _not_back(kafka, ours, terms.journal.topic) if ours else ([], [])
-        if not missing:
-            break
-        kafka.clock.sleep(_BETWEEN_LOOKS_S)
+    missing, gone = _wait_until_back(kafka, ours, terms.wait_s if not reasons else 0, terms.journal.topic)
     valid, _expired = split_by_time(kafka, tickets)
     gate = Gate(
         cluster_id=cluster.cluster_id,
@@ -169,6 +155,37 @@ def release_tickets(kafka: Kafka, question: Question, terms: TicketTerms) -> Gat
         )
 
     return _locked(kafka, ClusterJournal(kafka, cluster, terms.journal, brokers), release, refuse)
+
+
+def _tickets_of(
+    question: Question, tickets: Sequence[StopTicket], brokers: Sequence[Broker]
+) -> tuple[list[StopTicket], list[StopReason]]:
+    """Return the tickets that name one of these brokers or racks, and a reason for each rack that nobody knows."""
+    of_racks = [each for each in tickets if {*question.racks} & {*each.racks}]
+    # Before Kafka 4.0, a broker that is down is not listed, and neither is its rack. The ticket has both.
+    of_nobody = tuple(each for each in question.racks if not any(each in one.racks for one in of_racks))
+    _sets, unknown_racks = resolve(Question(racks=of_nobody), brokers)
+    sets, _unknown = resolve(question, brokers)
+    asked = {each for some in sets for each in some}
+    return [each for each in tickets if each in of_racks or asked.intersection(each.brokers)], [*unknown_racks]
+
+
+def _of_another_owner(ticket: StopTicket) -> StopReason:
+    remedy = f'To release it, name its owner: stop_gate_owner="{ticket.owner}"'
+    return replace(ticket_reason(ticket.brokers, ticket), remedy=remedy)
+
+
+def _wait_until_back(
+    kafka: Kafka, ours: Sequence[StopTicket], wait_s: float, lock_topic: str
+) -> tuple[list[StopReason], list[str]]:
+    """Return why brokers of our tickets are not back at the end of the time, and notes, as ``_not_back`` does."""
+    missing, gone = list[StopReason](), list[str]()
+    for _look in looks(kafka.clock, wait_s if ours else 0):
+        missing, gone = _not_back(kafka, ours, lock_topic) if ours else ([], [])
+        if not missing:
+            break
+        kafka.clock.sleep(_BETWEEN_LOOKS_S)
+    return missing, gone
 
 
 def _refuse(gate: Gate, reasons: tuple[StopReason, ...]) -> Gate:
