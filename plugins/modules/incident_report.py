@@ -99,7 +99,7 @@ documents:
     path: {type: str, description: The file or directory.}
     kind: {type: str, description: The kind of document.}
     sha256: {type: str, description: Digest of its content.}
-skipped:
+left_out:
   description: Files of O(directory) that are not on the page, because they are damaged or no documents.
   returned: success
   type: list
@@ -107,9 +107,11 @@ skipped:
   sample:
     - path: /srv/incidents/2026-01-31/package.json
       reason: "/srv/incidents/2026-01-31/package.json is refused: 1 problem"
+      is_damaged: false
   contains:
     path: {type: str, description: The file or directory.}
     reason: {type: str, description: Why it was skipped.}
+    is_damaged: {type: bool, description: "Whether it may belong to the incident. If not, it is other JSON."}
 has_pictures:
   description: Whether vl-convert-python is installed. The page has no pictures without it.
   returned: success
@@ -173,7 +175,9 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "html": params["html"],
         "verdict": page.verdict,
         "documents": [{"path": each.path, "kind": each.kind.value, "sha256": each.sha256} for each in sources],
-        "skipped": [{"path": each.path, "reason": each.reason} for each in read.skipped],
+        "left_out": [
+            {"path": each.path, "reason": each.reason, "is_damaged": each.is_damaged} for each in read.skipped
+        ],
         "has_pictures": can_draw(),
     }
 

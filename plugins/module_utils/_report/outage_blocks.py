@@ -80,7 +80,7 @@ def build_past_blocks(outcomes: Sequence[Outcome], begins_at: str | None) -> Ite
     groups: dict[_Shape, list[tuple[Outcome, OutageHistory]]] = defaultdict(list)
     for outcome in outcomes:
         history = outcome.history
-        if history is not None and history.leader_lost_at is not None:
+        if history is not None and history.leader_lost_at is not None and history.isr_changes:
             changes = _relevant_changes(history, len(outcome.replicas))
             shape = tuple((each.leader_id, each.isr) for each in changes)
             groups[tuple(sorted(outcome.replicas)), shape].append((outcome, history))

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from enum import StrEnum
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType, NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 import yaml
 
+from ansible_collections.kafkaops.recovery.plugins import modules
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import LogDirMetrics, Suspect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import RepairOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart import RestartOutcome
@@ -140,3 +143,10 @@ def test_documented_fields_are_those_of_the_class(module: ModuleType, path: str,
             words = {word.value for word in element}
             # A module that only plans ends in fewer ways than one that acts.
             assert words.issuperset(entry["choices"]) if path == "partitions" else words == {*entry["choices"]}, name
+
+
+@pytest.mark.parametrize("name", [each.name for each in iter_modules(modules.__path__)])
+def test_no_result_has_a_name_by_which_ansible_shows_another_state(name: str) -> None:
+    """Ansible shows a task whose result has a true value ``skipped`` as a task that did not run."""
+    returned = yaml.safe_load(getattr(import_module(f"{modules.__name__}.{name}"), "RETURN", "{}")) or {}
+    assert not {"failed", "skipped", "unreachable"} & {*returned}

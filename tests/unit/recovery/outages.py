@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Estimate, OutageHistory, utc_text
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import (
+    Estimate,
+    IsrChange,
+    OutageHistory,
+    utc_text,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     Broker,
     BrokerState,
@@ -134,7 +139,9 @@ def with_history(outcome: Outcome, seconds: int) -> Outcome:
     """Return the same partition, of which the metadata log says how long broker 1 led alone."""
     estimate = Estimate(10 * seconds, 5 * seconds, 30 * seconds, "10 records/s")
     lost_ms = 1_795_816_550_000
-    history = OutageHistory(1, utc_text(lost_ms - 1000 * seconds), utc_text(lost_ms), (), ("the metadata log",), ())
+    alone_since, lost_at = utc_text(lost_ms - 1000 * seconds) or "", utc_text(lost_ms) or ""
+    changes = (IsrChange(alone_since, 1, (1,)), IsrChange(lost_at, -1, (1,)))
+    history = OutageHistory(1, alone_since, lost_at, changes, ("the metadata log",), ())
     losses = tuple(replace(each, lacks_seconds=seconds + 6, estimate=estimate) for each in outcome.losses)
     return replace(outcome, losses=losses, history=history)
 

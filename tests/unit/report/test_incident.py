@@ -22,6 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.incident
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import read_documents
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
+from lab.playbook import INCIDENT, run_playbook
 from unit.recovery import outages
 from unit.report import salvages
 from unit.report.test_page import Reader, a_report
@@ -192,6 +193,18 @@ def test_a_file_that_is_no_document_is_named_and_skipped(
     assert page.tone == ("warning" if is_damaged else "good")
     assert str(tmp_path / name) in html
     assert ("could not be read" in html) == is_damaged
+
+
+def test_a_run_names_the_damaged_file_and_skips_no_task(tmp_path: Path) -> None:
+    page_of(tmp_path, [lossless(0)])
+    (tmp_path / "cut.json").write_text("{", encoding="utf-8")
+    (tmp_path / "package.json").write_text("{}", encoding="utf-8")
+    html = tmp_path / "page.html"
+    ran = run_playbook(INCIDENT, {"incident_report_dir": str(tmp_path), "incident_report_html": str(html)})
+    assert (ran.returncode, ran.counts["skipped"]) == (0, 0), ran.output
+    assert f"{tmp_path}/cut.json: could not be read, and may belong to this incident" in ran.output
+    assert "package.json" not in ran.output
+    assert html.is_file()
 
 
 def test_a_directory_and_a_dangling_link_are_skipped(tmp_path: Path) -> None:

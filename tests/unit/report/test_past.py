@@ -54,6 +54,14 @@ def test_the_timeline_begins_before_the_run(tmp_path: Path) -> None:
     assert f"{leader} from 02:31:00.185, led by {leader}; no leader from 02:55:00.185" in page
 
 
+def test_a_document_without_the_changes_of_the_isr_has_no_picture_of_them(tmp_path: Path) -> None:
+    known = with_past(0)
+    assert known.history is not None
+    page = html_of(tmp_path, a_report([replace(known, history=replace(known.history, isr_changes=()))]))
+    assert "lost the last leader" in page
+    assert "in sync; no leader from" not in page
+
+
 def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     unknown = outages.recovered(outages.losing(2, lost=5))
     assert "No document says when the leaders were lost" in html_of(tmp_path, a_report([unknown]))
