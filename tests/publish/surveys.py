@@ -110,6 +110,9 @@ def _question(variable: str, option: dict[str, Any], *, required: bool) -> dict[
     default = option.get("default", "")
     if kind == "bool":
         default = str(default).lower()
+    elif isinstance(default, list):
+        # AWX refuses a default of another type than its question's.
+        default = ",".join(map(str, default))
     question: dict[str, Any] = {
         "question_name": variable,
         # Only the first sentences: a form has no space for more.

@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 
 from extensions.awx_parts import data, job_template, rendered
 from publish import surveys
@@ -30,6 +31,23 @@ _OF_A_JOB = ("job", "url")
 
 def test_the_surveys_are_those_of_the_argument_specs() -> None:
     assert surveys.FILE.read_text(encoding="utf-8") == surveys.render(), "run `make surveys`"
+
+
+_ALLOWED = {"text": str, "multiplechoice": str, "integer": int, "float": float}
+"""Of which type AWX takes a default (`JobTemplateSurveySpec.ALLOWED_TYPES`). No default is an empty text."""
+
+
+def test_awx_takes_the_default_of_each_question() -> None:
+    specs = yaml.safe_load(surveys.FILE.read_text(encoding="utf-8"))["kafka_recovery_surveys"].values()
+    questions = [each for spec in specs for each in spec["spec"]]
+    wrong = [
+        each["variable"]
+        for each in questions
+        if each["default"] != "" and not isinstance(each["default"], _ALLOWED[each["type"]])
+    ]
+    assert questions
+    assert not wrong
+    assert all(each["default"] in each["choices"] for each in questions if "choices" in each)
 
 
 def messages() -> list[tuple[str, dict[str, Any]]]:
