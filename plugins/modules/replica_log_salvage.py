@@ -152,8 +152,9 @@ account:
   contains:
     total:
       description:
-        - Sums of the known values over all partitions. C(unknown) is the number of partitions for which C(still_lost)
-          is unknown.
+        - Sums of the known values over all partitions.
+        - C(unknown) is the number of partitions for which C(still_lost) is unknown; C(held_by_losers_unknown) and
+          C(given_back_unknown) are those for which C(held_by_losers) and C(given_back) are.
       type: dict
     partitions:
       description: At most O(max_rows) of the partitions, in order of topic and number.
@@ -183,6 +184,8 @@ account:
       still_lost: 250
       at_hand: 250
       unknown: 0
+      held_by_losers_unknown: 0
+      given_back_unknown: 0
     partitions:
       - topic: orders
         partition: 0

@@ -162,7 +162,8 @@ account:
   type: dict
   sample:
     total:
-      {partitions: 1, held_by_losers: 250, saved: 250, given_back: 230, still_lost: 0, at_hand: 0, unknown: 0}
+      {partitions: 1, held_by_losers: 250, saved: 250, given_back: 230, still_lost: 0, at_hand: 0, unknown: 0,
+       held_by_losers_unknown: 0, given_back_unknown: 0}
     partitions: []
 partitions:
   description: Every partition of the salvage, in order of topic and number.

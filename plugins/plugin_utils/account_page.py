@@ -46,8 +46,13 @@ def _blocks(partitions: Sequence[Result], total: Total, where: str) -> Iterator[
     folded = fold_rows(((each, [_row(each)]) for each in worst_first), name_partitions)
     rows = [*folded[:_MOST_ROWS]]
     if total.partitions > 1:
-        sums = (total.held_by_losers, total.saved, total.given_back, total.still_lost)
-        rows.append(Row(("all", *(f"{each}" for each in sums)), "", "bold"))
+        sums = (
+            _sum(total.held_by_losers, total.held_by_losers_unknown),
+            _sum(total.saved, 0),
+            _sum(total.given_back, total.given_back_unknown),
+            _sum(total.still_lost, total.unknown),
+        )
+        rows.append(Row(("all", *sums), "", "bold"))
     has_reasons = any(each.prose for each in rows)
     yield Table(_COLUMNS, tuple(rows), "Not saved" if has_reasons else "", texts=("Partition",))
     more_rows, more = len(folded) - _MOST_ROWS, total.partitions - len(partitions)
@@ -55,6 +60,13 @@ def _blocks(partitions: Sequence[Result], total: Total, where: str) -> Iterator[
         yield Paragraph(f"{counted(more_rows, 'more row')} with fewer lost records not shown", indent=2)
     if more > 0:
         yield Paragraph(f"{counted(more, 'more partition')} not shown", indent=2)
+
+
+def _sum(known: int, unknown: int) -> str:
+    """Return the cell of a sum. ``unknown`` is the number of partitions that are not in it."""
+    if not unknown:
+        return str(known)
+    return f"at least {known}" if known else number(None)
 
 
 def _lost(each: Result) -> float:

@@ -34,7 +34,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The sums over all partitions. A number that is unknown counts as 0."""
+    """The sums over all partitions of what is known, and how many partitions have an unknown number."""
 
     partitions: Number
     held_by_losers: Number
@@ -44,6 +44,8 @@ class Total:
     at_hand: Number
     unknown: Number
     """Partitions whose ``still_lost`` is unknown."""
+    held_by_losers_unknown: Number
+    given_back_unknown: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,8 @@ def sum_balances(balances: Iterable[Balance]) -> Total:
         sum(each.still_lost or 0 for each in rows),
         sum(each.at_hand for each in rows),
         sum(each.still_lost is None for each in rows),
+        sum(each.held_by_losers is None for each in rows),
+        sum(each.given_back is None for each in rows),
     )
 
 
