@@ -127,7 +127,9 @@ class _Question:
 def _last_seen(row: Mapping[str, Any]) -> LastSeen | None:
     """Return the last answer of a replica, now or before it became silent. ``recorded_at`` is the newest snapshot."""
     answer = {**row, "seen_at": row["recorded_at"]} if row["cause"] is None else row["last_answer"]
-    if answer is None or row["is_removed"] or answer["log_end_offset"] is None or answer["seen_at"] is None:
+    if answer is None or row["is_removed"]:
+        return None
+    if any(answer[each] is None for each in ("log_start_offset", "log_end_offset", "seen_at")):
         return None
     return LastSeen(
         row["broker_id"],
@@ -136,7 +138,7 @@ def _last_seen(row: Mapping[str, Any]) -> LastSeen | None:
         answer["leader_id"],
         answer["leader_epoch"],
         answer["known_epoch"],
-        answer["log_start_offset"] or 0,
+        answer["log_start_offset"],
         answer["log_end_offset"],
     )
 
