@@ -111,7 +111,12 @@ def find_returns_of(result: Result, commands: Result, start_order: Sequence[Resu
     if not start_order:
         return ()
     states = {each["broker_id"]: each["state"] for each in result.get("brokers", [])}
-    return find_returns(start_order, states, commands.get("lost_brokers", ()))
+    declared = commands.get("lost_brokers", ())
+    # They answered when the start order was found. Nothing about their partitions is worth a bolder election yet.
+    waits = {each for row in result["partitions"] if row["status"] not in DONE for each in row.get("replicas") or ()}
+    known = {each["broker_id"] for each in start_order}
+    stopped = {each: state for each, state in states.items() if state != "online" and each in waits - known}
+    return (*find_returns((), stopped, declared), *find_returns(start_order, states, declared))
 
 
 def _is_given_up(advice: Result) -> bool:
@@ -145,6 +150,10 @@ def _save_disks(result: Result, counts: Mapping[str, int], commands: Result) -> 
 
 def _returns(returns: Sequence[Return]) -> Iterator[str]:
     for each in returns[:_MOST_BROKERS]:
+        if not each.advice:
+            do = _OLD_DISK if each.how is How.START else "Find out why it does not answer."
+            yield f"Broker {each.broker_id} has stopped to answer during this run. {do}"
+            continue
         broker, name, effect = each.advice["broker"], f"broker {each.broker_id}", _effect(each.advice)
         name += f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
         name += f" (rack {broker['rack']})" if broker and broker.get("rack") else ""
