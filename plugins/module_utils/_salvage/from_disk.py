@@ -16,6 +16,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TypeAlias
 
+from .._changes.run_topic import RUN_TOPIC
 from .._disk.log_dir import LockedLogDirs, list_partition_dirs
 from .._disk.segment import Segment
 from .._kafka.cluster import Cluster, describe_cluster
@@ -302,7 +303,8 @@ def _choose_topics(
 ) -> Sequence[DiskReplica]:
     """Return the replicas of these topics. Raises SalvageError, which names the topics that the disks do not have."""
     if topics is None:
-        return found
+        # Every run creates the topic of the lock again, and deletes it. Nobody misses its old records.
+        return [each for each in found if each.directory.topic != RUN_TOPIC]
     chosen = [each for each in found if may_be_of(each, topics)]
     there = {each.directory.topic for each in found}
     absent = not_found({topic for topic in topics if not any(may_be_of(each, {topic}) for each in chosen)}, there)

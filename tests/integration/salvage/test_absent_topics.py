@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import Absence, SalvageStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import summarize_disks
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.writer import SalvageError
@@ -36,9 +37,12 @@ def test_deleted_and_recreated_topics(kafka_version: str, tmp_path: Path) -> Non
         for topic in (DELETED, AGAIN, KEPT):
             cluster.client.create_topic(topic, {0: (1, 2)}, {"min.insync.replicas": 1, "retention.ms": -1})
             oracle.write("lost", topic, 0, 40)
+        # Nobody misses the lock of an earlier run.
+        cluster.client.create_topic(RUN_TOPIC, {0: (1, 2)}, {"min.insync.replicas": 1})
+        cluster.client.produce(RUN_TOPIC, 0, 40)
         dead = cluster.brokers[1]
         dead.kill()
-        for topic in (DELETED, AGAIN):
+        for topic in (DELETED, AGAIN, RUN_TOPIC):
             wait_until(partial(_is_led_by, cluster, topic, 2), 60, what=f"broker 2 leads {topic}")
             cluster.client.delete_topic(topic)
         cluster.client.create_topic(AGAIN, {0: (2, 3)}, {"min.insync.replicas": 1})
