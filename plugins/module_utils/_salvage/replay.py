@@ -20,14 +20,16 @@ from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
 from .._model.background import in_background
 from .._model.fields import INT64_MAX
+from .._model.log_contents import subtract
 from .._model.near_names import not_found
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
+from .given_back import complete_ledger, read_given_back
 from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
 from .ledger import Ledger
 from .manifest import Manifest, find_file_problems, read_manifest
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
-from .replay_progress import LedgerKey, ProgressTopic, create_and_wait
+from .replay_progress import LedgerKey, Ledgers, ProgressTopic, create_and_wait
 from .replay_writer import ReplayWriter
 from .replayed import Counts, Replayed, ReplayStatus, Target, build_replayed, name_target_topic
 from .saved import SavedRecords
@@ -197,7 +199,7 @@ class Replayer:
         return ids
 
     def _build_partitions(
-        self, targets: Targets, created: Mapping[str, str], ledgers: Mapping[LedgerKey, Ledger]
+        self, targets: Targets, created: Mapping[str, str], ledgers: Ledgers
     ) -> dict[TopicPartition, PartitionReplay]:
         """Return the partitions that are neither refused nor internal."""
         parts = {}
@@ -209,20 +211,48 @@ class Replayer:
             key = LedgerKey(
                 target.topic_id or created.get(target.name, ""), each.topic_id or each.topic, each.partition
             )
-            ledger = ledgers.get(key) or Ledger()
+            ledger = ledgers.by_key.get(key) or Ledger()
             is_compacted = each.topic in targets.compacted
             part = PartitionReplay(each, target, key, ledger, self._request.terms.include_unknown, is_compacted)
-            part.counts = _earlier_counts(ledger)
             parts[partition] = part
         if not self._is_other_cluster:
             self._progress.step("asking the leaders which records they hold again")
             self._held_again.look(parts)
             for partition, part in parts.items():
                 part.set_held(self._held_again[partition])
+        if ledgers.may_lack:
+            self._find_given_back(parts)
+        for part in parts.values():
+            part.counts = _earlier_counts(part.ledger)
         compacted = {each for each, part in parts.items() if part.target.is_compacted and not part.failure}
         if compacted:
             self._read_newer_keys(parts, compacted)
         return parts
+
+    def _find_given_back(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
+        """Complete the ledgers by the records in the topics. A partition that cannot be read fails."""
+        addresses = self._describe_cluster().unfenced
+        for partition, part in parts.items():
+            state = part.target.states.get(partition.partition)
+            if part.failure or state is None or not subtract(part.saved.ranges, part.ledger.settled):
+                continue
+            log = None if part.is_for_side_topic else self._held_again[partition].log
+            target, address = TopicPartition(part.target.name, partition.partition), addresses.get(state.leader_id)
+            self._progress.step(f"looking in {target} for records that were given back before")
+            try:
+                if address is None:
+                    raise ReplayError(f"broker {state.leader_id}, its leader, has no address")
+                if log is not None:
+                    start = find_first_newer_offset(log, part.saved.ranges)
+                else:
+                    (answer,) = self._kafka.log_start_offsets(address, [target])[target]
+                    start = max(0, answer.offset)
+                given = read_given_back(partial(self._kafka.wire.call, address), target, start)
+            except KafkaOpsError as error:
+                part.failure = f"it is unknown which records were given back before: {error}"
+                continue
+            runs = self._read_runs({partition.topic}, contents=False)
+            part.ledger = complete_ledger(part.ledger, given, (one for one in runs if one.topic_partition == partition))
 
     def _read_runs(self, topics: Collection[str], *, contents: bool) -> Iterator[SavedRun]:
         return read_saved_runs(self._request.directory, self._manifest.files, topics, contents=contents)
@@ -276,9 +306,7 @@ class Replayer:
                 notes.append(note)
         return [*notes[:_MOST_NOTES], *([f"{len(notes) - _MOST_NOTES} more"] if len(notes) > _MOST_NOTES else [])]
 
-    def _with_untouched(
-        self, rows: list[Replayed], targets: Targets, ledgers: Mapping[LedgerKey, Ledger]
-    ) -> tuple[Replayed, ...]:
+    def _with_untouched(self, rows: list[Replayed], targets: Targets, ledgers: Ledgers) -> tuple[Replayed, ...]:
         """Add the internal and the refused partitions, and sort all by topic and partition number."""
         for each in self._saved:
             partition = each.topic_partition
@@ -288,7 +316,8 @@ class Replayer:
             elif partition in targets.refused:
                 name = name_target_topic(each.topic, self._request.terms.target)
                 topic_id = targets.topics[each.topic].topic_id or ""
-                ledger = ledgers.get(LedgerKey(topic_id, each.topic_id or each.topic, each.partition)) or Ledger()
+                key = LedgerKey(topic_id, each.topic_id or each.topic, each.partition)
+                ledger = ledgers.by_key.get(key) or Ledger()
                 refusal = targets.refused[partition]
                 rows.append(build_replayed(each, name, ReplayStatus.REFUSED, refusal, _earlier_counts(ledger)))
         return tuple(sorted(rows, key=lambda each: each.topic_partition))

@@ -59,6 +59,14 @@ class LedgerKey(NamedTuple):
     partition: int
 
 
+class Ledgers(NamedTuple):
+    """All ledgers."""
+
+    by_key: Mapping[LedgerKey, Ledger]
+    may_lack: bool = False
+    """Whether the topic had another leader since its last record, which may lack records that the last one had."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProgressTopic:
     """The topic with the ledgers. It has one partition."""
@@ -70,30 +78,34 @@ class ProgressTopic:
     """How many brokers are registered."""
     name: str
 
-    def read(self) -> dict[LedgerKey, Ledger]:
-        """Read all ledgers; empty if the topic does not exist.
+    def read(self) -> Ledgers:
+        """Read all ledgers; none if the topic does not exist.
 
         Raises ReplayProgressError, JournalError or NoBrokerAnswersError.
         """
         found = self._own.find()
-        return found.ask(self._read_from) if found is not None else {}
+        return found.ask(self._read_from) if found is not None else Ledgers({})
 
     @property
     def _own(self) -> OwnTopics:
         return OwnTopics(self.kafka, self.addresses, self.addresses, self.name, _RIGHTS, _SETTLE_S)
 
-    def _read_from(self, leader: Address) -> dict[LedgerKey, Ledger]:
-        log = CommittedLog(partial(self.kafka.wire.call, leader), TopicPartition(self.name, 0), 0)
+    def _read_from(self, leader: Address) -> Ledgers:
+        partition = TopicPartition(self.name, 0)
+        log = CommittedLog(partial(self.kafka.wire.call, leader), partition, 0)
         found: dict[LedgerKey, Ledger] = {}
+        last_epoch = 0
         try:
-            for _epoch, record in log.read(time.monotonic() + _SETTLE_S):
+            for epoch, record in log.read(time.monotonic() + _SETTLE_S):
+                last_epoch = epoch
                 if record.key is not None and record.value is not None:
                     found[self._decode_key(record.offset, record.key)] = self._decode_ledger(
                         record.offset, record.value
                     )
         except OpenTransactionError as error:
             raise ReplayProgressError(f"{error}. Perhaps another run is giving records back") from None
-        return found
+        state = self.kafka.read_partition_state(partition)
+        return Ledgers(found, may_lack=state is None or state.leader_epoch > last_epoch)
 
     def create(self) -> None:
         """Create the topic if it does not exist, or give it the configs that an earlier version did not set.

@@ -266,6 +266,14 @@ def read_origin(headers: Sequence[Header]) -> tuple[int, int] | None:
         return None
 
 
+def read_original_timestamp(headers: Sequence[Header]) -> int | None:
+    """Return the timestamp that a record had before it was given back; None if no header has it."""
+    for name, value in reversed(headers):
+        if name == _TIMESTAMP:
+            return int(value) if value and value.isdigit() else None
+    return None
+
+
 def committed_records(runs: Iterable[SavedRun]) -> Iterator[tuple[bytes, bytes | None]]:
     """Yield key and value of each record with a key that a reader of committed records gets, in their order."""
     for run in runs:

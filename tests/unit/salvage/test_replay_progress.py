@@ -58,7 +58,7 @@ class FakeLeader(Kafka):
 
 def test_a_leader_that_does_not_lead_yet_is_asked_again() -> None:
     kafka = FakeLeader([error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, 0])
-    assert ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC).read() == {}
+    assert ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC).read().by_key == {}
     assert kafka.codes == []
 
 
