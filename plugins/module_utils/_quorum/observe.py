@@ -154,7 +154,8 @@ class _Observer:
             state = through_brokers.result()
             # A broker forwards to the leader that it knows. If that leader is frozen, it waits for up to
             # controller.socket.timeout.ms (30 s), although the others may have elected another leader.
-            if not self._controllers and (state is None or self._finds_controllers):
+            asks = self._brokers.cluster is not None and (state is None or self._finds_controllers)
+            if asks and not self._controllers:
                 answers += self._ask_found(is_led=state is not None)
             return _join_answers(0, state, answers)
 
