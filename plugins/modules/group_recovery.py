@@ -21,8 +21,8 @@ description:
   - Only groups without members are changed. A coordinator refuses the commit for a group that has members.
   - Finds open transactions that no coordinator has, in all partitions. An unclean election that loses the tail of
     C(__transaction_state) leaves them behind, and C(read_committed) consumers stand still there. They are aborted one
-    by one with O(abort_hanging_transactions), if all coordinators answered, and if their newest record is older than
-    C(transaction.max.timeout.ms). A coordinator that had them would have ended them by then.
+    by one with O(abort_hanging_transactions), if all coordinators answered and hide no transactional id from our
+    principal, and if their newest record is older than C(transaction.max.timeout.ms).
   - Without O(apply), and in check mode, it only looks. O(plan_output_file) writes the plan to be reviewed, and
     O(plan_file) carries out a reviewed plan.
   - The committed offsets before the change are in O(undo_file), synced to disk, before the first change. A killed run

@@ -40,7 +40,7 @@ from .._module.run import call_all
 from .abort import Aborter, foresee_abort
 from .decide import SavedCommits
 from .give_back import Committer, foresee_commit
-from .hanging import TransactionLook, look_at_transactions
+from .hanging import TransactionLook, look_at_transactions, name_brokers
 from .look import GroupLook, look_at_groups
 from .plan import (
     GROUP_REPORT,
@@ -261,11 +261,7 @@ class _Run:
             names = join_first(hidden.names)
             yield UnknownCommits((), f"topics that are hidden from us: {names}. Grant DESCRIBE on them")
         for error, brokers in grouped((error, broker_id) for broker_id, error in hidden.unknown.items()).items():
-            yield UnknownCommits((), f"which groups and topics of {_named(brokers)} are hidden from us: {error}")
-
-
-def _named(brokers: Sequence[int]) -> str:
-    return f"broker{'s' * (len(brokers) > 1)} {join_first(sorted(brokers))}"
+            yield UnknownCommits((), f"which groups and topics of {name_brokers(brokers)} are hidden from us: {error}")
 
 
 def _merge(

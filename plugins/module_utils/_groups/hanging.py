@@ -12,8 +12,10 @@ never went offline, and read_committed consumers stand still there.
 3. A leader is asked again about the transactions that no coordinator has. One that ended meanwhile is left out: it was
    open while the coordinators were asked, if its start offset is the same before and after.
 
-Coordinators hide transactional ids that our principal may not DESCRIBE. So a transaction counts as hanging only if its
-newest record is older than transaction.max.timeout.ms: a coordinator that had it would have ended it.
+Coordinators hide transactional ids that our principal may not DESCRIBE. A transaction of such an id may live for any
+time: the times of its records are its producer's own, and one with two-phase commit (KIP-939) has no limit. So it
+counts as hanging only if coordinators hide none. And its newest record must be older than transaction.max.timeout.ms:
+a coordinator that had it would have ended it.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from dataclasses import dataclass, field
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
-from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction, find_gaps
-from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition
+from .._kafka.transactions import OpenTransaction, find_gaps, is_ended_by_coordinator
+from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, grouped
 from .._model.reasons import join_first, name_partitions
 from .._model.run import KafkaOpsError
 from .plan import MOST_NAMED, TransactionStep, UnknownCommits
@@ -98,6 +100,7 @@ def look_at_transactions(
         if key in again and again[key].start_offset == each.start_offset
     }
     if found.open:
+        found.missing = "; ".join(filter(None, [found.missing, *_explain_hidden(kafka, cluster)]))
         found.limit_ms = _read_limit(kafka, cluster)
     return found
 
@@ -141,7 +144,7 @@ def _ask_coordinators(
         mine = {
             name: producer
             for producer, (name, state) in answer.transactions.items()
-            if producer in producers and state in ENDED_BY_COORDINATOR
+            if producer in producers and is_ended_by_coordinator(state)
         }
         described = kafka.transaction_partitions(address, mine) if mine else {}
         owned.update((place, mine[name]) for name, places in described.items() for place in places)
@@ -152,6 +155,18 @@ def _ask_coordinators(
         if problem:
             missing.append(f"broker {broker_id}: {problem}")
     return owned, missing
+
+
+def name_brokers(broker_ids: Collection[int]) -> str:
+    """Return the brokers in words."""
+    return f"broker{'s' * (len(broker_ids) > 1)} {join_first(sorted(broker_ids))}"
+
+
+def _explain_hidden(kafka: Kafka, cluster: Cluster) -> Iterator[str]:
+    """Yield why brokers may hide transactional ids from our principal."""
+    answers = kafka.in_parallel(lambda each: kafka.why_ids_may_be_hidden(cluster.unfenced[each]), cluster.unfenced)
+    for problem, brokers in grouped((str(problem), broker) for broker, problem in answers.items() if problem).items():
+        yield f"{name_brokers(brokers)}: {problem}"
 
 
 def _read_limit(kafka: Kafka, cluster: Cluster) -> int | None:

@@ -45,6 +45,7 @@ NOT_LEADER_OR_FOLLOWER = 6
 REQUEST_TIMED_OUT = 7
 MESSAGE_TOO_LARGE = 10
 COORDINATOR_LOAD_IN_PROGRESS = 14
+NOT_COORDINATOR = 16
 INVALID_TOPIC = 17
 RECORD_LIST_TOO_LARGE = 18
 TOPIC_AUTHORIZATION_FAILED = 29
@@ -53,12 +54,15 @@ CLUSTER_AUTHORIZATION_FAILED = 31
 INVALID_TIMESTAMP = 32
 TOPIC_ALREADY_EXISTS = 36
 INVALID_REPLICA_ASSIGNMENT = 39
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
+SECURITY_DISABLED = 54
 KAFKA_STORAGE_ERROR = 56
 ELECTION_NOT_NEEDED = 84
 NO_REASSIGNMENT_IN_PROGRESS = 85
 THROTTLING_QUOTA_EXCEEDED = 89
 UNKNOWN_TOPIC_ID = 100
 INCONSISTENT_CLUSTER_ID = 104
+TRANSACTIONAL_ID_NOT_FOUND = 105
 MISMATCHED_ENDPOINT_TYPE = 114
 
 # kafka-python has other names for these errors. Kafka's logs and tools use these names.
@@ -89,6 +93,10 @@ _HINTS = {
     ("Produce", TOPIC_AUTHORIZATION_FAILED): "our principal needs WRITE on the topic",
     ("Fetch", TOPIC_AUTHORIZATION_FAILED): "our principal needs READ on the topic",
     ("OffsetFetch", GROUP_AUTHORIZATION_FAILED): "our principal needs DESCRIBE on the group",
+    ("DescribeTransactions", TRANSACTIONAL_ID_AUTHORIZATION_FAILED): (
+        "our principal needs DESCRIBE on every transactional id"
+    ),
+    ("DescribeAcls", CLUSTER_AUTHORIZATION_FAILED): _DESCRIBE_CLUSTER,
 }
 _PRINTED_REQUEST = "Request Request("
 """A controller that refuses a principal prints its request object as the message: 700 characters without a cause."""

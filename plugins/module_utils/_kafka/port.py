@@ -214,6 +214,10 @@ class Kafka(BaseKafka):
         """Return the transactions that this broker coordinates (ListTransactions)."""
         return transactions.coordinated_transactions(self.wire, address, clock=self.clock)
 
+    def why_ids_may_be_hidden(self, coordinator: Address) -> str:
+        """Return why this broker may hide transactional ids; empty if it hides none (DescribeTransactions and ACLs)."""
+        return transactions.why_ids_may_be_hidden(self.wire, coordinator)
+
     def transaction_partitions(
         self, coordinator: Address, transactional_ids: Collection[str]
     ) -> dict[str, frozenset[TopicPartition]]:

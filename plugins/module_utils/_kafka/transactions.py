@@ -27,15 +27,21 @@ from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import (
+        DescribeAclsRequest,
         DescribeProducersRequest,
         DescribeTransactionsRequest,
         ListTransactionsRequest,
     )
     from kafka.protocol.producer import WriteTxnMarkersRequest
 
-ENDED_BY_COORDINATOR = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
-"""States in which a coordinator still ends the transaction: its producer does, or its timeout (TransactionState)."""
+_NONE_OPEN_STATES = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
+"""States in which a coordinator has no open transaction (TransactionState)."""
 _MOST_NAMED = 5
+_NOBODYS_ID = "kafkaops.recovery: no such transactional id"
+_TRANSACTIONAL_ID, _ANY, _DENY = 5, 1, 2
+"""Codes of ResourceType, PatternType and AclOperation, and AclPermissionType."""
+_HIDING = frozenset({2, 8})
+"""AclOperation codes of ALL and DESCRIBE: without one of them, an id is hidden."""
 _NONE_OPEN = -1
 _UNKNOWN_EPOCH = -1
 _LOWEST_EPOCH = 0
@@ -64,6 +70,11 @@ class CoordinatedTransactions:
     """Transactional id and state (TransactionState) by producer id. Only those that our principal may DESCRIBE."""
     error: str = ""
     """Why there may be others. Empty if there are none."""
+
+
+def is_ended_by_coordinator(state: str) -> bool:
+    """Return whether a coordinator still ends a transaction in this state. It does so in states of later releases."""
+    return state not in _NONE_OPEN_STATES
 
 
 def open_transactions(
@@ -118,6 +129,42 @@ def coordinated_transactions(wire: Wire, address: Address, *, clock: Clock = tim
         {each.producer_id: (each.transactional_id, each.transaction_state) for each in response.transaction_states},
         error_codes.explain_error("ListTransactions", code) if code else "",
     )
+
+
+def why_ids_may_be_hidden(wire: Wire, coordinator: Address) -> str:
+    """Return why this coordinator may hide transactional ids from our principal. Empty if it hides none.
+
+    It leaves out ids that our principal may not DESCRIBE, and returns no error. An id that nobody has is refused unless
+    an ACL, or the lack of an authorizer, allows all ids. Then only rules that deny can hide one.
+
+    Raises BrokerCallError.
+    """
+    asked = DescribeTransactionsRequest(transactional_ids=[_NOBODYS_ID])
+    codes = [each.error_code for each in wire.call(coordinator, asked).transaction_states]
+    if codes not in ([error_codes.TRANSACTIONAL_ID_NOT_FOUND], [error_codes.NOT_COORDINATOR]):
+        return error_codes.explain_error("DescribeTransactions", codes[0]) if codes else "it does not answer"
+    answer = wire.call(
+        coordinator,
+        DescribeAclsRequest(
+            resource_type_filter=_TRANSACTIONAL_ID,
+            resource_name_filter=None,
+            pattern_type_filter=_ANY,
+            principal_filter=None,
+            host_filter=None,
+            operation=_ANY,
+            permission_type=_DENY,
+        ),
+    )
+    if answer.error_code not in (error_codes.NONE, error_codes.SECURITY_DISABLED):
+        return error_codes.explain_error("DescribeAcls", answer.error_code)
+    denied = sorted(
+        {
+            resource.resource_name
+            for resource in answer.resources
+            if any(each.operation in _HIDING for each in resource.acls)
+        }
+    )
+    return f"ACLs deny access to transactional ids: {join_first(denied, _MOST_NAMED)}" if denied else ""
 
 
 def find_gaps(description: Description, led: Callable[[PartitionState], bool]) -> Iterator[str]:

@@ -14,20 +14,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .._kafka.cluster import Registration
 from .._kafka.errors import BrokerCallError
 from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
-from .._kafka.settings import Address
-from .._kafka.transactions import ENDED_BY_COORDINATOR, OpenTransaction, find_gaps
+from .._kafka.transactions import CoordinatedTransactions, OpenTransaction, find_gaps, is_ended_by_coordinator
 from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, grouped, in_batches
 from .._model.run import KafkaOpsError
 from .aftermath_findings import count_and_name, partition_finding, unknown_finding
 from .outcome import AftermathFinding, AftermathKind
 
-_TRANSACTION_LIMIT = "transaction.max.timeout.ms"
 _MOST_S = 30.0
 
 
@@ -88,33 +86,31 @@ def find_open_transactions(
     kafka: Kafka, brokers: Mapping[int, Registration], looks: Mapping[int, LeaderLook]
 ) -> Iterator[AftermathFinding]:
     """Yield the open transactions, each with who ends it. Coordinators are asked only if there is one."""
-    if not any(each for look in looks.values() for each in look.transactions.values()):
+    found = [
+        (partition, each)
+        for look in looks.values()
+        for partition, transactions in look.transactions.items()
+        for each in transactions
+    ]
+    if not found:
         return
     coordinated = _list_coordinated(kafka, brokers)
     servers = ",".join(map(str, kafka.settings.bootstrap_servers))
-    if coordinated.missing:
+    if coordinated.missing and any(each.producer_id not in coordinated.by_producer for _partition, each in found):
         yield unknown_finding("which transactions coordinators still know", coordinated.missing)
-    for leader, look in looks.items():
-        if not any(look.transactions.values()):
-            continue
-        limit_ms = _read_limit(kafka, brokers[leader].address, leader)
-        for partition, transactions in look.transactions.items():
-            for each in transactions:
-                text = _describe_transaction(partition, each, coordinated, limit_ms, servers)
-                yield partition_finding(AftermathKind.OPEN_TRANSACTION, text, partition)
-
-
-def _read_limit(kafka: Kafka, address: Address, leader: int) -> int | None:
-    try:
-        limit = kafka.broker_config(address, leader, _TRANSACTION_LIMIT)
-    except KafkaOpsError:
-        return None
-    return int(limit.value) if limit and limit.value else None
+    for partition, each in found:
+        text = _describe_transaction(partition, each, coordinated, servers)
+        yield partition_finding(AftermathKind.OPEN_TRANSACTION, text, partition)
 
 
 def _list_coordinated(kafka: Kafka, brokers: Mapping[int, Registration]) -> _Coordinated:
     live = {each.broker_id: each.address for each in brokers.values() if not each.is_fenced}
-    answers = kafka.in_parallel(lambda broker_id: kafka.coordinated_transactions(live[broker_id]), live)
+
+    def ask(broker_id: int) -> CoordinatedTransactions:
+        found = kafka.coordinated_transactions(live[broker_id])
+        return replace(found, error=found.error or kafka.why_ids_may_be_hidden(live[broker_id]))
+
+    answers = kafka.in_parallel(ask, live)
     failed = [str(each) for each in answers.values() if isinstance(each, BrokerCallError)]
     found = {
         producer: known
@@ -122,7 +118,7 @@ def _list_coordinated(kafka: Kafka, brokers: Mapping[int, Registration]) -> _Coo
         if not isinstance(each, BrokerCallError)
         for producer, known in each.transactions.items()
     }
-    failed += [each.error for each in answers.values() if not isinstance(each, BrokerCallError) and each.error]
+    failed += {each.error: 0 for each in answers.values() if not isinstance(each, BrokerCallError) and each.error}
     try:
         failed += find_gaps(kafka.describe_partitions([TRANSACTIONS_TOPIC]), lambda each: each.leader_id in live)
     except KafkaOpsError as error:
@@ -131,7 +127,7 @@ def _list_coordinated(kafka: Kafka, brokers: Mapping[int, Registration]) -> _Coo
 
 
 def _describe_transaction(
-    partition: TopicPartition, found: OpenTransaction, coordinated: _Coordinated, limit_ms: int | None, servers: str
+    partition: TopicPartition, found: OpenTransaction, coordinated: _Coordinated, servers: str
 ) -> str:
     # -1 means that the broker does not know the time.
     age_ms = time.time() * 1000 - found.last_timestamp_ms if found.last_timestamp_ms >= 0 else None
@@ -140,7 +136,7 @@ def _describe_transaction(
         f"abort it: kafka-transactions.sh --bootstrap-server {servers} abort --topic {partition.topic} "
         f"--partition {partition.partition} --start-offset {found.start_offset}"
     )
-    if known and known[1] in ENDED_BY_COORDINATOR:
+    if known and is_ended_by_coordinator(known[1]):
         verdict = (
             f"its coordinator lists it as {known[1]} (transactional id {known[0]}): its producer or its timeout ends it"
         )
@@ -148,12 +144,11 @@ def _describe_transaction(
         what = (
             f"its coordinator lists transactional id {known[0]} as {known[1]}, so nothing ends it"
             if known
-            else "no coordinator lists it, so nothing ends it (if our principal may DESCRIBE all transactional ids)"
+            else "no coordinator lists it, so nothing ends it"
         )
         verdict = f"{what}: {abort}"
-    elif limit_ms is not None and age_ms is not None and age_ms > limit_ms:
-        verdict = f"older than {_TRANSACTION_LIMIT}, so it hangs: {abort}"
     else:
+        # Its age proves nothing: its producer dates its records, and two-phase commit (KIP-939) has no time limit.
         verdict = "its producer may still end it, or it hangs: look again later"
     age = "of unknown age" if age_ms is None else f"{age_ms / 1000:.0f} s old"
     return (

@@ -11,7 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kafka.protocol.admin import DescribeProducersResponse
+from kafka.protocol.admin import (
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+    DescribeProducersResponse,
+    DescribeTransactionsResponse,
+)
 from kafka.protocol.producer import WriteTxnMarkersResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.abort import foresee_abort
@@ -43,6 +48,9 @@ NAME = TopicPartition("orders", 3)
 STEP = TransactionStep(topic="orders", partition=3, producer_id=7, start_offset=320, last_timestamp_ms=5)
 LIMIT_MS = 900_000
 OLD = 5
+_NOT_COORDINATOR, _CLUSTER_AUTHORIZATION_FAILED, _SECURITY_DISABLED = 16, 31, 54
+_ID_AUTHORIZATION_FAILED, _NOT_FOUND = 53, 105
+_WRITE, _DESCRIBE = 4, 8
 
 
 def judged(
@@ -91,6 +99,47 @@ def test_one_whose_producer_wrote_within_the_limit_is_not_aborted() -> None:
 def test_what_is_not_known_is_not_taken_for_old(timestamp: int, limit_ms: int | None, unanswered: bool) -> None:
     found = judged(OpenTransaction(7, 320, timestamp), limit_ms=limit_ms, unanswered=unanswered)
     assert found.status is TransactionStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("found", "acls", "expected"),
+    [
+        (_NOT_FOUND, (0, ()), ""),
+        (_NOT_COORDINATOR, (0, ()), ""),
+        (_NOT_FOUND, (_SECURITY_DISABLED, ()), ""),
+        (_NOT_FOUND, (0, ("till",)), "ACLs deny access to transactional ids: till"),
+        (_NOT_FOUND, (_CLUSTER_AUTHORIZATION_FAILED, ()), "our principal needs DESCRIBE on the cluster"),
+        (_ID_AUTHORIZATION_FAILED, (0, ()), "our principal needs DESCRIBE on every transactional id"),
+        (None, (0, ()), "it does not answer"),
+    ],
+)
+def test_an_id_that_nobody_has_shows_whether_ids_may_be_hidden(
+    found: int | None, acls: tuple[int, tuple[str, ...]], expected: str
+) -> None:
+    code, denied = acls
+
+    def answer(request: Any) -> Any:
+        if isinstance(request, DescribeAclsRequest):
+            resource = DescribeAclsResponse.DescribeAclsResource
+            resources = [
+                resource(resource_name=each, acls=[resource.AclDescription(operation=operation)])
+                for each, operation in [*((each, _DESCRIBE) for each in denied), ("written", _WRITE)]
+            ]
+            return DescribeAclsResponse(error_code=code, resources=resources)
+        states = [] if found is None else [DescribeTransactionsResponse.TransactionState(error_code=found)]
+        return DescribeTransactionsResponse(transaction_states=states)
+
+    wire: Any = FakeWire(answer)
+    assert expected in transactions.why_ids_may_be_hidden(wire, Address("b", 9092))
+    assert bool(expected) == bool(transactions.why_ids_may_be_hidden(wire, Address("b", 9092)))
+
+
+@pytest.mark.parametrize(
+    "state", ["Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence", "Of a later release"]
+)
+def test_a_coordinator_ends_a_transaction_in_any_state_that_is_not_known_as_ended(state: str) -> None:
+    assert transactions.is_ended_by_coordinator(state)
+    assert not transactions.is_ended_by_coordinator("CompleteAbort")
 
 
 @pytest.mark.parametrize(("coordinator_epoch", "sent"), [(-1, 0), (0, 0), (12, 12)])

@@ -64,7 +64,7 @@ def cluster() -> FakeCluster:
         read_commits=lambda _address, groups, _partitions: {each: GroupCommits({}) for each in groups},
         coordinated_share_groups=lambda _address: [],
         coordinated_transactions=lambda _address: CoordinatedTransactions({}, "it does not say"),
-        broker_config=lambda *_arguments: None,
+        why_ids_may_be_hidden=lambda _address: "",
     )
     return cluster
 
@@ -206,7 +206,7 @@ ABORT = "kafka-transactions.sh --bootstrap-server fake.invalid:9092 abort --topi
         ),
         (
             {8: ("till", "Ongoing")},
-            f"so nothing ends it (if our principal may DESCRIBE all transactional ids): abort it: {ABORT}",
+            f"so nothing ends it: abort it: {ABORT}",
         ),
     ],
 )
@@ -232,6 +232,21 @@ def test_a_transaction_is_left_alone_whose_coordinator_may_be_offline(cluster: F
     assert any("its producer may still end it, or it hangs" in each for each in found)
     assert any("__transaction_state-3 of 1 have no leader that is up" in each for each in found)
     assert not any("abort it" in each for each in found)
+
+
+@pytest.mark.parametrize(("coordinated", "is_unknown"), [({}, True), ({7: ("till", "Ongoing")}, False)])
+def test_an_old_transaction_is_left_alone_whose_id_may_be_hidden(
+    cluster: FakeCluster, coordinated: dict[int, tuple[str, str]], is_unknown: bool
+) -> None:
+    """Its producer dates its records, and one with two-phase commit may wait for ever."""
+    cluster.answer(
+        open_transactions=lambda _address, asked: dict.fromkeys(asked, ()) | {FIRST: (OpenTransaction(7, 3, 5),)},
+        coordinated_transactions=lambda _address: CoordinatedTransactions(coordinated),
+        why_ids_may_be_hidden=lambda _address: "our principal needs DESCRIBE on every transactional id",
+    )
+    found = look(cluster)
+    assert not any("abort it" in each.explanation for each in found)
+    assert any("DESCRIBE on every transactional id" in each.explanation for each in found) is is_unknown
 
 
 OTHER = TopicPartition("elsewhere", 4)
