@@ -55,6 +55,7 @@ from .plan import (
 )
 from .plan_file import GROUP_PLAN_FILE, write_transactions_file, write_undo_file
 from .results import RestoredGroups, report_of
+from .rights import GroupRightsError, find_lacking
 
 _Outcome = TypeVar("_Outcome")
 _OLDEST = datetime(1970, 1, 2, tzinfo=UTC)
@@ -179,12 +180,29 @@ class _Run:
                 f"{cluster.cluster_id}: give the salvage of this cluster"
             )
         world = self._look(cluster)
+        world = self._check_rights(world)
         if not writes or not (world.due or world.due_transactions):
             return world.results
         require_quorum(self.kafka.wire, self.params)
         with ClusterJournal(self.kafka, cluster, journal_options(self.params)).open(progress) as journal:
             done = self._change(self._look(cluster), cluster, journal, progress)
-        return replace(done, journal_notes=journal.notes)
+        return replace(done, run_notes=journal.notes)
+
+    def _check_rights(self, world: _World) -> _World:
+        """Raise GroupRightsError if our principal may not do what is due. A look that writes nothing notes it."""
+        of_abort = (TransactionStatus.WOULD_ABORT, *(() if self.params["apply"] else (TransactionStatus.HANGING,)))
+        aborts = any(each.status in of_abort for each in world.results.transactions)
+        topic = journal_options(self.params).topic
+        lacking = find_lacking(self.kafka, world.groups.coordinators, world.due, topic, aborts=aborts)
+        if not lacking:
+            return world
+        commands = "\n".join(lacking)
+        if self.params["apply"]:
+            raise GroupRightsError(
+                f"our principal lacks ACLs, and nothing was written. Let an administrator run:\n{commands}"
+            )
+        note = f"our principal lacks ACLs to carry this out. Let an administrator run: {' ; '.join(lacking)}"
+        return replace(world, results=replace(world.results, run_notes=(note,)))
 
     def _change(self, world: _World, cluster: Cluster, journal: Journal, progress: Progress) -> RestoredGroups:
         """Commit and abort what is due. What was before is on the disk first."""

@@ -42,7 +42,8 @@ class RestoredGroups:
     unknown: tuple[UnknownCommits, ...]
     undo_file: str | None = None
     transactions_file: str | None = None
-    journal_notes: Sequence[str] = ()
+    run_notes: Sequence[str] = ()
+    """What concerns this run, and not its plan."""
     report_error: str = ""
     is_digest_final: bool = False
     """Whether the plan was read or written, so that its digest can be approved."""
@@ -64,7 +65,7 @@ def report_of(done: RestoredGroups, started_at: str, finished_at: str, *, writes
             transaction_summary=Counter(each.status for each in done.transactions),
             transactions_file=done.transactions_file,
             unknown=done.unknown,
-            notes=(*done.plan.notes, *done.journal_notes),
+            notes=(*done.plan.notes, *done.run_notes),
         )
     )
 
@@ -95,7 +96,7 @@ def results_of(done: RestoredGroups, max_rows: int, *, is_look: bool) -> dict[st
         "unknown": to_json_types(done.unknown),
         "undo_file": done.undo_file,
         "transactions_file": done.transactions_file,
-        "notes": [*done.plan.notes, *done.journal_notes],
+        "notes": [*done.plan.notes, *done.run_notes],
         "diff": diff_of("committed offsets and transactions", changes, max_rows),
         **({"msg": failure} if failure else {}),
     }

@@ -65,6 +65,10 @@ class Kafka(BaseKafka):
         """Return our principal's access to these topics, or to all topics that it may see (Metadata)."""
         return capabilities.topic_operations(self.wire, names)
 
+    def group_operations(self, coordinator: Address, groups: Sequence[str]) -> dict[str, frozenset[str]]:
+        """Return the operations on groups that our principal may do (DescribeGroups)."""
+        return capabilities.group_operations(self.wire, coordinator, groups)
+
     def read_capabilities(self, address: Address) -> capabilities.BrokerCapabilities:
         """Return which requests and features a broker supports (ApiVersions)."""
         return capabilities.read_capabilities(self.wire, address)

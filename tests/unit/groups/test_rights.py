@@ -1,0 +1,78 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What our principal may not do is named before a run, all at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitStep
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.rights import find_lacking
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.capabilities import TopicAccess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from unit.fakes.cluster import FakeCluster
+from unit.groups.test_plan import _STEP
+
+ALL = frozenset({"READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE"})
+COORDINATOR = Address("broker-1.invalid", 9092)
+JOURNAL = "_kafkaops_run"
+
+
+def lacking(
+    *steps: CommitStep,
+    groups: dict[str, frozenset[str]] | None = None,
+    orders: frozenset[str] = ALL,
+    journal: frozenset[str] = ALL,
+    cluster: frozenset[str] = ALL,
+    aborts: bool = False,
+) -> list[str]:
+    fake: Any = FakeCluster({}, {1}, {1}, {})
+    topics = {"orders": TopicAccess(orders, True), JOURNAL: TopicAccess(journal, False)}
+    fake.answer(
+        group_operations=lambda _address, names: {each: (groups or {}).get(each, ALL) for each in names},
+        topic_operations=lambda names: {each: topics[each] for each in names},
+        cluster_operations=lambda: cluster,
+    )
+    coordinators = dict.fromkeys((each.group for each in steps), COORDINATOR)
+    found = find_lacking(fake, coordinators, steps, JOURNAL, aborts=aborts)
+    return [each.partition(" --operation ")[2] for each in found]
+
+
+def test_all_that_is_lacking_is_named_at_once() -> None:
+    told = frozenset({"DESCRIBE"})
+    others = [replace(_STEP, group="it's"), replace(_STEP, group="shipping")]
+    found = lacking(
+        _STEP, *others, groups={"billing": told, "it's": told}, orders=told, journal=told, cluster=told, aborts=True
+    )
+    assert [each.split(" (")[0] for each in found] == [
+        "Read --group billing --group 'it'\"'\"'s'",
+        "Read --topic orders",
+        "Alter --cluster",
+        f"Create --operation Describe --operation Read --operation Write --operation Delete --topic {JOURNAL}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "commands"),
+    [
+        ({}, 0),
+        ({"journal": ALL - {"DELETE"}}, 0),
+        ({"journal": ALL - {"CREATE"}}, 0),
+        ({"journal": ALL - {"CREATE"}, "cluster": frozenset({"DESCRIBE"})}, 1),
+        ({"cluster": frozenset({"DESCRIBE"})}, 0),
+        ({"cluster": frozenset({"CLUSTER_ACTION"}), "aborts": True}, 0),
+        ({"cluster": frozenset({"DESCRIBE"}), "aborts": True}, 1),
+    ],
+)
+def test_what_the_run_does_not_need_is_not_asked_for(given: dict[str, Any], commands: int) -> None:
+    assert len(lacking(_STEP, **given)) == commands
+
+
+def test_a_run_with_nothing_to_do_needs_nothing() -> None:
+    nothing: frozenset[str] = frozenset()
+    assert lacking(orders=nothing, journal=nothing, cluster=nothing) == []
