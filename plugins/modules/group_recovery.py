@@ -29,7 +29,8 @@ description:
     can be repeated. It changes only what is not yet changed.
   - A share group (Kafka 4.2 and later) that has no start offset, or one beyond the log end, gets one again. All records
     from there on are delivered again, also acknowledged ones. A salvage with records of C(__share_group_state) says
-    where the group was.
+    where the group was. A group that went back gets this start offset if it has done no record after it since.
+  - ACLs that our principal lacks are all named before anything is written, with the commands that grant them.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,
@@ -289,7 +290,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_saved_offsets
 
         saved = read_saved_offsets(place)
-        return saved.cluster_id, SavedCommits(saved.salvage_id, saved.commits, saved.first_lost, saved.share_starts)
+        return saved.cluster_id, SavedCommits(saved.salvage_id, saved.commits, saved.first_lost, saved.share_log)
 
     done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)
     results = results_of(done, module.params["max_rows"], is_look=not module.params["apply"])

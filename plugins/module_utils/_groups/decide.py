@@ -13,7 +13,7 @@ known, and the offset is beyond the log end, the operator's time decides, or els
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -40,8 +40,8 @@ class SavedCommits:
     commits: Mapping[tuple[str, TopicPartition], CommitFields] = field(default_factory=dict)
     first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
     """The first offset of each partition that the salvage holds and the leader lacks."""
-    share_starts: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
-    """The first record that each share group had not done, by group, topic id and partition."""
+    share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]] = field(default_factory=dict)
+    """The records of each partition of __share_group_state, with a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +109,35 @@ def decide_share_start(
 ) -> CommitStep | None:
     """Return how to change where a share group starts; None if it is right.
 
-    A present start offset says too little of what is done after it, so it changes only if it is beyond the log end.
+    A higher one that is saved is for a start offset that went back, unless the group has done more since (share.py).
     Without any, the group gets no records: then it starts at the saved offset, or else at the log start, and gets
     records again rather than none.
     """
+    held = None if saved is None else _still_valid(saved, log)
     if now is not None:
         step = decide_commit(group, name, now, None, log)
-        return step if step is not None and step.need is CommitNeed.BEYOND_END else None
-    held = None if saved is None else _still_valid(saved, log)
-    why = "it gets all records again" if held is None else "the salvage says which records it had not done"
+        if step is not None and step.need is CommitNeed.BEYOND_END:
+            return step
+        # A broker itself begins at the log start.
+        if saved is None or held is None or held <= max(now.offset, log.start):
+            return None
+        need, why = CommitNeed.WENT_BACK, "the salvage says which records it had done"
+    else:
+        again = "it gets all records again" if held is None else "the salvage says which records it had not done"
+        need, why = CommitNeed.NO_STATE, f"this share group has no start offset here, and gets no records: {again}"
     return CommitStep(
         group=group,
         topic=name.topic,
         partition=name.partition,
-        need=CommitNeed.NO_STATE,
-        committed=None,
+        need=need,
+        committed=None if now is None else now.offset,
         saved=None if saved is None else saved.offset,
         log_start=log.start,
         log_end=log.end,
         target=log.start if held is None else held,
         target_epoch=-1,
         target_metadata="",
-        reason=f"this share group has no start offset here, and gets no records: {why}",
+        reason=why,
     )
 
 

@@ -10,14 +10,18 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.group_commits import has_members
 from .._kafka.groups import Commit, GroupCommits
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import TopicPartition
+from .._model.partition import SHARE_STATE_TOPIC, TopicPartition
 from .look import GroupLook, commit_now, share_commits
-from .plan import CommitOutcome, CommitStatus, CommitStep, commit_outcome
+from .plan import CommitNeed, CommitOutcome, CommitStatus, CommitStep, commit_outcome
+from .share import Stay, share_states
+
+_COMMITTED_SINCE = "the group has committed since: it stays where it is"
 
 
 def foresee_commit(step: CommitStep, found: GroupLook) -> CommitOutcome:
@@ -33,6 +37,8 @@ def foresee_commit(step: CommitStep, found: GroupLook) -> CommitOutcome:
     if offset != step.committed:
         why = f"its committed offset is {offset} now, and was {step.committed} in the plan: make the plan again"
         return commit_outcome(step, CommitStatus.CHANGED, why)
+    if (stay := found.staying.get((step.group, step.topic_partition))) is not None:
+        return commit_outcome(step, CommitStatus.CHANGED, stay)
     if log is None:
         return commit_outcome(step, CommitStatus.UNKNOWN, "the leader did not say where its log starts and ends")
     if not log.start <= step.target <= log.end:
@@ -50,6 +56,7 @@ class Committer:
     """Sends commits to the coordinators that a look found."""
 
     kafka: Kafka
+    cluster: Cluster
     found: GroupLook
     stop: threading.Event
 
@@ -66,9 +73,11 @@ class Committer:
                 for each in steps
                 if not now.error and _offset_of(now.commits.get(each.topic_partition)) == each.committed
             ]
+            staying = self._staying(group, due)
+            due = [each for each in due if each.topic_partition not in staying]
             for each in steps:
                 if each not in due:
-                    why = now.error or "the group has committed since: it stays where it is"
+                    why = now.error or staying.get(each.topic_partition, _COMMITTED_SINCE)
                     yield commit_outcome(each, CommitStatus.UNKNOWN if now.error else CommitStatus.CHANGED, why)
             wanted = {
                 each.topic_partition: Commit(each.target, each.target_epoch, each.target_metadata) for each in due
@@ -90,6 +99,20 @@ class Committer:
         if group in self.found.share:
             return share_commits(self.kafka.share_start_offsets(coordinator, [group])[group])
         return self.kafka.read_commits(coordinator, [group])[group]
+
+    def _staying(self, group: str, steps: Sequence[CommitStep]) -> dict[TopicPartition, Stay]:
+        """Return why a share group stays in some partitions, by what it has done up to now."""
+        back = [each for each in steps if group in self.found.share and each.need is CommitNeed.WENT_BACK]
+        if not back:
+            return {}
+        states = share_states(self.kafka, self.cluster, self.kafka.describe_partitions([SHARE_STATE_TOPIC]).partitions)
+        answers = {
+            each.topic_partition: states.why_it_stays(
+                (group, self.found.topic_ids[each.topic], each.partition), each.target
+            )
+            for each in back
+        }
+        return {name: stay for name, stay in answers.items() if stay is not None}
 
     def _write(
         self, coordinator: Address, group: str, wanted: Mapping[TopicPartition, Commit]

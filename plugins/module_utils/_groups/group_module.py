@@ -214,7 +214,7 @@ class _Run:
             undo_file = undo_file or share_file
         place = f"{self.params['undo_file']}.transactions"
         transactions_file = write_transactions_file(place, transactions) if transactions else None
-        committer, done = Committer(self.kafka, world.groups, self.stop), list[CommitOutcome]()
+        committer, done = Committer(self.kafka, cluster, world.groups, self.stop), list[CommitOutcome]()
         for group, of_group in groupby(steps, key=lambda each: each.group):
             progress.step(f"committing for group {group}", len(done), len(steps))
             journal.require_lock()

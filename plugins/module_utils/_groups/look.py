@@ -23,12 +23,14 @@ from .._kafka.groups import Commit, GroupCommits
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.share_groups import ShareOffsets
+from .._kafka.share_state import Place, ShareState
 from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition, grouped
 from .._model.reasons import join_first
 from .decide import CommitFields, PresentLog, SavedCommits, decide_commit, decide_share_start
 from .logs import LogReader
-from .plan import MOST_NAMED, CommitStep, UnknownCommits
+from .plan import MOST_NAMED, CommitNeed, CommitStep, UnknownCommits
+from .share import ShareStates, Stay, share_states
 
 
 @dataclass(slots=True)
@@ -47,6 +49,9 @@ class GroupLook:
     """The share groups. Their start offsets are taken for commits without leader epoch and metadata."""
     stateless: set[tuple[str, TopicPartition]] = field(default_factory=set)
     """What share groups read without a start offset."""
+    staying: dict[tuple[str, TopicPartition], Stay] = field(default_factory=dict)
+    """Why share groups stay where they are although a higher start offset is known."""
+    topic_ids: dict[str, str] = field(default_factory=dict)
     leaders: dict[TopicPartition, int] = field(default_factory=dict)
     """The leader of each partition that has one."""
     offline: tuple[TopicPartition, ...] = ()
@@ -67,9 +72,12 @@ def look_at_groups(
     """
     found = GroupLook()
     _list_groups(kafka, cluster, found)
+    described = kafka.describe_partitions().partitions
+    found.topic_ids = {each.topic: each.topic_id for each in described}
+    states = share_states(kafka, cluster, described)
+    saved_states = states.saved(saved)
     known = {*found.states} | {group for group, _partition in saved.commits}
     names = known if wanted is None else {*wanted}
-    described = kafka.describe_partitions().partitions
     leaders = found.leaders = {each.topic_partition: each.leader_id for each in described if not each.is_offline}
     if wanted is None:
         found.offline = tuple(sorted(each.topic_partition for each in described if each.is_offline))
@@ -77,9 +85,10 @@ def look_at_groups(
     _find_coordinators(cluster, leaders, sum(each.topic == OFFSETS_TOPIC for each in described), names, found)
     _read_commits(kafka, found)
     _find_absent(names - known, known, found)
+    _find_lost_share_groups(states, {each for each in saved_states if wanted is None or each[0] in names}, found)
     all_saved: dict[tuple[str, TopicPartition], CommitFields] = {
         **saved.commits,
-        **_name_topics(saved, described, found.share),
+        **_name_topics(saved_states, described, found),
     }
     answered = {group for group, each in found.commits.items() if not each.error}
     kept = {each: commit for each, commit in all_saved.items() if each[0] in answered}
@@ -100,6 +109,7 @@ def look_at_groups(
         step = decide(group, name, now, kept.get((group, name)), log)
         if step is not None:
             found.steps.append(step)
+    _keep_share_groups(states, found)
     _note_unanswered(kafka, unanswered, {each.topic for each in described}, found)
     return found
 
@@ -168,6 +178,39 @@ def _read_commits(kafka: Kafka, found: GroupLook) -> None:
     found.unknown += [UnknownCommits(tuple(groups), error) for error, groups in failed.items()]
 
 
+def _keep_share_groups(states: ShareStates, found: GroupLook) -> None:
+    """Leave out the share groups that stay although a higher start offset is known, and name them."""
+    for each in [*found.steps]:
+        place = (each.group, each.topic_partition)
+        if each.group not in found.share or each.need is not CommitNeed.WENT_BACK:
+            continue
+        stay = states.why_it_stays((each.group, found.topic_ids[each.topic], each.partition), each.target)
+        if stay is None:
+            continue
+        found.staying[place] = stay
+        found.steps.remove(each)
+        text = f"the start offset of a share group went back from {each.target} in {each.topic_partition}: {stay}"
+        if stay is Stay.UNKNOWN:
+            found.unknown.append(UnknownCommits((each.group,), text))
+        elif stay is Stay.DONE_SINCE:
+            found.notes.append(f"{each.group}: {text}")
+
+
+def _find_lost_share_groups(states: ShareStates, saved: Collection[Place], found: GroupLook) -> None:
+    """Name the share groups of the salvage that no coordinator lists."""
+    unlisted = grouped((place[0], place) for place in sorted(saved) if place[0] not in found.states)
+    lost = [group for group, places in unlisted.items() if any(states.has(each) for each in places)]
+    for group in lost:
+        # Tried on 4.3.1: AlterShareGroupOffsets is refused with FENCED_STATE_EPOCH, and new members get nothing.
+        why = (
+            "no coordinator lists this share group, and its state is still there: Kafka refuses it new start offsets, "
+            "and gives its consumers nothing. Let them use a group of another name"
+        )
+        found.unknown.append(UnknownCommits((group,), why))
+    if others := [each for each in unlisted if each not in lost]:
+        found.notes.append(f"share groups of the salvage that do not exist any more are left out: {join_first(others)}")
+
+
 def _note_unanswered(
     kafka: Kafka, unanswered: Mapping[TopicPartition, Sequence[str]], topics: Collection[str], found: GroupLook
 ) -> None:
@@ -196,15 +239,20 @@ def share_commits(found: ShareOffsets) -> GroupCommits:
 
 
 def _name_topics(
-    saved: SavedCommits, described: Iterable[PartitionState], share: Collection[str]
+    states: Mapping[Place, ShareState | None], described: Iterable[PartitionState], found: GroupLook
 ) -> dict[tuple[str, TopicPartition], Commit]:
     """Return the saved start offsets of share groups by topic name. Those of topics that are gone are left out."""
     names = {(each.topic_id, each.partition): each.topic_partition for each in described}
-    return {
-        (group, names[topic_id, partition]): Commit(start)
-        for (group, topic_id, partition), start in saved.share_starts.items()
-        if group in share and (topic_id, partition) in names
+    named = {
+        (group, names[topic_id, partition]): state
+        for (group, topic_id, partition), state in states.items()
+        if group in found.commits and group in found.share and (topic_id, partition) in names
     }
+    for (group, name), state in named.items():
+        if state is None:
+            why = f"the salvage has changes of its state in {name}, and the state before them cannot be read"
+            found.unknown.append(UnknownCommits((group,), why))
+    return {place: Commit(state.next_record()) for place, state in named.items() if state is not None}
 
 
 def commit_now(found: GroupLook, step: CommitStep) -> Commit | None:

@@ -195,6 +195,6 @@ class BaseKafka:
         """Append records and return the first one's offset when every in-sync replica has them (Produce)."""
         return topics.append_records(self.wire.separate_wire, leader, partition, records)
 
-    def read_records(self, leader: Address, topic_id: str, offset: int) -> topics.TopicRecords:
-        """Return the records of partition 0 of this topic, from an offset on (Fetch)."""
-        return topics.read_records(self.wire.separate_wire, leader, topic_id, offset)
+    def read_records(self, leader: Address, topic_id: str, offset: int, partition: int = 0) -> topics.TopicRecords:
+        """Return the records of a partition of this topic, from an offset on (Fetch)."""
+        return topics.read_records(self.wire.separate_wire, leader, topic_id, offset, partition)

@@ -201,15 +201,15 @@ def append_records(wire: Wire, leader: Address, partition: TopicPartition, recor
     return int(answer.base_offset)
 
 
-def read_records(wire: Wire, leader: Address, topic_id: str, offset: int) -> TopicRecords:
-    """Read partition 0 of the topic of this id from an offset to the high watermark.
+def read_records(wire: Wire, leader: Address, topic_id: str, offset: int, partition: int = 0) -> TopicRecords:
+    """Read a partition of the topic of this id from an offset to the high watermark.
 
     Raises UnreadableRecordsError, BrokerCallError or RequestRefusedError: UNKNOWN_TOPIC_ID if the broker does not know
     this topic (any more), OFFSET_OUT_OF_RANGE if the log ends before the offset.
     """
     found: list[tuple[int, Record]] = []
     while True:
-        answer = _fetch(wire, leader, topic_id, offset)
+        answer = _fetch(wire, leader, topic_id, offset, partition)
         records, next_offset = decode_content(leader, answer.records)
         # Brokers return whole batches, so the first records may be before the offset.
         found += [each for each in records if each[0] >= offset]
@@ -218,8 +218,8 @@ def read_records(wire: Wire, leader: Address, topic_id: str, offset: int) -> Top
         offset = next_offset
 
 
-def _fetch(wire: Wire, leader: Address, topic_id: str, offset: int) -> Any:
-    request = fetch_request(TopicPartition("", 0), offset, _MAX_FETCH_BYTES, topic_id=topic_id)
+def _fetch(wire: Wire, leader: Address, topic_id: str, offset: int, partition: int) -> Any:
+    request = fetch_request(TopicPartition("", partition), offset, _MAX_FETCH_BYTES, topic_id=topic_id)
     response = wire.call(leader, request)
     error_codes.raise_if_refused("Fetch", response)
     topic_answer = _only(response.responses, leader, "Fetch")

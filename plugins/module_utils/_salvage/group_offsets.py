@@ -12,7 +12,7 @@ group_recovery commits their offsets instead. Keys and values have the layout of
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -28,7 +28,6 @@ from .manifest import ManifestError, find_file_problems, read_manifest
 from .options import resolve_place
 from .saved_rows import read_saved_runs
 from .saved_run import SavedRun, committed_records
-from .share_offsets import read_share_starts
 
 _COMMIT_VERSIONS = (0, 1)
 _WITH_EPOCH, _FLEXIBLE = (3, 4), (4,)
@@ -131,8 +130,8 @@ class SavedOffsets:
     """The last commit of each group and partition."""
     first_lost: Mapping[TopicPartition, int]
     """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
-    share_starts: Mapping[tuple[str, str, int], int]
-    """The first record that each share group had not done, by group, topic id and partition."""
+    share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]]
+    """The records of each partition of __share_group_state, with a key. Most of them are changes (share_state.py)."""
 
 
 def read_saved_offsets(place: str) -> SavedOffsets:
@@ -148,11 +147,13 @@ def read_saved_offsets(place: str) -> SavedOffsets:
         if problems:
             raise ManifestError("; ".join(problems))
         commits = read_commits(read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC}, contents=True))
-        share_starts = read_share_starts(read_saved_runs(directory, manifest.files, {SHARE_STATE_TOPIC}, contents=True))
+        share_log: dict[int, list[tuple[bytes, bytes | None]]] = {}
+        for run in read_saved_runs(directory, manifest.files, {SHARE_STATE_TOPIC}, contents=True):
+            share_log.setdefault(run.partition, []).extend(committed_records([run]))
     first_lost: dict[TopicPartition, int] = {}
     held = ((each.topic_partition, each.ranges) for each in manifest.held)
     saved = ((each.topic_partition, each.ranges) for each in manifest.partitions)
     for name, ranges in (*held, *saved):
         for part in ranges:
             first_lost[name] = min(part.start_offset, first_lost.get(name, part.start_offset))
-    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost, share_starts)
+    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost, share_log)

@@ -6,7 +6,17 @@
 
 from __future__ import annotations
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from collections.abc import Collection
+
+from confluent_kafka import (
+    AcknowledgeType,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    ShareConsumer,
+    TopicPartition,
+)
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
@@ -109,17 +119,37 @@ def share(cluster: Cluster, topic: str, count: int) -> int:
     return len(done.stdout.split())
 
 
-def describe_share(cluster: Cluster) -> str:
+def describe_share(cluster: Cluster, *options: str) -> str:
     """Return what Kafka's own tool says of the share group: group, topic, partition, start offset."""
     where = ("--bootstrap-server", cluster.bootstrap(settings.INTERNAL))
     tool = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
-    return cluster.client.run_tool(tool, *where, "--describe", "--group", "queue").stdout
+    return cluster.client.run_tool(tool, *where, "--describe", "--group", "queue", *options).stdout
 
 
-def share_elsewhere(cluster: Cluster) -> tuple[int, list[int], int]:
+def accept(cluster: Cluster, topic: str, offsets: Collection[int], among: int) -> None:
+    """Get ``among`` records as a member of the share group, acknowledge those at these offsets, release the others."""
+    where = {"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "group.id": "queue"}
+    member, got = ShareConsumer({**where, "share.acknowledgement.mode": "explicit"}), 0
+    member.subscribe([topic])
+
+    def is_done() -> bool:
+        nonlocal got
+        for each in member.poll(1.0):
+            assert each.error() is None
+            member.acknowledge(each, AcknowledgeType.ACCEPT if each.offset() in offsets else AcknowledgeType.RELEASE)
+            got += 1
+        return got >= among
+
+    wait_until(is_done, 60, what=f"the group got {among} records")
+    member.commit_sync(30)
+    member.close()
+
+
+def share_elsewhere(cluster: Cluster, kept: int = 0) -> tuple[int, list[int], int]:
     """Let a share group go on while only the leader of its state is in sync, in a cluster of four brokers.
 
-    Returns that leader, its frozen followers, and the broker without a replica.
+    It acknowledges 7 records. All replicas of its state know of ``kept`` of them. Returns that leader, its frozen
+    followers, and the broker without a replica.
     """
     client = cluster.client
     # Its group coordinator never goes offline.
@@ -136,9 +166,11 @@ def share_elsewhere(cluster: Cluster) -> tuple[int, list[int], int]:
     dead, followers, witness = replicas_of(cluster, SHARE)
     client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
     client.produce(ONLINE, 0, 7)
+    if kept:
+        accept(cluster, ONLINE, range(kept), among=7)
     wait_isr(cluster, [SHARE], {dead, *followers}, seen_by=dead)
     for each in followers:
         cluster.brokers[each].freeze()
     wait_isr(cluster, [SHARE], {dead}, seen_by=dead)
-    assert share(cluster, ONLINE, 7) == 7
+    accept(cluster, ONLINE, range(kept, 7), among=7 - kept)
     return dead, followers, witness

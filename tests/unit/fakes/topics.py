@@ -115,7 +115,7 @@ class FakeTopics(Kafka):
             self._end("Produce")
             return len(log) - len(records)
 
-    def read_records(self, _leader: Address, topic_id: str, offset: int) -> TopicRecords:
+    def read_records(self, _leader: Address, topic_id: str, offset: int, _partition: int = 0) -> TopicRecords:
         with self._lock:
             self._begin("Fetch")
             for topic in self.topics.values():

@@ -101,7 +101,11 @@ def test_the_reason_names_the_time() -> None:
     ("now", "saved", "expected"),
     [
         (Commit(50), None, None),
-        (Commit(20), Commit(50), None),
+        (Commit(50), Commit(20), None),
+        (Commit(20), Commit(50), (CommitNeed.WENT_BACK, 50)),
+        (Commit(5), Commit(50), (CommitNeed.WENT_BACK, 50)),
+        (Commit(5), Commit(8), None),
+        (Commit(20), Commit(200), None),
         (None, Commit(50), (CommitNeed.NO_STATE, 50)),
         (Commit(200), None, (CommitNeed.BEYOND_END, 90)),
         (Commit(5), None, None),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read from saved records of ``__share_group_state`` where share groups were (KIP-932).
+"""Read from records of ``__share_group_state`` what share groups have done (KIP-932).
 
 Keys and values have the layout of Kafka's ``ShareSnapshotKey``, ``ShareSnapshotValue``, ``ShareUpdateKey`` and
 ``ShareUpdateValue``. A broker moves a start offset late: records after it that are done are in state batches. So a
@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
-from .._kafka.bulk import UnusualAnswerError, read_varint
-from .._kafka.messages import uuid_text
-from .saved_run import SavedRun, committed_records
+from .bulk import UnusualAnswerError, read_varint
+from .messages import uuid_text
 
 _SNAPSHOT, _UPDATE = 0, 1
 _SHORT = struct.Struct(">h")
@@ -33,6 +33,12 @@ _DONE = frozenset({2, 4})
 """Delivery states: acknowledged, and archived."""
 
 
+Place: TypeAlias = "tuple[str, str, int]"
+"""Group, topic id (Kafka's text) and partition."""
+Record: TypeAlias = "tuple[bytes | None, bytes | None]"
+"""Key and value."""
+
+
 class _Batch(NamedTuple):
     first: int
     last: int
@@ -40,7 +46,7 @@ class _Batch(NamedTuple):
 
 
 @dataclass(slots=True)
-class _State:
+class ShareState:
     """What the records so far say about one partition of a group."""
 
     start: int
@@ -57,12 +63,22 @@ class _State:
             newer = [each.first for each in self.batches[covering[-1] + 1 :] if each.first > at]
             at = min([self.batches[covering[-1]].last + 1, *newer])
 
+    def has_done_from(self, offset: int) -> bool:
+        """Return whether a record at this offset or after it is done."""
+        return any(each.last >= max(offset, self.start) and each.state in _DONE for each in self.batches)
 
-def read_share_starts(runs: Iterable[SavedRun]) -> dict[tuple[str, str, int], int]:
-    """Return the first record that each share group had not done, by group, topic id (Kafka's text) and partition."""
-    found: dict[tuple[str, str, int], _State] = {}
-    for key, value in committed_records(runs):
-        parsed = _parse_key(key)
+
+def read_share_states(
+    records: Iterable[Record], before: Mapping[Place, ShareState | None] = MappingProxyType({})
+) -> dict[Place, ShareState | None]:
+    """Return the state of each group in each of its partitions after these records.
+
+    ``before`` is the state before the first one. An update says only what has changed: without a state before, it is
+    not known (None).
+    """
+    found = {place: each and replace(each, batches=[*each.batches]) for place, each in before.items()}
+    for key, value in records:
+        parsed = None if key is None else _parse_key(key)
         if parsed is None:
             continue
         kind, place = parsed
@@ -71,11 +87,17 @@ def read_share_starts(runs: Iterable[SavedRun]) -> dict[tuple[str, str, int], in
         elif (content := _parse_value(kind, value)) is not None:
             start, batches = content
             if kind == _SNAPSHOT:
-                found[place] = _State(start, [*batches])
-            elif place in found:
-                found[place].start = max(start, found[place].start)
-                found[place].batches += batches
-    return {place: each.next_record() for place, each in found.items()}
+                found[place] = ShareState(start, [*batches])
+            elif (state := found.setdefault(place, None)) is not None:
+                state.start = max(start, state.start)
+                state.batches += batches
+    return found
+
+
+def places_of(records: Iterable[Record]) -> set[Place]:
+    """Return the groups' partitions that these records are about."""
+    parsed = (None if key is None else _parse_key(key) for key, _value in records)
+    return {each[1] for each in parsed if each is not None}
 
 
 def _parse_key(key: bytes) -> tuple[int, tuple[str, str, int]] | None:

@@ -1,0 +1,103 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read what share groups have done, now and by a salvage, from ``__share_group_state``. Only reads.
+
+A start offset says too little: brokers move it late, and records after it are done one by one. Only the records of the
+share coordinator say which ones. Most of them are changes, so saved ones need the state before: that of the present log
+before the first offset that it lacks.
+
+A higher start offset delivers all records from there on again, also those that are done. So a group whose start offset
+went back gets it back only if it has done none of them since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from .._kafka.cluster import Cluster
+from .._kafka.errors import CallError
+from .._kafka.group_commits import partition_of
+from .._kafka.held_replicas import known_offsets
+from .._kafka.port import Kafka
+from .._kafka.share_state import Place, Record, ShareState, places_of, read_share_states
+from .._kafka.topics import UnreadableRecordsError
+from .._model.partition import SHARE_STATE_TOPIC, PartitionState, TopicPartition
+from .decide import SavedCommits
+
+
+class Stay(StrEnum):
+    """Why a share group stays where it is although a higher start offset is known."""
+
+    IS_THERE = "it has done all records before that since"
+    DONE_SINCE = "it has done records after that since, and would get them again"
+    UNKNOWN = "what it has done since is not known: its state cannot be read"
+
+
+@dataclass(frozen=True, slots=True)
+class ShareStates:
+    """Reads partitions of ``__share_group_state`` from their leaders, each once."""
+
+    kafka: Kafka
+    cluster: Cluster
+    partitions: Mapping[int, PartitionState]
+    _read: dict[int, Sequence[tuple[int, Record]] | None] = field(default_factory=dict)
+
+    def why_it_stays(self, place: Place, target: int) -> Stay | None:
+        """Return why a share group must not get this start offset; None if it may."""
+        state = self._present(place)
+        if state is None:
+            return Stay.UNKNOWN
+        if state.next_record() >= target:
+            return Stay.IS_THERE
+        return Stay.DONE_SINCE if state.has_done_from(target) else None
+
+    def has(self, place: Place) -> bool:
+        """Return whether there is a state of this group and partition, as far as it can be read."""
+        return self._present(place) is not None
+
+    def saved(self, salvage: SavedCommits) -> dict[Place, ShareState | None]:
+        """Return what the salvage says of groups' partitions. None if the state before its changes is not known."""
+        found: dict[Place, ShareState | None] = {}
+        for number, changes in salvage.share_log.items():
+            first = salvage.first_lost.get(TopicPartition(SHARE_STATE_TOPIC, number), 0)
+            earlier = (each for offset, each in self._records(number) or () if offset < first)
+            states, named = read_share_states(changes, read_share_states(earlier)), places_of(changes)
+            found |= {place: each for place, each in states.items() if place in named}
+        return found
+
+    def _present(self, place: Place) -> ShareState | None:
+        """Return the present state; None if there is none, or if it cannot be read."""
+        group, topic_id, partition = place
+        # ShareCoordinatorService.partitionFor
+        key = f"{group}:{topic_id}:{partition}"
+        records = self._records(partition_of(key, len(self.partitions))) if self.partitions else None
+        return read_share_states(each for _offset, each in records or ()).get(place)
+
+    def _records(self, number: int) -> Sequence[tuple[int, Record]] | None:
+        """Return the records with their offsets; None if they cannot be read."""
+        if number not in self._read:
+            self._read[number] = self._fetch(number)
+        return self._read[number]
+
+    def _fetch(self, number: int) -> Sequence[tuple[int, Record]] | None:
+        state = self.partitions.get(number)
+        if state is None or (leader := self.cluster.addresses.get(state.leader_id)) is None:
+            return None
+        name = state.topic_partition
+        try:
+            start = known_offsets(self.kafka.log_start_offsets(leader, [name])).get(name)
+            if start is None:
+                return None
+            return self.kafka.read_records(leader, state.topic_id, start, number).records
+        except (CallError, UnreadableRecordsError):
+            return None
+
+
+def share_states(kafka: Kafka, cluster: Cluster, described: Iterable[PartitionState]) -> ShareStates:
+    """Return the reader for these partitions of all topics."""
+    own = {each.partition: each for each in described if each.topic == SHARE_STATE_TOPIC}
+    return ShareStates(kafka, cluster, own)
