@@ -45,6 +45,11 @@ def _beyond(beyond: Beyond) -> Iterator[str]:
     yield from (f"  {each}" for each in beyond.says[:_MOST_LINES])
     if len(beyond.says) > _MOST_LINES:
         yield f"  and {len(beyond.says) - _MOST_LINES} more"
+    if not beyond.is_controller:
+        yield (
+            f"  If broker {beyond.node_id} runs, it ends itself when the recovered controller leads: it must not cut "
+            "its log below its high watermark. Start it again then, and it follows."
+        )
 
 
 def _ids(ids: Sequence[int]) -> str:
