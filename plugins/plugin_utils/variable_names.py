@@ -38,17 +38,14 @@ def argument_specs(role: str, entry_point: str = "main") -> dict[str, Any]:
 
 
 def variables_of(role: str) -> dict[str, str]:
-    """Return the variable of each module option that a role passes on.
-
-    An option without an underscore is left out: its name is an ordinary word, such as strategy.
-    """
+    """Return the variable of each module option that a role passes on."""
     own, shared = argument_specs(role), argument_specs("kafka_connection", "variables")
     names = {each.removeprefix(_SHARED): each for each in shared} | {
         each.removeprefix(f"{role}_"): each for each in own
     }
     # The modules of a recovery call them so, because they take other strategies and times, too.
     names |= {f"recovery_{short}": each for short, each in names.items() if each in own}
-    return {short: each for short, each in names.items() if "_" in short}
+    return names
 
 
 def name_variables(result: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -59,7 +56,11 @@ def name_variables(result: dict[str, Any], names: Mapping[str, str]) -> dict[str
 
 def _named(value: Any, names: Mapping[str, str], pattern: re.Pattern[str], *, is_text: bool) -> Any:
     if isinstance(value, str):
-        return pattern.sub(lambda match: names[match["option"] or match["again"]], value) if is_text else value
+        return (
+            pattern.sub(lambda match: names[match["option"] or match["again"] or match["word"]], value)
+            if is_text
+            else value
+        )
     if isinstance(value, list):
         return [_named(each, names, pattern, is_text=is_text) for each in value]
     if isinstance(value, dict):
@@ -69,8 +70,13 @@ def _named(value: Any, names: Mapping[str, str], pattern: re.Pattern[str], *, is
 
 @lru_cache
 def _pattern(options: Collection[str]) -> re.Pattern[str]:
-    """Match an option, with the words in brackets that name the role's variable, or after the variable itself."""
-    option = "|".join(sorted(options, key=len, reverse=True))
+    """Match an option, with the words in brackets that name the role's variable, or after the variable itself.
+
+    An option without an underscore is an ordinary word, such as partitions: only "partitions is refused: ..." is one.
+    """
+    option = "|".join(sorted((each for each in options if "_" in each), key=len, reverse=True))
+    word = "|".join(each for each in options if "_" not in each)
     begin, end = r"(?<![\w./:-])", r"(?![\w/-]|\.\w)"
     of_role = r"(?: \((?:in a|of the|of a) role: [^)]*\))?"
-    return re.compile(rf"\w+_(?P<again>{option}) \((?P=again)\)|{begin}(?P<option>{option}){end}{of_role}")
+    refused = rf"^(?P<word>{word})(?= is refused: )"
+    return re.compile(rf"\w+_(?P<again>{option}) \((?P=again)\)|{begin}(?P<option>{option}){end}{of_role}|{refused}")

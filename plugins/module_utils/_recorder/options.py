@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from .._documents.files import why_no_directory
@@ -38,10 +40,20 @@ class RecorderOptionsError(KafkaOpsError):
 
 
 def read_recorder_dir(place: str) -> str:
-    """Return the path or URI of the dataset. Raises RecorderOptionsError."""
-    in_log_dir = "" if is_uri(place) else why_no_directory(place)
+    """Return the path or URI of the dataset, which need not exist. Raises RecorderOptionsError."""
+    if is_uri(place):
+        return place
+    in_log_dir = why_no_directory(place)
     if in_log_dir:
         raise RecorderOptionsError(f"recorder_dir: {in_log_dir}")
+    path = Path(place).absolute()
+    existing = next(each for each in (path, *path.parents) if os.path.lexists(each))
+    if not existing.is_dir():
+        raise RecorderOptionsError(f"recorder_dir {place}: {existing} is not a directory: name another place")
+    if not os.access(existing, os.W_OK | os.X_OK, effective_ids=True):
+        raise RecorderOptionsError(
+            f"recorder_dir {place}: uid {os.geteuid()} may not write to {existing}: grant that, or name another place"
+        )
     return place
 
 

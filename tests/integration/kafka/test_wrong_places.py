@@ -59,6 +59,22 @@ def test_a_controller_among_brokers_is_passed_over(cluster: Cluster, tmp_path: P
     assert (ran.returncode, "No partition is offline." in ran.words) == (0, True), ran.output
 
 
+def test_a_mistyped_voter_of_a_static_quorum_is_not_to_be_started(cluster: Cluster, tmp_path: Path) -> None:
+    where = f"kafka_bootstrap_servers={cluster.bootstrap()}"
+    ran = run(tmp_path, "kafkaops.recovery.replace_controller", where, "controller_replacement_voter_id=55")
+    assert ran.returncode != 0
+    assert "No voter and no observer has the id 55: the quorum knows" in ran.words
+    assert "start" not in ran.words.rpartition("the quorum knows")[2]
+
+
+def test_a_topic_that_no_cluster_can_have_is_refused_by_its_variable(cluster: Cluster, tmp_path: Path) -> None:
+    ran = run(
+        tmp_path, RECOVER, f"kafka_bootstrap_servers={cluster.bootstrap()}", "unclean_recovery_partitions=../etc:0"
+    )
+    assert ran.returncode != 0
+    assert "unclean_recovery_partitions is refused: 1 problem" in ran.words
+
+
 def test_a_client_with_sasl_at_a_listener_without(cluster: Cluster, tmp_path: Path) -> None:
     jaas = f'{SCRAM} username="alice" password="alice-secret";'
     file = written(

@@ -45,6 +45,14 @@ def test_a_place_beside_a_log_directory(log_dir: Path) -> None:
     assert why_no_directory("saved") == ""
 
 
+@pytest.mark.parametrize("below", ["", "/recordings", "/a/b"])
+def test_recordings_are_not_stored_in_a_file(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(KafkaOpsError, match=f"recorder_dir {tmp_path}/file{below}: {tmp_path}/file is not a directory"):
+        read_recorder_dir(f"{tmp_path}/file{below}")
+    assert read_recorder_dir(f"{tmp_path}/new/place") == f"{tmp_path}/new/place"
+
+
 @pytest.mark.parametrize(
     "check",
     [

@@ -36,6 +36,8 @@ EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {"kafka_connection
             "/srv/plan_file/x and plan_file.json and my-plan_file",
         ),
         ("the strategy balanced waits", "the strategy balanced waits"),
+        ("partitions is refused: 1 problem", "unclean_recovery_partitions is refused: 1 problem"),
+        ("some of the partitions is refused: 1", "some of the partitions is refused: 1"),
         ("min_isr and max_moves", "min_isr and max_moves"),
     ],
 )
