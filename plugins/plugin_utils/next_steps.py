@@ -63,7 +63,8 @@ def _steps(
     look = commands.get("look", ())
     returns = find_returns_of(result, commands, start_order)
     statuses = [name for name, count in counts.items() if count]
-    way = choose_way(statuses, returns, may_elect=bool(commands.get("aggressive")))
+    may_elect = bool(commands.get("aggressive")) and not _is_only_unsaved(result)
+    way = choose_way(statuses, returns, may_elect=may_elect)
     yield from _save_disks(result, counts, commands)
     if way is Way.RETURN:
         yield from ((text, ()) for text in _returns(returns))
@@ -90,6 +91,14 @@ def _steps(
         yield _GROUPS, commands["groups"]
     if any(each["undoing"] == "failed" for each in result.get("leftovers", [])):
         yield "Run again to restore the replica orders that are still changed:", look
+
+
+def _is_only_unsaved(result: Result) -> bool:
+    """Return whether partitions were refused, all because records could not be saved. No strategy changes that."""
+    rows = (result.get("salvage") or {}).get("partitions", ())
+    unsaved = {(each["topic"], each["partition"]) for each in rows if each["reason"]}
+    refused = {(each["topic"], each["partition"]) for each in result["partitions"] if each["status"] == "refused"}
+    return bool(refused) and refused <= unsaved
 
 
 def _make_writable(result: Result, commands: Result) -> Iterator[tuple[str, Sequence[str]]]:

@@ -148,8 +148,7 @@ def open_unfinished_salvage(path: str) -> Iterator[UnfinishedSalvage]:
             yield started
         except OSError as error:
             raise SalvageDirectoryError(
-                f"{error.filename or work} could not be written: {error.strerror}. Nothing was saved; the records are "
-                "still where they were"
+                f"{error.filename or work} could not be written: {error.strerror}. Nothing was saved"
             ) from error
 
 

@@ -335,6 +335,19 @@ def test_a_broker_that_stops_to_answer_during_the_run_comes_before_bolder_electi
     assert "unclean_recovery_strategy=aggressive" not in shown
 
 
+@pytest.mark.parametrize(("reason", "is_offered"), [("the disk is full", False), ("", True)])
+def test_no_bolder_strategy_is_offered_if_records_could_not_be_saved(reason: str, is_offered: bool) -> None:
+    outcome = outages.refused()
+    row = {"topic": outcome.topic, "partition": outcome.partition, "reason": reason}
+    balance = {"held_by_losers": 9, "saved": 0, "given_back": 0, "still_lost": 0, "at_hand": 0}
+    salvage = {"salvage_id": None, "salvage_dir": None, "partitions": [{**row, **balance}]}
+    result = a_recovery([outcome], outages.brokers(9), salvage=salvage)
+    blocks = recovery_page.blocks(result, commands=next_commands({}), start_order=[], rows=False)
+    shown = " ".join(rendered(blocks, 300, color=False).split())
+    assert ("unclean_recovery_strategy=aggressive" in shown) == is_offered
+    assert ("1. Follow the reasons below, then look again:" in shown) != is_offered
+
+
 @pytest.mark.parametrize("outcome", [outages.refused(), outages.would_recover()])
 @pytest.mark.parametrize("given", [[1], "1", [], [1, 5]])
 @pytest.mark.parametrize("alive", [0, 1, 4])
