@@ -54,6 +54,9 @@ CAMPAIGN: Specification[Cluster] = Specification(
             "offsets.topic.num.partitions": 1,
             "transaction.state.log.num.partitions": 1,
             "share.coordinator.state.topic.num.partitions": 1,
+            # A producer that was replaced after a fatal error asks for its topic until it is freed: it would have it
+            # created again after the trial.
+            "auto.create.topics.enable": "false",
         },
     ),
     heal,

@@ -199,15 +199,21 @@ def _keep_share_groups(states: ShareStates, found: GroupLook) -> None:
 def _find_lost_share_groups(states: ShareStates, saved: Collection[Place], found: GroupLook) -> None:
     """Name the share groups of the salvage that no coordinator lists."""
     unlisted = grouped((place[0], place) for place in sorted(saved) if place[0] not in found.states)
-    lost = [group for group, places in unlisted.items() if any(states.has(each) for each in places)]
-    for group in lost:
+    others = []
+    for group, places in unlisted.items():
+        has = {states.has(each) for each in places}
+        if has == {False}:
+            others.append(group)
+            continue
         # Tried on 4.3.1: AlterShareGroupOffsets is refused with FENCED_STATE_EPOCH, and new members get nothing.
         why = (
-            "no coordinator lists this share group, and its state is still there: Kafka refuses it new start offsets, "
-            "and gives its consumers nothing. Let them use a group of another name"
+            "no coordinator lists this share group to us, and its state is still there: Kafka refuses it new start "
+            "offsets, and gives its consumers nothing. Let them use a group of another name"
+            if True in has
+            else "no coordinator lists this share group to us, and whether its state is there cannot be read"
         )
         found.unknown.append(UnknownCommits((group,), why))
-    if others := [each for each in unlisted if each not in lost]:
+    if others:
         found.notes.append(f"share groups of the salvage that do not exist any more are left out: {join_first(others)}")
 
 

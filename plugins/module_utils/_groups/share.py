@@ -55,9 +55,10 @@ class ShareStates:
             return Stay.IS_THERE
         return Stay.DONE_SINCE if state.has_done_from(target) else None
 
-    def has(self, place: Place) -> bool:
-        """Return whether there is a state of this group and partition, as far as it can be read."""
-        return self._present(place) is not None
+    def has(self, place: Place) -> bool | None:
+        """Return whether there is a state of this group and partition; None if that cannot be read."""
+        records = self._of(place)
+        return None if records is None else self._present(place) is not None
 
     def saved(self, salvage: SavedCommits) -> dict[Place, ShareState | None]:
         """Return what the salvage says of groups' partitions. None if the state before its changes is not known."""
@@ -71,11 +72,15 @@ class ShareStates:
 
     def _present(self, place: Place) -> ShareState | None:
         """Return the present state; None if there is none, or if it cannot be read."""
+        return read_share_states(self._of(place) or ()).get(place)
+
+    def _of(self, place: Place) -> list[Record] | None:
+        """Return the records of the partition that has this place; None if they cannot be read."""
         group, topic_id, partition = place
         # ShareCoordinatorService.partitionFor
         key = f"{group}:{topic_id}:{partition}"
         records = self._records(partition_of(key, len(self.partitions))) if self.partitions else None
-        return read_share_states(each for _offset, each in records or ()).get(place)
+        return None if records is None else [each for _offset, each in records]
 
     def _records(self, number: int) -> Sequence[tuple[int, Record]] | None:
         """Return the records with their offsets; None if they cannot be read."""

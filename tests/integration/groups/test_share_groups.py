@@ -144,7 +144,9 @@ def test_a_share_group_that_nobody_lists_is_named(version: str, tmp_path: Path) 
         }
         look = run_playbook(_PLAYBOOK, given)
         assert look.returncode == 2, look.output
-        assert "queue no coordinator lists this share group, and its state is still there" in look.words, look.output
+        assert "queue no coordinator lists this share group to us, and its state is still there" in look.words, (
+            look.output
+        )
         # That is so: Kafka gives a new group of this name nothing.
         cluster.client.produce(ONLINE, 0, 3)
         with pytest.raises(TimeoutError):

@@ -61,8 +61,9 @@ def test_it_stays_if_it_would_get_done_records_again(records: Sequence[Record], 
 def test_it_stays_if_its_state_cannot_be_read() -> None:
     without_leader = states_of([snapshot(0)], leader=-1)
     assert without_leader.why_it_stays(PLACE, 7) is Stay.UNKNOWN
-    assert not without_leader.has(PLACE)
-    assert states_of([snapshot(0)]).has(PLACE)
+    assert without_leader.has(PLACE) is None
+    assert states_of([snapshot(0)]).has(PLACE) is True
+    assert states_of([]).has(PLACE) is False
 
 
 def test_saved_changes_follow_what_both_logs_have() -> None:
