@@ -47,8 +47,9 @@ def _beyond(beyond: Beyond) -> Iterator[str]:
         yield f"  and {len(beyond.says) - _MOST_LINES} more"
     if not beyond.is_controller:
         yield (
-            f"  If broker {beyond.node_id} runs, it ends itself when the recovered controller leads: it must not cut "
-            "its log below its high watermark. Start it again then, and it follows."
+            f"  Once the recovered controller leads: stop broker {beyond.node_id}, remove its directory "
+            "__cluster_metadata-0, and start it. It copies the log again. With its own copy, it ends itself, or keeps "
+            "what is forgotten."
         )
 
 
@@ -99,6 +100,12 @@ def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
     ]
     if verified.backup:
         lines.append(f"The backup is {verified.backup}. Remove it when you do not need it any more.")
+    ahead = [each.node_id for each in plan.forgets if not each.is_controller and each.node_id is not None]
+    if ahead:
+        lines.append(
+            f"Now stop each broker of {_ids(ahead)}, remove its directory __cluster_metadata-0, and start it. Its copy "
+            "of the log is ahead."
+        )
     if gone := plan.lost_brokers:
         ids = ",".join(map(str, gone))
         lines.append(

@@ -54,14 +54,17 @@ def test_the_highest_epoch_wins_before_the_highest_offset(tmp_path: Path) -> Non
     assert (beyond.host, beyond.records, beyond.is_controller) == ("node101", 3, True)
 
 
-def test_a_broker_that_is_ahead_is_to_be_started_again(tmp_path: Path) -> None:
+def test_a_broker_that_is_ahead_is_to_copy_the_log_again(tmp_path: Path) -> None:
     disk, broker = Disk(tmp_path), Disk(tmp_path, 1, role="broker")
     broker.add(topic_record("a"))
     copies = [disk.read(), broker.read()]
     lines = describe(copies, decide(copies, VOTERS[1:]))
     (number,) = (place for place, each in enumerate(lines) if each.startswith("Forgotten: "))
     assert "only broker 1 on node1 holds" in lines[number]
-    assert lines[number + 1].startswith("  If broker 1 runs, it ends itself when the recovered controller leads")
+    assert "stop broker 1, remove its directory __cluster_metadata-0, and start it" in lines[number + 1]
+    verified = Verified(leader_epoch=2, high_watermark=5, brokers=(), missing_brokers=0, since=(), backup="")
+    said = describe_verified(a_plan(disk, broker), verified)
+    assert any(each.startswith("Now stop each broker of 1, remove its directory __cluster_metadata-0") for each in said)
 
 
 def test_of_the_same_epoch_the_longest_log_wins(tmp_path: Path) -> None:
