@@ -75,10 +75,13 @@ def _disk_verdict(result: Result) -> str:
     apart = f" Left alone: {', '.join(alone)}; log_salvage_include_absent_topics saves them." if alone else ""
     if count := summary["left_alone"].get("named_alike"):
         apart += f" Left alone: {counted(count, 'offset')} of topics with the name of one that was saved: see below."
-    at_least = "at least " if summary["statuses"].get("failed") else ""
+    lost, failed = summary["lost_offsets"], summary["statuses"].get("failed", 0)
+    lacks = f"lacks {'at least ' if failed else ''}{counted(lost, 'offset')}"
+    if failed and not lost:
+        lacks = f"may lack offsets of {counted(failed, 'partition')}"
     return (
-        f"The cluster lacks {at_least}{counted(summary['lost_offsets'], 'offset')} that the disks of broker "
-        f"{result['broker_id']} have{unreadable if summary['unreadable_offsets'] else ''}; {saved}.{apart}"
+        f"The cluster {lacks} that the disks of broker {result['broker_id']} have"
+        f"{unreadable if summary['unreadable_offsets'] else ''}; {saved}.{apart}"
     )
 
 

@@ -27,8 +27,9 @@ def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
     return {"topic": "orders", "partition": number, "status": status, "reason": "", **nothing, **more}
 
 
-def printed(*partitions: dict[str, Any], salvage_id: str | None = "s", left_alone: int = 0) -> str:
-    summary: dict[str, Any] = {"lost_offsets": 250, "unreadable_offsets": 10, "saved_records": 240, "saved_bytes": 4096}
+def printed(*partitions: dict[str, Any], salvage_id: str | None = "s", left_alone: int = 0, lost: int = 250) -> str:
+    summary: dict[str, Any] = {"lost_offsets": lost, "saved_records": 240, "saved_bytes": 4096}
+    summary["unreadable_offsets"] = min(10, lost)
     summary["left_alone"] = {"no_topic": left_alone, "other_topic": 0, "other_cluster": 0, "no_partition": 0}
     summary["statuses"] = Counter(each["status"] for each in partitions)
     account = build_account_result(build_accounts({}), 1000)
@@ -60,6 +61,11 @@ def test_what_was_saved_and_what_could_not_be_read() -> None:
     assert "corrupt in /d/0.log: 30 bytes at 70, between offset 120 and offset 130" in text
     assert "failed: it has no leader" in text
     assert "orders-1" not in text
+
+
+def test_a_partition_that_could_not_be_compared_may_lack_offsets() -> None:
+    text = printed(partition(0, "failed", reason="it has no leader"), salvage_id=None, lost=0)
+    assert "The cluster may lack offsets of 1 partition that the disks of broker 1 have; nothing was saved." in text
 
 
 def test_nothing_saved() -> None:
