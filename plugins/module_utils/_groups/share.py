@@ -45,10 +45,11 @@ class ShareStates:
     cluster: Cluster
     partitions: Mapping[int, PartitionState]
     _read: dict[int, Sequence[tuple[int, Record]] | None] = field(default_factory=dict)
+    _states: dict[int, Mapping[Place, ShareState | None]] = field(default_factory=dict)
 
     def why_it_stays(self, place: Place, target: int) -> Stay | None:
         """Return why a share group must not get this start offset; None if it may."""
-        state = self._present(place)
+        state = (self._now(place) or {}).get(place)
         if state is None:
             return Stay.UNKNOWN
         if state.next_record() >= target:
@@ -57,8 +58,8 @@ class ShareStates:
 
     def has(self, place: Place) -> bool | None:
         """Return whether there is a state of this group and partition; None if that cannot be read."""
-        records = self._of(place)
-        return None if records is None else self._present(place) is not None
+        states = self._now(place)
+        return None if states is None else place in states
 
     def saved(self, salvage: SavedCommits) -> dict[Place, ShareState | None]:
         """Return what the salvage says of groups' partitions. None if the state before its changes is not known."""
@@ -70,17 +71,17 @@ class ShareStates:
             found |= {place: each for place, each in states.items() if place in named}
         return found
 
-    def _present(self, place: Place) -> ShareState | None:
-        """Return the present state; None if there is none, or if it cannot be read."""
-        return read_share_states(self._of(place) or ()).get(place)
-
-    def _of(self, place: Place) -> list[Record] | None:
-        """Return the records of the partition that has this place; None if they cannot be read."""
+    def _now(self, place: Place) -> Mapping[Place, ShareState | None] | None:
+        """Return all present states of the partition that has this place; None if it cannot be read."""
+        if not self.partitions:
+            return None
         group, topic_id, partition = place
         # ShareCoordinatorService.partitionFor
-        key = f"{group}:{topic_id}:{partition}"
-        records = self._records(partition_of(key, len(self.partitions))) if self.partitions else None
-        return None if records is None else [each for _offset, each in records]
+        number = partition_of(f"{group}:{topic_id}:{partition}", len(self.partitions))
+        records = self._records(number)
+        if number not in self._states and records is not None:
+            self._states[number] = read_share_states(each for _offset, each in records)
+        return self._states.get(number)
 
     def _records(self, number: int) -> Sequence[tuple[int, Record]] | None:
         """Return the records with their offsets; None if they cannot be read."""

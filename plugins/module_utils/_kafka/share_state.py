@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -74,7 +74,7 @@ def read_share_states(
     """Return the state of each group in each of its partitions after these records.
 
     ``before`` is the state before the first one. An update says only what has changed: without a state before, it is
-    not known (None).
+    not known (None). Nor is it after a record of another version.
     """
     found = {place: each and replace(each, batches=[*each.batches]) for place, each in before.items()}
     for key, value in records:
@@ -84,13 +84,16 @@ def read_share_states(
         kind, place = parsed
         if value is None:
             found.pop(place, None)
-        elif (content := _parse_value(kind, value)) is not None:
-            start, batches = content
-            if kind == _SNAPSHOT:
-                found[place] = ShareState(start, [*batches])
-            elif (state := found.setdefault(place, None)) is not None:
-                state.start = max(start, state.start)
-                state.batches += batches
+            continue
+        content = _parse_value(kind, value)
+        state = found.get(place)
+        if content is None or (kind == _UPDATE and state is None):
+            found[place] = None
+        elif kind == _SNAPSHOT:
+            found[place] = ShareState(*content)
+        elif state is not None:
+            state.start = max(content[0], state.start)
+            state.batches += content[1]
     return found
 
 
@@ -112,7 +115,7 @@ def _parse_key(key: bytes) -> tuple[int, tuple[str, str, int]] | None:
     return None
 
 
-def _parse_value(kind: int, value: bytes) -> tuple[int, Sequence[_Batch]] | None:
+def _parse_value(kind: int, value: bytes) -> tuple[int, list[_Batch]] | None:
     """Return the start offset (-1 if an update does not change it) and the batches. None if it has another version."""
     with suppress(struct.error, IndexError, UnusualAnswerError):
         head = _HEADS[kind].unpack_from(value)

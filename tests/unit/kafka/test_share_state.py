@@ -61,8 +61,10 @@ def starts(*records: tuple[bytes | None, bytes | None]) -> dict[tuple[str, str, 
         ([update(7)], {PLACE: None}),
         ([update(7), snapshot(5), update(-1, (5, 5, 2))], {PLACE: 6}),
         ([update(7), (key(0), None)], {}),
-        ([(key(0), struct.pack(">hiiiqqq", 1, 1, 2, 3, 5, 8, 9))], {}),
-        ([(key(0), b"\x00\x00")], {}),
+        ([(key(0), struct.pack(">hiiiqqq", 1, 1, 2, 3, 5, 8, 9))], {PLACE: None}),
+        ([snapshot(5), (key(0), b"\x00\x00")], {PLACE: None}),
+        ([snapshot(5), (key(1), struct.pack(">hiiq", 1, 1, 3, 9))], {PLACE: None}),
+        ([(key(1), b"\x00\x00"), snapshot(5)], {PLACE: 5}),
     ],
 )
 def test_a_group_was_at_the_first_record_that_is_not_done(
