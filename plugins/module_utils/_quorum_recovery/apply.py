@@ -10,8 +10,10 @@ On the host of the survivor:
 2. Compare the log with the plan. A run that continues a killed run skips this, and steps 3 and 4.
 3. Copy the metadata directory, and compare the copy.
 4. Write the journal: from here on, a killed run is continued.
-5. Cut off a torn tail, and append the batch with the new voters, if they are in the log (KIP-853). Remove the vote from
-   quorum-state: Kafka 3.9 may not start with it.
+5. Cut off a torn tail, and append the batch with the new voters, if they are in the log (KIP-853). It begins a new
+   epoch: a broker that is ahead would take a batch of the same epoch and offset for its own. Kafka reads epochs from
+   leader-epoch-checkpoint, so that file gets it, too. Remove the vote from quorum-state: Kafka 3.9 may not start with
+   it.
 6. Read the log again: it must be the planned one, with the planned voters.
 7. Mark the journal as changed.
 
@@ -37,7 +39,7 @@ from .._model.run import KafkaOpsError
 from .backup import BackupError, back_up
 from .copy import CopyState
 from .journal import NAME, PendingRecovery, RecoveryStep, read_pending, replace_file, write_pending
-from .node import METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_properties
+from .node import EPOCHS, METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_properties
 from .plan import QuorumPlan, VotersChange, format_voters
 from .scan import read_copy
 
@@ -84,6 +86,7 @@ def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
         pending = _pending_to_continue(plan)
         if pending is None:
             _check_copy(plan, is_ours=True)
+            _log_changes(plan)  # refuses damaged files before anything is changed
             state = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
             properties = [each.path for each in plan.voters_changes if each.host == host]
             target = str(_backup_place(plan, backup_dir, Path(plan.log_dir)))
@@ -111,7 +114,7 @@ def planned_batch(plan: QuorumPlan) -> bytes:
     """Return the batch that a plan appends. Empty if the voters are static."""
     if plan.voter is None:
         return b""
-    return encode_voters_batch([plan.voter], offset=plan.end_offset, epoch=plan.epoch, time_ms=plan.time_ms)
+    return encode_voters_batch([plan.voter], offset=plan.end_offset, epoch=plan.new_epoch, time_ms=plan.time_ms)
 
 
 def own_pending(plan: QuorumPlan) -> PendingRecovery | None:
@@ -155,12 +158,16 @@ def _log_changes(plan: QuorumPlan) -> list[FileChange]:
     if plan.voter is not None:
         before = f"{plan.segment_bytes + plan.torn_bytes} bytes, voters {', '.join(map(str, plan.old_voters))}"
         size = plan.segment_bytes + len(planned_batch(plan))
-        record = f"a VotersRecord at offset {plan.end_offset} in epoch {plan.epoch}"
+        record = f"a VotersRecord at offset {plan.end_offset} in epoch {plan.new_epoch}"
         changes.append(FileChange(plan.segment or "", before, f"{size} bytes, voter {plan.node_id} by {record}"))
+        epochs = Path(plan.log_dir, METADATA_DIR, EPOCHS)
+        if epochs.exists():
+            changes.append(FileChange(str(epochs), epochs.read_text("utf-8"), _new_epochs(epochs, plan)))
     state = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
     text = state.read_text("utf-8") if state.exists() else ""
     after = _new_vote(text, plan) if text else ""
-    return [*changes, *([FileChange(str(state), text, after)] if text != after else [])]
+    changes.append(FileChange(str(state), text, after))
+    return [each for each in changes if each.before != each.after]
 
 
 def _append_voters(plan: QuorumPlan) -> None:
@@ -171,6 +178,23 @@ def _append_voters(plan: QuorumPlan) -> None:
         file.write(planned_batch(plan))
         file.flush()
         os.fsync(file.fileno())
+    epochs = Path(plan.log_dir, METADATA_DIR, EPOCHS)
+    if epochs.exists():
+        replace_file(str(epochs), _new_epochs(epochs, plan).encode())
+
+
+def _new_epochs(path: Path, plan: QuorumPlan) -> str:
+    """Return the leader epochs with that of the planned batch: a version, their number, epoch and start offset of each.
+
+    Raises ApplyError.
+    """
+    try:
+        _version, _number, *lines = path.read_text("utf-8").split("\n")
+        kept = [each for each in lines if each and int(each.split()[1]) < plan.end_offset]
+    except (ValueError, IndexError):
+        raise ApplyError(f"{path} is damaged, and Kafka cannot start with it. Nothing was changed") from None
+    epochs = [*kept, f"{plan.new_epoch} {plan.end_offset}"]
+    return "\n".join(["0", str(len(epochs)), *epochs, ""])
 
 
 def _was_started(plan: QuorumPlan) -> bool:
@@ -200,11 +224,12 @@ def _new_vote(text: str, plan: QuorumPlan) -> str:
     (seen once, the cause was not found). Without it, it leads (tried on 3.9.2).
     """
     state = json.loads(text)
-    is_behind = state["leaderEpoch"] < plan.highest_epoch
+    epoch = plan.new_epoch if plan.voter else plan.highest_epoch
+    is_behind = state["leaderEpoch"] < epoch
     if not is_behind and state["votedId"] == _NOBODY:
         return text
     if is_behind:
-        state |= {"leaderEpoch": plan.highest_epoch, "leaderId": _NOBODY}
+        state |= {"leaderEpoch": epoch, "leaderId": _NOBODY}
     state["votedId"] = _NOBODY
     if "votedDirectoryId" in state:
         state["votedDirectoryId"] = _NO_DIRECTORY

@@ -23,6 +23,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 METADATA_DIR = "__cluster_metadata-0"
 QUORUM_STATE = "quorum-state"
+EPOCHS = "leader-epoch-checkpoint"
 VOTERS = "controller.quorum.voters"
 _DEFAULT_LOG_DIR = "/tmp/kafka-logs"  # Kafka's own default
 _WILDCARDS = ("", "0.0.0.0", "::")

@@ -97,6 +97,11 @@ class QuorumPlan:
     forgets: tuple[Beyond, ...]
 
     @property
+    def new_epoch(self) -> int:
+        """The epoch of the VotersRecord. No copy has it: one that is ahead must not have it at the same offset."""
+        return self.highest_epoch + 1
+
+    @property
     def lost_brokers(self) -> tuple[int, ...]:
         """Return the lost voters that are brokers, too, by their registrations in the log."""
         return tuple(each for each in self.lost_voters if each in self.contents.brokers)

@@ -48,8 +48,7 @@ def _beyond(beyond: Beyond) -> Iterator[str]:
     if not beyond.is_controller:
         yield (
             f"  Once the recovered controller leads: stop broker {beyond.node_id}, remove its directory "
-            "__cluster_metadata-0, and start it. It copies the log again. With its own copy, it ends itself, or keeps "
-            "what is forgotten."
+            "__cluster_metadata-0, and start it. It copies the log again. With its own copy, it ends itself."
         )
 
 

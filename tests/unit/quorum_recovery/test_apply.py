@@ -36,8 +36,30 @@ def test_dynamic_voters_get_one_batch_and_no_vote(tmp_path: Path) -> None:
     assert disk.segment.read_bytes() == before + planned_batch(plan)
     assert disk.read().voters == (voter(101),)
     state = json.loads(disk.quorum_state.read_text("utf-8"))
-    assert (state["votedId"], state["votedDirectoryId"], state["leaderEpoch"]) == (-1, "A" * 22, 3)
+    assert (state["votedId"], state["votedDirectoryId"], state["leaderEpoch"]) == (-1, "A" * 22, 4)
+    assert [each.epoch for each in disk.read().lineage] == [1, 4], "no copy has the epoch of the batch"
     assert (backup / "__cluster_metadata-0" / disk.segment.name).read_bytes() == before
+
+
+def test_kafka_s_own_list_of_epochs_gets_the_new_one(tmp_path: Path) -> None:
+    disk = Disk(tmp_path).add(topic_record("a"))
+    epochs = disk.metadata_dir / "leader-epoch-checkpoint"
+    epochs.write_text(f"0\n3\n1 0\n2 2\n3 {disk.end_offset}\n", encoding="utf-8")
+    plan = a_plan(disk)
+    assert str(epochs) in {each.path for each in pending_changes(plan, disk.host)}
+    end = disk.end_offset
+    for _run in range(2):
+        apply(plan, disk.host, str(tmp_path / "backup"))
+        assert epochs.read_text("utf-8") == f"0\n3\n1 0\n2 2\n{plan.new_epoch} {end}\n"
+
+
+def test_a_damaged_list_of_epochs_is_refused(tmp_path: Path) -> None:
+    disk = Disk(tmp_path).add(topic_record("a"))
+    (disk.metadata_dir / "leader-epoch-checkpoint").write_text("0\n1\nx\n", encoding="utf-8")
+    before = disk.segment.read_bytes()
+    with pytest.raises(ApplyError, match=r"leader-epoch-checkpoint is damaged"):
+        pending_changes(a_plan(disk), disk.host)
+    assert disk.segment.read_bytes() == before
 
 
 def test_a_backup_among_the_logs_is_refused(tmp_path: Path) -> None:
