@@ -296,17 +296,15 @@ published_plan:
   returned: with O(return_plan=published), unless the plan is too large
   type: dict
   sample:
-    encoding: zlib+base64
-    digest: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-    data: eJyrVkrLz1eyUlBKSixSqgUAHfgEbw==
+    {encoding: zlib+base64, data: eJyrVkrLz1eyUlBKSixSqgUAHfgEbw==,
+     digest: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}
 publish_fault:
   description: Why there is no RV(published_plan), and what to do.
   returned: with O(return_plan=published), if the compressed plan has more than 1 MiB
   type: str
   sample: 'plan is refused: 1 problem'
 plan:
-  description: The whole plan with the content of O(plan_file), for the option
-    O(kafkaops.recovery.designated_election#module:plan).
+  description: The plan as in O(plan_file), for O(kafkaops.recovery.designated_election#module:plan).
   returned: with O(return_plan=document)
   type: dict
   sample: {schemaVersion: 1, clusterId: 4L6g3nShT-eMCtK--X86sw}

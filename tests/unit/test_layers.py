@@ -4,7 +4,8 @@
 
 """Which package of module_utils may import which, and which modules need the standard library only.
 
-The rules are the two tables in docs/architecture.md: this test reads them there.
+These rules are the two tables in docs/architecture.md, and are read there. And what holds for all files: each public
+class has a name of its own, and no file is too long.
 """
 
 from __future__ import annotations
@@ -142,3 +143,12 @@ def test_no_public_class_name_stands_for_two_things() -> None:
                 defined.setdefault(node.name, []).append(str(file.relative_to(_ROOT)))
     twice = {name: files for name, files in defined.items() if len(files) > 1}
     assert twice.keys() <= _GIVEN_BY_ANSIBLE, twice
+
+
+_MOST_LINES = 400
+
+
+def test_a_file_can_be_read_in_one_sitting() -> None:
+    files = [each for part in ("plugins", "roles", "playbooks", "tests") for each in (_ROOT / part).rglob("*.py")]
+    lengths = {str(each.relative_to(_ROOT)): each.read_text(encoding="utf-8").count("\n") for each in files}
+    assert {name: lines for name, lines in lengths.items() if lines > _MOST_LINES} == {}
