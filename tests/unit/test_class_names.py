@@ -13,10 +13,6 @@ from pathlib import Path
 _PLUGINS = Path(__file__).parents[2] / "plugins"
 _REQUIRED = frozenset({"ActionModule", "ModuleDocFragment"})
 """Ansible loads plugins by these names."""
-_TWO_PAGES = frozenset({"Paragraph", "Table"})
-"""A page for a terminal and a page of HTML have the same parts, and share no code: plugin_utils imports nothing."""
-_TO_BE_RENAMED = frozenset({"Kind", "Reason", "Status", "Step", "View", "Pace"})
-"""Only remove names here."""
 
 
 def _files_by_class() -> dict[str, list[str]]:
@@ -30,9 +26,4 @@ def _files_by_class() -> dict[str, list[str]]:
 
 def test_no_public_class_name_is_used_twice() -> None:
     twice = {name: files for name, files in _files_by_class().items() if len(files) > 1}
-    assert twice.keys() - _REQUIRED - _TWO_PAGES - _TO_BE_RENAMED == set(), twice
-
-
-def test_the_exceptions_are_still_needed() -> None:
-    files = _files_by_class()
-    assert {name for name in _TWO_PAGES | _TO_BE_RENAMED if len(files[name]) < 2} == set()
+    assert twice.keys() == _REQUIRED, twice

@@ -4,8 +4,7 @@
 
 """Which package of module_utils may import which, and which modules need the standard library only.
 
-These rules are the two tables in docs/architecture.md, and are read there. And what holds for all files: each public
-class has a name of its own, and no file is too long.
+These rules are the two tables in docs/architecture.md, and are read there. And no file is too long.
 """
 
 from __future__ import annotations
@@ -130,19 +129,6 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
     while free := {module for module, others in imports.items() if not others & imports.keys() - {module}}:
         imports = {module: others for module, others in imports.items() if module not in free}
     assert not imports, f"in a circle, or on the way to one: {sorted(imports)}"
-
-
-_GIVEN_BY_ANSIBLE = {"ActionModule", "ModuleDocFragment"}
-
-
-def test_no_public_class_name_stands_for_two_things() -> None:
-    defined: dict[str, list[str]] = {}
-    for file in sorted((_ROOT / "plugins").rglob("*.py")):
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                defined.setdefault(node.name, []).append(str(file.relative_to(_ROOT)))
-    twice = {name: files for name, files in defined.items() if len(files) > 1}
-    assert twice.keys() <= _GIVEN_BY_ANSIBLE, twice
 
 
 _MOST_LINES = 400
