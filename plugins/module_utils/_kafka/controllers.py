@@ -66,7 +66,11 @@ def find_controllers(wire: Wire) -> ControllerSide:
         answer, _broker = wire.call_any(lambda: quorum.configs_request(cluster.addresses), "DescribeConfigs")
     except CallError as error:
         return ControllerSide(wire, (), f"no broker says where the controllers are ({error}): {_NAME_THEM}")
-    named = quorum.configs(answer)
+    return reach_controllers(wire, quorum.configs(answer), cluster.cluster_id)
+
+
+def reach_controllers(wire: Wire, named: quorum.QuorumConfigs | None, cluster_id: str) -> ControllerSide:
+    """Return the controllers that a broker's configs name, as far as they can be reached from here. Never raises."""
     if named is None or not named.controllers:
         missing = f"the configs of the brokers do not say where the controllers are (DESCRIBE_CONFIGS): {_NAME_THEM}"
         return ControllerSide(wire, (), missing)
@@ -77,11 +81,6 @@ def find_controllers(wire: Wire) -> ControllerSide:
             f"that of this run's connections is {protocol}: {_NAME_THEM} and kafka_controllers_command_config"
         )
         return ControllerSide(wire, (), missing)
-    return _reachable(wire, named.controllers, cluster.cluster_id)
-
-
-def _reachable(wire: Wire, named: tuple[Address, ...], cluster_id: str) -> ControllerSide:
-    """Keep the addresses at which a controller of this cluster answers, and those at which nobody does."""
 
     def ask(address: Address) -> str:
         try:
@@ -90,7 +89,7 @@ def _reachable(wire: Wire, named: tuple[Address, ...], cluster_id: str) -> Contr
         except RequestRefusedError as error:
             raise BrokerCallError(str(address), Cause.NOT_AUTHORISED, str(error)) from None
 
-    answers = wire.in_parallel(ask, dict.fromkeys(named))
+    answers = wire.in_parallel(ask, dict.fromkeys(named.controllers))
     silent = {address: found for address, found in answers.items() if isinstance(found, BrokerCallError)}
     reached = tuple(address for address, found in answers.items() if found == cluster_id)
     if reached:

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from .._kafka import quorum
 from .._kafka.cluster import Cluster, describe_cluster
-from .._kafka.controllers import REACH_MS, find_controllers
+from .._kafka.controllers import REACH_MS, ControllerSide, reach_controllers
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
 from .._kafka.settings import Address
 from .._kafka.wire import Wire
@@ -154,18 +154,18 @@ class _Observer:
             state = through_brokers.result()
             # A broker forwards to the leader that it knows. If that leader is frozen, it waits for up to
             # controller.socket.timeout.ms (30 s), although the others may have elected another leader.
-            asks = self._brokers.cluster is not None and (state is None or self._finds_controllers)
-            if asks and not self._controllers:
-                answers += self._ask_found(is_led=state is not None)
+            cluster = self._brokers.cluster
+            if cluster is not None and not self._controllers and (state is None or self._finds_controllers):
+                side = reach_controllers(self._wire, self._brokers.configs, cluster.cluster_id)
+                answers += self._ask_found(side, is_led=state is not None)
             return _join_answers(0, state, answers)
 
-    def _ask_found(self, *, is_led: bool) -> list[tuple[ControllerWatch, ControllerAnswer]]:
+    def _ask_found(self, side: ControllerSide, *, is_led: bool) -> list[tuple[ControllerWatch, ControllerAnswer]]:
         """Ask the controllers that brokers name, and those that these list.
 
         If there is a leader, those that cannot be reached from here do not matter. Without a leader they do: they may
         be the ones to start.
         """
-        side = find_controllers(self._wire)
         limit_ms = REACH_MS if is_led else None
         reached = [ControllerWatch(side.wire, each, self._clock, limit_ms=limit_ms) for each in side.addresses]
         answers = self._ask(reached)
