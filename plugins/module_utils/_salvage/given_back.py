@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from .._model.log_contents import EpochRange, union
 from .._model.partition import TopicPartition
@@ -21,9 +22,12 @@ from .saved_run import SavedRun, read_origin, read_original_timestamp
 
 _SETTLE_S = 60.0
 
+Given: TypeAlias = "Mapping[tuple[int, int], int | None]"
+"""Leader epoch and offset of each record that was given back, with its first timestamp; None if no header has it."""
 
-def read_given_back(ask: Ask, partition: TopicPartition, start: int) -> dict[tuple[int, int], int | None]:
-    """Return leader epoch and offset of each record that was given back from ``start`` on, with its first timestamp.
+
+def read_given_back(ask: Ask, partition: TopicPartition, start: int) -> Given:
+    """Return the records that were given back from ``start`` on.
 
     Raises OpenTransactionError, BrokerCallError or RequestRefusedError.
     """
@@ -35,19 +39,25 @@ def read_given_back(ask: Ask, partition: TopicPartition, start: int) -> dict[tup
     return found
 
 
-def complete_ledger(ledger: Ledger, given: Mapping[tuple[int, int], int | None], runs: Iterable[SavedRun]) -> Ledger:
-    """Return the ledger with the saved records that were given back by ``given``.
+def find_given(
+    given: Mapping[TopicPartition, Given], runs: Iterable[SavedRun]
+) -> dict[TopicPartition, list[EpochRange]]:
+    """Return which saved records of each partition were given back.
 
     Their timestamps must be the same: a side topic may have records of an earlier topic of that name.
     """
-    found = _find_given(given, runs)
+    found: dict[TopicPartition, list[EpochRange]] = {each: [] for each in given}
+    for run in runs:
+        if times := given.get(run.topic_partition):
+            found[run.topic_partition] += [
+                EpochRange(run.epoch, offset, offset + 1)
+                for offset, timestamp in enumerate(run.timestamps_ms, run.offset)
+                # A saved record may have no timestamp, too.
+                if (run.epoch, offset) in times and times[run.epoch, offset] == timestamp
+            ]
+    return found
+
+
+def complete_ledger(ledger: Ledger, found: Sequence[EpochRange]) -> Ledger:
+    """Return the ledger with the records that were ``found`` in the topic."""
     return Ledger(union([ledger.settled, found]), max(ledger.given, len(found)), ledger.superseded)
-
-
-def _find_given(given: Mapping[tuple[int, int], int | None], runs: Iterable[SavedRun]) -> Sequence[EpochRange]:
-    return [
-        EpochRange(run.epoch, offset, offset + 1)
-        for run in runs
-        for offset, timestamp in enumerate(run.timestamps_ms, run.offset)
-        if given.get((run.epoch, offset)) == timestamp
-    ]

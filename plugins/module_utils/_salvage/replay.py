@@ -22,9 +22,9 @@ from .._model.background import in_background
 from .._model.fields import INT64_MAX
 from .._model.log_contents import subtract
 from .._model.near_names import not_found
-from .._model.partition import TopicPartition
+from .._model.partition import TopicPartition, grouped
 from .._model.run import KafkaOpsError, Progress
-from .given_back import complete_ledger, read_given_back
+from .given_back import Given, complete_ledger, find_given, read_given_back
 from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
 from .ledger import Ledger
 from .manifest import Manifest, find_file_problems, read_manifest
@@ -231,28 +231,38 @@ class Replayer:
 
     def _find_given_back(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
         """Complete the ledgers by the records in the topics. A partition that cannot be read fails."""
-        addresses = self._describe_cluster().unfenced
-        for partition, part in parts.items():
-            state = part.target.states.get(partition.partition)
-            if part.failure or state is None or not subtract(part.saved.ranges, part.ledger.settled):
-                continue
-            log = None if part.is_for_side_topic else self._held_again[partition].log
-            target, address = TopicPartition(part.target.name, partition.partition), addresses.get(state.leader_id)
-            self._progress.step(f"looking in {target} for records that were given back before")
-            try:
-                if address is None:
-                    raise ReplayError(f"broker {state.leader_id}, its leader, has no address")
-                if log is not None:
-                    start = find_first_newer_offset(log, part.saved.ranges)
-                else:
-                    (answer,) = self._kafka.log_start_offsets(address, [target])[target]
-                    start = max(0, answer.offset)
-                given = read_given_back(partial(self._kafka.wire.call, address), target, start)
-            except KafkaOpsError as error:
-                part.failure = f"it is unknown which records were given back before: {error}"
-                continue
-            runs = self._read_runs({partition.topic}, contents=False)
-            part.ledger = complete_ledger(part.ledger, given, (one for one in runs if one.topic_partition == partition))
+        open_parts = grouped(
+            (partition.topic, partition)
+            for partition, part in parts.items()
+            if not part.failure
+            and partition.partition in part.target.states
+            and subtract(part.saved.ranges, part.ledger.settled)
+        )
+        for topic, partitions in open_parts.items():
+            given: dict[TopicPartition, Given] = {}
+            for partition in partitions:
+                try:
+                    given[partition] = self._read_given_back(partition, parts[partition])
+                except KafkaOpsError as error:
+                    parts[partition].failure = f"it is unknown which records were given back before: {error}"
+            for partition, found in find_given(given, self._read_runs({topic}, contents=False)).items():
+                parts[partition].ledger = complete_ledger(parts[partition].ledger, found)
+
+    def _read_given_back(self, partition: TopicPartition, part: PartitionReplay) -> Given:
+        """Return what the target's log has of the saved records. Raises KafkaOpsError."""
+        target = TopicPartition(part.target.name, partition.partition)
+        leader = part.target.states[partition.partition].leader_id
+        self._progress.step(f"looking in {target} for records that were given back before")
+        address = self._describe_cluster().unfenced.get(leader)
+        if address is None:
+            raise ReplayError(f"broker {leader}, its leader, has no address")
+        log = None if part.is_for_side_topic else self._held_again[partition].log
+        if log is not None:
+            start = find_first_newer_offset(log, part.saved.ranges)
+        else:
+            (answer,) = self._kafka.log_start_offsets(address, [target])[target]
+            start = max(0, answer.offset)
+        return read_given_back(partial(self._kafka.wire.call, address), target, start)
 
     def _read_runs(self, topics: Collection[str], *, contents: bool) -> Iterator[SavedRun]:
         return read_saved_runs(self._request.directory, self._manifest.files, topics, contents=contents)
