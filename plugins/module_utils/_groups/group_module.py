@@ -31,7 +31,7 @@ from .._kafka.hidden_topics import find_hidden_topics
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import grouped
-from .._model.reasons import join_first
+from .._model.reasons import join_first, name_brokers
 from .._model.run import KafkaOpsError, Progress, utc_now
 from .._module.connection import connection_settings, controller_listeners
 from .._module.options import journal_options, progress_to, read_time
@@ -40,7 +40,7 @@ from .._module.run import call_all
 from .abort import Aborter, foresee_abort
 from .decide import SavedCommits
 from .give_back import Committer, foresee_commit
-from .hanging import TransactionLook, look_at_transactions, name_brokers
+from .hanging import TransactionLook, look_at_transactions
 from .look import GroupLook, look_at_groups
 from .plan import (
     GROUP_REPORT,

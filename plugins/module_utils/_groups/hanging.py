@@ -28,7 +28,7 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.transactions import OpenTransaction, find_gaps, is_ended_by_coordinator
 from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, grouped
-from .._model.reasons import join_first, name_partitions
+from .._model.reasons import join_first, name_brokers, name_partitions
 from .._model.run import KafkaOpsError
 from .plan import MOST_NAMED, TransactionStep, UnknownCommits
 
@@ -155,11 +155,6 @@ def _ask_coordinators(
         if problem:
             missing.append(f"broker {broker_id}: {problem}")
     return owned, missing
-
-
-def name_brokers(broker_ids: Collection[int]) -> str:
-    """Return the brokers in words."""
-    return f"broker{'s' * (len(broker_ids) > 1)} {join_first(sorted(broker_ids))}"
 
 
 def _explain_hidden(kafka: Kafka, cluster: Cluster) -> Iterator[str]:

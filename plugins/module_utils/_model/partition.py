@@ -182,6 +182,11 @@ class BrokerState(StrEnum):
     GIVEN_UP = "given_up"
     """It does not answer, and the operator declared it lost for good."""
 
+    @property
+    def words(self) -> str:
+        """The state in a sentence."""
+        return self.value.replace("_", " ")
+
 
 @dataclass(frozen=True, slots=True)
 class Broker:

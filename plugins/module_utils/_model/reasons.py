@@ -9,7 +9,7 @@ Standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -105,6 +105,11 @@ def join_first(names: Iterable[object], most: int = 5) -> str:
     texts = [str(each) for each in names]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
+
+
+def name_brokers(broker_ids: Collection[int]) -> str:
+    """Return "broker 3" or "brokers 3, 4", the first ones of many."""
+    return f"broker{'s' if len(broker_ids) > 1 else ''} {join_first(sorted(broker_ids))}"
 
 
 def common_reason(reasons: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._model.partition import Broker, PartitionState, TopicPartition, effective_min_isr, grouped
-from .._model.reasons import join_first, name_partitions
+from .._model.reasons import join_first, name_brokers, name_partitions
 from .._model.silent_leaders import led_by_silent
 from .._model.stop_prediction import ClusterView, StopReasonKind, predict_stop
 from .check import (
@@ -148,11 +148,6 @@ def _predict_loss(view: ClusterView, brokers: Collection[int]) -> dict[str, Any]
         "unrecoverable": name_partitions(unrecoverable),
         "below_min_isr_partitions": None if found.of(StopReasonKind.UNKNOWN) else len(below),
     }
-
-
-def name_brokers(broker_ids: Collection[int]) -> str:
-    """Return "broker 3" or "brokers 3, 4"."""
-    return f"broker{'s' if len(broker_ids) > 1 else ''} {join_first(sorted(broker_ids))}"
 
 
 def _check_leaders_and_isr(

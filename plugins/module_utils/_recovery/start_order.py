@@ -272,4 +272,4 @@ def find_awaited(
 
 def name_with_states(brokers: Iterable[AwaitedBroker]) -> str:
     """Return the brokers and their states as text, in the given order."""
-    return ", ".join(f"broker {each.broker_id} ({each.state.value.replace('_', ' ')})" for each in brokers)
+    return ", ".join(f"broker {each.broker_id} ({each.state.words})" for each in brokers)

@@ -118,7 +118,7 @@ def explain_brokers(found: ClusterNow, wish: WantedReplicas) -> Iterator[str]:
 
 def describe_state(broker: Broker) -> str:
     """Return the state of a broker that does not answer, and why it is in this state."""
-    return broker.state.replace("_", " ") + (f" ({broker.cause})" if broker.cause else "")
+    return broker.state.words + (f" ({broker.cause})" if broker.cause else "")
 
 
 def explain_not_read(found: ClusterNow) -> Iterator[str]:

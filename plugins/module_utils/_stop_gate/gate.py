@@ -278,7 +278,7 @@ def _brokers(ids: Sequence[int]) -> str:
 def notes_about(view: ClusterView) -> tuple[str, ...]:
     """Return what is not as it should be: brokers that are down, replicas that lag, reassignments."""
     notes = [
-        f"broker {each.broker_id} is {each.state.value.replace('_', ' ')}, or still recovers its logs: {each.cause}"
+        f"broker {each.broker_id} is {each.state.words}, or still recovers its logs: {each.cause}"
         for each in view.brokers
         if each.broker_id not in view.live
     ]

@@ -252,7 +252,7 @@ def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> t
                     f"broker {broker_id} is no longer part of the cluster, and no partition has a replica on it"
                 )
                 continue
-            text = f"broker {broker_id} is {broker.state.value.replace('_', ' ')}: {broker.cause}"
+            text = f"broker {broker_id} is {broker.state.words}: {broker.cause}"
             remedy = f"Start it. If it never comes back, the ticket ends a minute after {until[broker_id]}"
             found.append(reason(StopReasonKind.NOT_BACK, (broker_id,), text, remedy))
         lags = [each for each in states if broker_id in each.replicas and broker_id not in each.isr]
