@@ -42,6 +42,14 @@ from lab.playbook import run_playbook
 _PLAYBOOK = "kafkaops.recovery.restore_groups"
 
 
+def go_back(cluster: Cluster, directory: Path) -> tuple[list[int], int]:
+    """Let a share group go back to its third record, and save what it had done. Return who leads the rest."""
+    dead, followers, witness = share_elsewhere(cluster, kept=3)
+    lose(OnCall(cluster, directory), SHARE, dead, followers, witness)
+    salvage(cluster, directory / "saved", log_dirs=cluster.brokers[dead].data_dirs)
+    return followers, witness
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("with_salvage", [True, False])
 @pytest.mark.parametrize("version", ["4.3.1", "4.4.0"])
@@ -75,9 +83,7 @@ def test_a_share_group_gets_its_start_offset_back(version: str, with_salvage: bo
 @pytest.mark.parametrize("version", ["4.3.1", "4.4.0"])
 def test_a_share_group_that_went_back_is_given_back_unless_it_has_done_more_since(version: str, tmp_path: Path) -> None:
     with Cluster(version, brokers=4, properties=ONE_PARTITION, proxied=True) as cluster:
-        dead, followers, witness = share_elsewhere(cluster, kept=3)
-        lose(OnCall(cluster, tmp_path), SHARE, dead, followers, witness)
-        salvage(cluster, tmp_path / "saved", log_dirs=cluster.brokers[dead].data_dirs)
+        go_back(cluster, tmp_path)
         given: dict[str, object] = {
             "kafka_bootstrap_servers": cluster.bootstrap(),
             "group_recovery_salvage_dir": str(tmp_path / "saved"),
@@ -129,9 +135,7 @@ def test_a_share_group_that_went_back_is_given_back_unless_it_has_done_more_sinc
 @pytest.mark.parametrize("version", ["4.3.1", "4.4.0"])
 def test_a_share_group_that_nobody_lists_is_named(version: str, tmp_path: Path) -> None:
     with Cluster(version, brokers=4, properties=ONE_PARTITION, proxied=True) as cluster:
-        dead, followers, witness = share_elsewhere(cluster, kept=3)
-        lose(OnCall(cluster, tmp_path), SHARE, dead, followers, witness)
-        salvage(cluster, tmp_path / "saved", log_dirs=cluster.brokers[dead].data_dirs)
+        followers, witness = go_back(cluster, tmp_path)
         # As after a lost tail of __consumer_offsets, which has the group: its state is not deleted.
         cluster.client.delete_topic(GROUPS)
         cluster.client.create_topic(GROUPS, {0: [witness]}, {"min.insync.replicas": 1, "cleanup.policy": "compact"})

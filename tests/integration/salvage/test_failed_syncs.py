@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from integration.salvage.disks import read_rows, records
-from integration.salvage.oracle import Oracle, in_short
-from integration.salvage.test_killed_salvage import check_whole
-from integration.salvage.wreck import BROKER_CODECS, LAST_LEADER
+from integration.salvage.attempts import attempts_at_a_disk, check_saved, check_whole
+from integration.salvage.disks import read_rows
+from integration.salvage.oracle import Oracle
 from lab.killed_at import run_with_failed_sync
 from lab.module_process import run_module
 from lab.pool import STANDARD, ClusterPool
@@ -23,24 +22,13 @@ from lab.scenarios import longer_log_of_older_epoch
 
 pytestmark = pytest.mark.wide
 
-_TOPIC = BROKER_CODECS["lz4"]
 _COMMON, _OLDER, _NEWER = 10, 50, 5
 _WHOLE = "has all records, and they were read back, but its disk does not confirm"
 
 
 def test_a_salvage_of_a_disk(oracle: Oracle, tmp_path: Path) -> None:
-    disks = [str(each) for each in oracle.cluster.brokers[LAST_LEADER].data_dirs]
     whole = 0
-    for number in count(1):
-        place = tmp_path / f"place-{number}"
-        place.mkdir()
-        saved = place / "saved"
-        options: dict[str, Any] = {
-            "bootstrap_servers": [oracle.cluster.bootstrap()],
-            "log_dirs": disks,
-            "topics": [_TOPIC],
-            "salvage_dir": str(saved),
-        }
+    for number, place, saved, options in attempts_at_a_disk(oracle, tmp_path):
         first = run_with_failed_sync(number, place, tmp_path, "replica_log_salvage", options)
         if "msg" not in first:
             break
@@ -50,8 +38,7 @@ def test_a_salvage_of_a_disk(oracle: Oracle, tmp_path: Path) -> None:
         assert "msg" not in again, again["msg"]
         statuses = {each["status"] for each in again["partitions"]} - {"nothing_lacking"}
         assert statuses == {"already_saved" if _WHOLE in first["msg"] else "saved"}
-        check_whole(saved)
-        assert in_short(records(read_rows(saved))) == in_short(oracle.of("lost", _TOPIC))
+        check_saved(oracle, saved)
     assert (number > 4, whole) == (True, 1)
 
     (saved / "records" / next((saved / "records").iterdir()).name).unlink()

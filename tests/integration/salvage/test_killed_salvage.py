@@ -12,13 +12,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import (
-    find_file_problems,
-    read_manifest,
-)
-from integration.salvage.disks import read_rows, records
-from integration.salvage.oracle import Oracle, in_short
-from integration.salvage.wreck import BROKER_CODECS, LAST_LEADER
+from integration.salvage.attempts import attempts_at_a_disk, check_files, check_saved, check_whole
+from integration.salvage.disks import read_rows
+from integration.salvage.oracle import Oracle
 from lab.killed_at import run_killed_at
 from lab.module_process import run_module
 from lab.pool import STANDARD, ClusterPool
@@ -26,36 +22,18 @@ from lab.scenarios import longer_log_of_older_epoch
 
 pytestmark = pytest.mark.wide
 
-_TOPIC = BROKER_CODECS["lz4"]
 _COMMON, _OLDER, _NEWER = 10, 50, 5
 _FEWEST_BOUNDARIES = 8
 
 
-def check_whole(saved: Path) -> None:
-    """Check that the directory is a finished salvage, and that nothing else is beside it."""
-    assert not find_file_problems(str(saved), read_manifest(str(saved)).files)
-    assert [each.name for each in saved.parent.iterdir()] == [saved.name]
-
-
 def test_a_salvage_of_a_disk(oracle: Oracle, tmp_path: Path) -> None:
-    disks = [str(each) for each in oracle.cluster.brokers[LAST_LEADER].data_dirs]
-    for number in count(1):
-        place = tmp_path / f"place-{number}"
-        place.mkdir()
-        saved = place / "saved"
-        options: dict[str, Any] = {
-            "bootstrap_servers": [oracle.cluster.bootstrap()],
-            "log_dirs": disks,
-            "topics": [_TOPIC],
-            "salvage_dir": str(saved),
-        }
+    for number, place, saved, options in attempts_at_a_disk(oracle, tmp_path):
         ended = run_killed_at(number, place, tmp_path, "replica_log_salvage", options)
         if saved.exists():
-            assert not find_file_problems(str(saved), read_manifest(str(saved)).files)
+            check_files(saved)
         again = run_module("replica_log_salvage", options)
         assert "msg" not in again, again["msg"]
-        check_whole(saved)
-        assert in_short(records(read_rows(saved))) == in_short(oracle.of("lost", _TOPIC))
+        check_saved(oracle, saved)
         if ended is not None:
             assert number > _FEWEST_BOUNDARIES
             return
