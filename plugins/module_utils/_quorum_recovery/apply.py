@@ -102,10 +102,11 @@ def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
             if not _was_started(plan):
                 if plan.is_dynamic:
                     _append_voters(plan)
-                _replace_vote(plan)
+                for each in _text_changes(plan):
+                    replace_file(each.path, each.after.encode())
             _check_changed(plan)
-            for each in changes:
-                replace_voters(each)
+            for change in changes:
+                replace_voters(change)
             write_pending(plan.log_dir, pending.at(RecoveryStep.CHANGED))
     return pending.backup
 
@@ -160,13 +161,18 @@ def _log_changes(plan: QuorumPlan) -> list[FileChange]:
         size = plan.segment_bytes + len(planned_batch(plan))
         record = f"a VotersRecord at offset {plan.end_offset} in epoch {plan.new_epoch}"
         changes.append(FileChange(plan.segment or "", before, f"{size} bytes, voter {plan.node_id} by {record}"))
-        epochs = Path(plan.log_dir, METADATA_DIR, EPOCHS)
-        if epochs.exists():
-            changes.append(FileChange(str(epochs), epochs.read_text("utf-8"), _new_epochs(epochs, plan)))
-    state = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
-    text = state.read_text("utf-8") if state.exists() else ""
-    after = _new_vote(text, plan) if text else ""
-    changes.append(FileChange(str(state), text, after))
+    return [*changes, *_text_changes(plan)]
+
+
+def _text_changes(plan: QuorumPlan) -> list[FileChange]:
+    """Return what is to be changed in the files that Kafka keeps beside the log. Raises ApplyError."""
+    renewed = {EPOCHS: _new_epochs} if plan.voter is not None else {}
+    changes = []
+    for name, renew in (renewed | {QUORUM_STATE: _new_vote}).items():
+        path = Path(plan.log_dir, METADATA_DIR, name)
+        if path.exists():
+            before = path.read_text("utf-8")
+            changes.append(FileChange(str(path), before, renew(before, plan)))
     return [each for each in changes if each.before != each.after]
 
 
@@ -178,23 +184,6 @@ def _append_voters(plan: QuorumPlan) -> None:
         file.write(planned_batch(plan))
         file.flush()
         os.fsync(file.fileno())
-    epochs = Path(plan.log_dir, METADATA_DIR, EPOCHS)
-    if epochs.exists():
-        replace_file(str(epochs), _new_epochs(epochs, plan).encode())
-
-
-def _new_epochs(path: Path, plan: QuorumPlan) -> str:
-    """Return the leader epochs with that of the planned batch: a version, their number, epoch and start offset of each.
-
-    Raises ApplyError.
-    """
-    try:
-        _version, _number, *lines = path.read_text("utf-8").split("\n")
-        kept = [each for each in lines if each and int(each.split()[1]) < plan.end_offset]
-    except (ValueError, IndexError):
-        raise ApplyError(f"{path} is damaged, and Kafka cannot start with it. Nothing was changed") from None
-    epochs = [*kept, f"{plan.new_epoch} {plan.end_offset}"]
-    return "\n".join(["0", str(len(epochs)), *epochs, ""])
 
 
 def _was_started(plan: QuorumPlan) -> bool:
@@ -207,13 +196,20 @@ def planned_end(plan: QuorumPlan) -> int:
     return plan.end_offset + bool(plan.voter)
 
 
-def _replace_vote(plan: QuorumPlan) -> None:
-    path = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
-    if path.exists():
-        before = path.read_text("utf-8")
-        after = _new_vote(before, plan)
-        if after != before:
-            replace_file(str(path), after.encode())
+def _new_epochs(text: str, plan: QuorumPlan) -> str:
+    """Return leader-epoch-checkpoint with the epoch of the planned batch: it has a version, the number of epochs, and
+    each epoch with its start offset.
+
+    Raises ApplyError.
+    """
+    try:
+        _version, _number, *lines = text.split("\n")
+        kept = [each for each in lines if each and int(each.split()[1]) < plan.end_offset]
+    except (ValueError, IndexError):
+        path = Path(plan.log_dir, METADATA_DIR, EPOCHS)
+        raise ApplyError(f"{path} is damaged, and Kafka cannot start with it. Nothing was changed") from None
+    epochs = [*kept, f"{plan.new_epoch} {plan.end_offset}"]
+    return "\n".join(["0", str(len(epochs)), *epochs, ""])
 
 
 def _new_vote(text: str, plan: QuorumPlan) -> str:
@@ -223,6 +219,8 @@ def _new_vote(text: str, plan: QuorumPlan) -> str:
     itself: with that vote, a controller of 3.9.2 had ended after it was started as the only voter of a static quorum
     (seen once, the cause was not found). Without it, it leads (tried on 3.9.2).
     """
+    if not text:
+        return text
     state = json.loads(text)
     epoch = plan.new_epoch if plan.voter else plan.highest_epoch
     is_behind = state["leaderEpoch"] < epoch
