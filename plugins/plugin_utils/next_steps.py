@@ -161,7 +161,7 @@ def _returns(returns: Sequence[Return]) -> Iterator[str]:
     for each in returns[:_MOST_BROKERS]:
         if not each.advice:
             do = _OLD_DISK if each.how is How.START else "Find out why it does not answer."
-            yield f"Broker {each.broker_id} has stopped to answer during this run. {do}"
+            yield f"Broker {each.broker_id} has stopped answering during this run. {do}"
             continue
         broker, name, effect = each.advice["broker"], f"broker {each.broker_id}", _effect(each.advice)
         name += f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""

@@ -108,7 +108,7 @@ class CopyRun:
         return [*outcomes.values()]
 
     def _look_at_brokers(self) -> tuple[Mapping[int, Address], tuple[Broker, ...]]:
-        """Return the addresses of the brokers that answer now, and those that have stopped to answer since the plan."""
+        """Return the addresses of the brokers that answer now, and those that have stopped answering since the plan."""
         kafka = self.writer.kafka
         try:
             cluster = kafka.describe_cluster()

@@ -83,7 +83,7 @@ def test_a_log_directory_that_was_declared_lost_is_not_to_be_repaired_first() ->
     ("state", "text"),
     [("hung", "Find out why it does not answer."), ("unreachable", "Start it only with its old disk.")],
 )
-def test_a_broker_that_stops_to_answer_during_the_run_comes_before_bolder_elections(state: str, text: str) -> None:
+def test_a_broker_that_stops_answering_during_the_run_comes_before_bolder_elections(state: str, text: str) -> None:
     """Its records could not be saved, for instance. It is not in the start order, which was found before."""
     lost = an_advice(1, 3)
     lost["broker"]["state"] = "given_up"
@@ -93,7 +93,7 @@ def test_a_broker_that_stops_to_answer_during_the_run_comes_before_bolder_electi
     commands = next_commands({"kafka_bootstrap_servers": "kafka9:9092", "unclean_recovery_lost_brokers": [1]})
     blocks = recovery_page.blocks(result, commands=commands, start_order=[lost], rows=False)
     shown = " ".join(rendered(blocks, 300, color=False).split())
-    assert f"1. Broker 3 has stopped to answer during this run. {text}" in shown
+    assert f"1. Broker 3 has stopped answering during this run. {text}" in shown
     assert "2. Then look again. If broker 3 cannot return because it is lost for good, add" in shown
     assert "unclean_recovery_strategy=aggressive" not in shown
 
