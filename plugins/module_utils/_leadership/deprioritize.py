@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
+from .._changes.keyed_topic import OpenKeyedTopic
 from .._changes.record import Change, LastingOrders, OrderChange
 from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Seen, Writer, until_seen
@@ -30,7 +31,7 @@ from .blacklist import Change as ListChange
 from .decide import CHANGED, OrderOutcome
 from .history import keep_history
 from .memory import Changes, Memory, list_changes
-from .memory_topic import LeadershipOptions, MemoryTopic, OpenMemory
+from .memory_topic import LeadershipOptions, MemoryTopic
 from .order_run import OrderRun
 from .view import CONFIG_NAME, LeadershipView, ListRequest, inspect, read_config
 
@@ -98,16 +99,16 @@ def run_leadership(
         return _report(cluster, view, topic.name, ())
     with run.cluster_journal.open(progress) as journal:
         undone = run.rollback(view, journal).undo()
-        held = topic.open(journal)
+        store, memory = topic.open(journal)
         is_old = kafka.clock.monotonic() - looked_at > FRESH_S
-        if is_old or pending or undone or held.memory != view.memory:
-            view = run.inspect(held.memory, journal.pending)
+        if is_old or pending or undone or memory != view.memory:
+            view = run.inspect(memory, journal.pending)
         unwritten: Changes = {}
         if view.has_work:
             # If this run dies, the next one waits until no request of this run can be executed.
             journal.begin([LastingOrders()])
-            unwritten = run.write_list(held, view, journal)
-        orders = OrderRun(run.writer(view, journal), journal, held, progress, stop, unwritten)
+            unwritten = run.write_list(store, view, journal)
+        orders = OrderRun(run.writer(view, journal), journal, store, progress, stop, unwritten)
         outcomes = orders.carry_out(view)
     report = _report(cluster, view, topic.name, (*journal.notes, *(each.described for each in undone)))
     return replace(report, outcomes=outcomes, has_restored=has_restored(undone))
@@ -128,12 +129,8 @@ class _Run:
         return ClusterJournal(self.kafka, self.cluster, self.options.journal, self.brokers)
 
     def writer(self, view: LeadershipView, journal: Journal) -> Writer:
-        return Writer(
-            self.kafka,
-            view.config.answering or [*self.cluster.living(self.brokers).values()],
-            self.options.attempts,
-            self.options.verify_timeout_ms / 1000,
-        ).with_journal(journal)
+        addresses = view.config.answering or [*self.cluster.living(self.brokers).values()]
+        return self.options.writer(self.kafka, addresses, journal)
 
     def rollback(self, view: LeadershipView, journal: Journal) -> Rollback:
         living = self.cluster.living(self.brokers)
@@ -144,7 +141,7 @@ class _Run:
         view = inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
         return keep_history(self.kafka, view, self.cluster.living(self.brokers))
 
-    def write_list(self, store: OpenMemory, view: LeadershipView, journal: Journal) -> Changes:
+    def write_list(self, store: OpenKeyedTopic, view: LeadershipView, journal: Journal) -> Changes:
         """Remember the list, and write the config. Return the changes that remember the config's value.
 
         They may be written with later changes: if this run dies before that, the next one writes the config again.

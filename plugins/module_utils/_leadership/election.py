@@ -10,21 +10,21 @@ If the preferred replica is not in sync and another replica is, that one is put 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
-from .._changes.orders import OrderRequest, read_states, set_orders, wait_for_states
-from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing
+from .._changes.orders import OrderRequest, read_states, set_orders
+from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing, partition_subject
 from .._changes.rollback import Rollback, has_restored
-from .._changes.sender import Writer
+from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.cluster import Cluster
 from .._kafka.elections import PREFERRED
-from .._kafka.errors import CallError
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import REASSIGNING, Broker, PartitionState, Racks, TopicPartition, in_batches, racks_of
 from .._model.reason import because, say
 from .._model.run import Progress
@@ -118,32 +118,29 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     In check mode, nothing is requested. The moves then follow from the orders that a run would find: with
     ``from_brokers`` added to the list, and ``to_brokers`` removed from it.
 
-    Raises JournalError before anything was changed; or CallError if no broker could be
-    read.
+    Raises JournalError before anything was changed; or CallError if no broker could be read.
     """
     progress.step("looking at the leaders")
-    looks: list[_Look] = []
+    found = []
 
     def look_again() -> list[Move]:
-        looks[:] = [_look(kafka, options)]
-        return [each for each in looks[0].moves.values() if each.status is MoveStatus.LED_BY_SILENT]
+        found[:] = _look(kafka, options)
+        return [each for each in found[2].values() if each.status is MoveStatus.LED_BY_SILENT]
 
     wait_for_fencing(look_again, 0 if options.check_mode else options.fencing_wait_ms, kafka.clock, progress.step)
-    cluster, brokers, moves = looks[0].cluster, looks[0].brokers, looks[0].moves
+    cluster, brokers, moves = found
     living = cluster.living(brokers)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()
     requested: set[TopicPartition] = set()
     if not options.check_mode and _open_moves(moves):
         with ClusterJournal(kafka, cluster, options.journal, brokers).open(progress) as journal:
-            writer = Writer(kafka, [*living.values()], options.attempts, options.verify_timeout_ms / 1000)
-            writer = writer.with_journal(journal)
+            writer = options.writer(kafka, [*living.values()], journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             leftovers = rollback.undo()
             temporary_orders = TemporaryOrders(writer, journal)
-            moves = _Rounds(
-                _Batch(writer, options, silent_brokers(brokers), temporary_orders, stop, requested), progress
-            ).move(moves)
+            silent = silent_brokers(brokers)
+            moves = _Run(writer, options, silent, temporary_orders, progress, stop, requested).move(moves)
             moves |= {
                 each: _with_unrestored_order(moves[each], why) for each, why in temporary_orders.not_restored.items()
             }
@@ -159,41 +156,37 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """The brokers and the leaders, as they were seen once."""
-
-    cluster: Cluster
-    brokers: tuple[Broker, ...]
-    moves: dict[TopicPartition, Move]
-
-
-def _look(kafka: Kafka, options: MoveOptions) -> _Look:
+def _look(kafka: Kafka, options: MoveOptions) -> tuple[Cluster, tuple[Broker, ...], dict[TopicPartition, Move]]:
     cluster = kafka.describe_cluster().with_last(options.from_brokers)
     brokers = kafka.probe_brokers(cluster)
     undone = _NOTHING
     if options.check_mode and options.to_brokers:
         undone = MemoryTopic(kafka, cluster.living(brokers), options.memory_topic).read()
     states = kafka.describe_partitions().partitions
-    return _Look(cluster, brokers, _find_moves(options, states, silent_brokers(brokers), undone))
+    return cluster, brokers, _find_moves(options, states, silent_brokers(brokers), undone)
 
 
 @dataclass(frozen=True, slots=True)
-class _Rounds:
-    batch: _Batch
+class _Run:
+    writer: Writer
+    options: MoveOptions
+    silent: Mapping[int, Broker]
+    temporary_orders: TemporaryOrders
     progress: Progress
+    stop: threading.Event
+    requested: set[TopicPartition]
 
     def move(self, moves: dict[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         """Move leaders in rounds, and return the results. After each round, all leaders are read again.
 
         An earlier read may have come from a broker that lags behind the controller, so the next one is some time later.
         """
-        clock = self.batch.writer.kafka.clock
-        for _round in range(self.batch.writer.attempts):
+        clock = self.writer.kafka.clock
+        for _round in range(self.writer.attempts):
             began = clock.monotonic()
             moves = moves | self._in_batches({each: moves[each] for each in _to_move(moves)})
-            if self.batch.stop.is_set():
-                return moves
+            if self.stop.is_set():
+                break
             clock.sleep(max(0.0, began + _ROUND_S - clock.monotonic()))
             moves |= self._read_again(moves)
             if not _open_moves(moves):
@@ -202,95 +195,67 @@ class _Rounds:
 
     def _in_batches(self, wanted: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         ended: dict[TopicPartition, Move] = {}
-        for batch in in_batches([*wanted], self.batch.options.max_moves):
+        for batch in in_batches([*wanted], self.options.max_moves):
             self.progress.step("moving leaders", len(ended), len(wanted))
-            if self.batch.stop.is_set():
+            if self.stop.is_set():
                 ended |= {each: replace(wanted[each], status=MoveStatus.FAILED, reason=STOPPED) for each in batch}
             else:
-                ended |= self.batch.move({each: wanted[each] for each in batch})
+                ended |= self._move_batch({each: wanted[each] for each in batch})
         return ended
 
     def _read_again(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         """Read the leaders again, and return the moves that have changed. Failed moves are not tried again."""
         self.progress.step("looking at the leaders again")
-        states = {each.topic_partition: each for each in self.batch.writer.kafka.describe_partitions().partitions}
-        found = _find_moves(self.batch.options, states.values(), self.batch.silent)
+        states = {each.topic_partition: each for each in self.writer.kafka.describe_partitions().partitions}
+        found = _find_moves(self.options, states.values(), self.silent)
         failed = {each for each, move in moves.items() if move.status is MoveStatus.FAILED}
         settled = [each for each in _open_moves(moves) if each not in found]
         return {each: move for each, move in found.items() if each not in failed} | {
             each: _end_move(moves[each], states.get(each)) for each in settled
         }
 
+    def _move_batch(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        """Carry out moves, and return the results. The partitions are read again right before each attempt.
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    writer: Writer
-    options: MoveOptions
-    silent: Mapping[int, Broker]
-    temporary_orders: TemporaryOrders
-    stop: threading.Event
-    requested: set[TopicPartition]
+        A move whose target has changed is returned as it is now, still to be made.
+        """
+        ended, waiting = self._judge_again(moves)
 
-    def move(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
-        """Carry out moves, and return the results. The partitions are read again right before each attempt."""
-        ended: dict[TopicPartition, Move] = {}
-        failures: dict[TopicPartition, str] = {}
-        for attempt in range(self.writer.attempts):
-            left = [each for each in moves if each not in ended]
-            states = read_states(self.writer.kafka, left)
-            again = _find_moves(self.options, states.values(), self.silent)
-            ended |= {each: _end_move(moves[each], states.get(each)) for each in left if each not in again}
-            ended |= {each: move for each, move in again.items() if move.status is not MoveStatus.WOULD_MOVE}
-            waiting = {each: again[each] for each in _to_move(again)}
-            if not waiting:
-                break
-            failures, seen = self._attempt(waiting, attempt)
-            for partition, state in seen.items():
-                if state.leader_id == waiting[partition].target:
-                    ended[partition] = _end_move(waiting[partition], state)
-            if self.stop.is_set():
-                break
+        def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
+            self.requested.update(partitions)
+            answers = self.writer.kafka.elect(address, PREFERRED, partitions)
+            return {
+                each: None if answer.is_elected or answer.was_not_needed else str(answer)
+                for each, answer in answers.items()
+            }
+
+        def look(partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
+            over, open_moves = self._judge_again({each: waiting[each] for each in partitions})
+            other_target = {each: move for each, move in open_moves.items() if move.target != waiting[each].target}
+            ended.update(over | other_target)
+            not_led = f"was not seen to lead within {self.writer.verify_timeout_s:g} s"
+            return {each: Seen(each in ended, f"broker {waiting[each].target} {not_led}") for each in partitions}
+
+        def look_again(partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
+            return dict.fromkeys(partitions, Seen(False, STOPPED, True)) if self.stop.is_set() else look(partitions)
+
+        with self.temporary_orders.set_for(waiting.values()) as failures:
+            asked = [each for each in waiting if each not in failures]
+            unseen = until_seen(self.writer, asked, send, look, name=partition_subject, look_again=look_again)
+        failures |= {each: one.reason for each, one in unseen.items()}
         return ended | {
-            each: replace(
-                moves[each], status=MoveStatus.FAILED, reason=failures.get(each) or self._not_seen(moves[each])
-            )
-            for each in moves
-            if each not in ended
+            each: replace(waiting[each], status=MoveStatus.FAILED, reason=reason) for each, reason in failures.items()
         }
 
-    def _attempt(
-        self, waiting: Mapping[TopicPartition, Move], attempt: int
-    ) -> tuple[dict[TopicPartition, str], Mapping[TopicPartition, PartitionState]]:
-        """Request elections once. Return the errors by partition, and the last states of the other partitions."""
-        with self.temporary_orders.set_for(waiting.values()) as unready:
-            asked = [each for each in waiting if each not in unready]
-            if not asked:
-                return unready, {}
-            failures = self._elect(asked, attempt)
-            states = wait_for_states(
-                self.writer,
-                [each for each in asked if each not in failures],
-                lambda state: state.leader_id == waiting[state.topic_partition].target,
-            )
-        return {**unready, **failures}, states
-
-    def _elect(self, waiting: Collection[TopicPartition], attempt: int) -> dict[TopicPartition, str]:
-        """Request elections, and return the errors by partition. After a lost response, the leaders show the result."""
-        if forbidden := self.writer.why_forbidden():
-            return dict.fromkeys(waiting, forbidden)
-        self.requested.update(waiting)
-        try:
-            answers = self.writer.send(attempt, lambda address: self.writer.kafka.elect(address, PREFERRED, waiting))
-        except CallError as error:
-            return {} if error.may_be_executed else dict.fromkeys(waiting, str(error))
-        return {
-            partition: str(answer)
-            for partition, answer in answers.items()
-            if not (answer.is_elected or answer.was_not_needed)
-        }
-
-    def _not_seen(self, move: Move) -> str:
-        return f"broker {move.target} was not seen to lead within {self.writer.verify_timeout_s:g} s of each attempt"
+    def _judge_again(
+        self, moves: Mapping[TopicPartition, Move]
+    ) -> tuple[dict[TopicPartition, Move], dict[TopicPartition, Move]]:
+        """Read the partitions, and return the moves that are over, and those that are still to be made."""
+        states = read_states(self.writer.kafka, moves)
+        found = _find_moves(self.options, states.values(), self.silent)
+        waiting = {each: found[each] for each in _to_move(found)}
+        over = {each: found.get(each) or _end_move(moves[each], states.get(each)) for each in moves}
+        return {each: move for each, move in over.items() if each not in waiting}, waiting
 
 
 def _find_moves(
@@ -318,7 +283,7 @@ def _open_moves(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition
 
 
 def _give_up(move: Move) -> Move:
-    reason = say("broker {broker} still leads it after all attempts: run again", broker=move.leader_before)
+    reason = say("broker {broker} still leads it: run again", broker=move.leader_before)
     return replace(move, status=MoveStatus.FAILED, reason=reason, leader_after=move.leader_before)
 
 

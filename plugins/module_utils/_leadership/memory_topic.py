@@ -9,18 +9,19 @@ The doc fragment ``leadership_memory`` describes the options.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .._changes.journal import Journal
 from .._changes.journal_reader import JournalOptions
 from .._changes.keyed_topic import KeyedTopic, OpenKeyedTopic
+from .._changes.sender import Writer
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._module.connection import Arguments
 from .._module.options import journal_options
-from .memory import Changes, Memory, list_changes, parse_memory
+from .memory import Memory, list_changes, parse_memory
 
 LEADERSHIP = Arguments(
     argument_spec={
@@ -43,16 +44,15 @@ class LeadershipOptions:
     """The time within which a change must be seen. After it, the change counts as failed."""
     check_mode: bool
 
+    def writer(self, kafka: Kafka, addresses: Sequence[Address], journal: Journal) -> Writer:
+        """Return a writer that sends to these brokers while this run holds the lock."""
+        return Writer(kafka, addresses, self.attempts, self.verify_timeout_ms / 1000).with_journal(journal)
+
 
 def leadership_options(params: Mapping[str, Any], *, check_mode: bool) -> dict[str, Any]:
     """Return the fields of LeadershipOptions from a module's parameters."""
-    return {
-        "memory_topic": params["memory_topic"],
-        "journal": journal_options(params),
-        "attempts": params["attempts"],
-        "verify_timeout_ms": params["verify_timeout_ms"],
-        "check_mode": check_mode,
-    }
+    given = {each: params[each] for each in LEADERSHIP.argument_spec}
+    return {"journal": journal_options(params), "check_mode": check_mode, **given}
 
 
 class MemoryTopic:
@@ -82,31 +82,18 @@ class MemoryTopic:
         """
         return self._parsed(self._store.read())
 
-    def open(self, journal: Journal) -> OpenMemory:
+    def open(self, journal: Journal) -> tuple[OpenKeyedTopic, Memory]:
         """Open the topic for writing, under the lock of the run that has this journal. Create it if necessary.
 
         Raises JournalError, before anything is changed: the topic cannot be read or written, or the lock is lost.
         """
         store = self._store.open(journal)
-        opened = OpenMemory(store, self._parsed(store.values))
+        memory = self._parsed(store.values)
         # Check that the topic can be written before any order is changed.
-        opened.write(list_changes(opened.memory))
-        return opened
+        store.write(list_changes(memory))
+        return store, memory
 
     def _parsed(self, values: Mapping[str, Any]) -> Memory:
         if values is not self._values:
             self._values, self._memory = values, parse_memory(values, self.name) if values else Memory()
         return self._memory
-
-
-@dataclass(slots=True)
-class OpenMemory:
-    """The memory of one cluster, open for the run that holds the lock (``MemoryTopic.open``)."""
-
-    store: OpenKeyedTopic
-    memory: Memory
-    """The memory when it was opened."""
-
-    def write(self, changes: Changes) -> None:
-        """Write changes, and return when they are durable. Raises JournalError, also if this run has lost the lock."""
-        self.store.write(changes)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._changes.journal import Journal
+from .._changes.keyed_topic import OpenKeyedTopic
 from .._changes.orders import OrderRequest, read_states, set_orders
 from .._changes.record import LastingOrders, partition_subject
 from .._changes.sender import Writer
@@ -21,7 +22,6 @@ from .._model.partition import TopicPartition, in_batches
 from .._model.run import Progress
 from .decide import DONE_STATUS, Decision, OrderOutcome, OrderStatus
 from .memory import Changes, order_changes
-from .memory_topic import OpenMemory
 from .orders import RememberedOrder
 from .view import LeadershipView, decide_again
 
@@ -40,7 +40,7 @@ class OrderRun:
 
     writer: Writer
     journal: Journal
-    store: OpenMemory
+    store: OpenKeyedTopic
     progress: Progress
     stop: threading.Event
     unwritten: Changes = field(default_factory=dict)

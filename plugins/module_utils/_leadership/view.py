@@ -210,9 +210,8 @@ def _decide_missing(
         elif _is_deleted(refusals.get(each.topic), named, each.topic):
             decisions[partition] = decide_deleted(each)
         else:
-            decisions[partition] = decide_hidden(
-                each, f"topic {each.topic} cannot be looked at: {refusals[each.topic]}"
-            )
+            why = f"topic {each.topic} cannot be looked at: {refusals[each.topic]}"
+            decisions[partition] = decide_hidden(each, why)
     return decisions
 
 

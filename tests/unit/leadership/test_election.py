@@ -160,6 +160,28 @@ def test_an_order_that_is_not_restored_after_the_election_is_reported(bastion: B
     assert cluster.pending() == (), "another party has changed it"
 
 
+def test_a_late_election_is_waited_for_before_its_order_counts_as_restored(
+    bastion: Bastion, cluster: WellCluster, clock: FakeClock
+) -> None:
+    """Broker 2, the preferred leader, is not in sync, so the order is changed for the election."""
+    for each in (FIRST, SECOND):
+        cluster.change(each, isr=(1, 3))
+    cluster.fates["elect"] = [Fate(lost_request=True, executed_after_s=40)]
+    moves = bastion.move_leaders(away_from=[1]).moves
+    assert {(each.status, each.leader_after) for each in moves.values()} == {(MoveStatus.MOVED, 3)}
+    assert sum(clock.slept) > 60, "a broker keeps the request for 60 s"
+    assert {each.replicas for each in cluster.states.values()} == {(2, 3, 1)}
+    assert cluster.pending() == ()
+
+
+def test_a_run_that_is_asked_to_stop_requests_no_second_election(bastion: Bastion, cluster: WellCluster) -> None:
+    cluster.fates["elect"] = [Fate(errors={SECOND: PREFERRED_LEADER_NOT_AVAILABLE}, after=bastion.stop.set)]
+    moves = bastion.move_leaders(away_from=[1]).moves
+    assert {each: move.status for each, move in moves.items()} == {FIRST: MoveStatus.MOVED, SECOND: MoveStatus.FAILED}
+    assert "asked to stop" in moves[SECOND].reason
+    assert cluster.kinds() == ["elect"]
+
+
 def test_a_run_with_nothing_to_do_does_not_pause(bastion: Bastion, cluster: WellCluster, clock: FakeClock) -> None:
     assert bastion.move_leaders(away_from=[4]).moves == {}
     assert (clock.slept, cluster.writes) == ([], [])

@@ -51,25 +51,25 @@ def drained(bastion: Bastion) -> Bastion:
 
 def _restore(bastion: Bastion, *, unanswered: bool = False) -> OrderOutcome:
     """Restore the order for an empty list, from the first broker's state, perhaps after a lost response."""
-    with bastion.opened() as (journal, held):
+    with bastion.opened() as (journal, store, memory):
         journal.begin([LastingOrders()])
         if unanswered:
             journal.doubt([partition_subject(FIRST)], 61)
         (state,) = bastion.cluster.describe_partitions(None).partitions
-        decisions = {FIRST: decide(state, held.memory.orders[FIRST], ())}
-        view = LeadershipView(held.memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
-        run = OrderRun(bastion.writer().with_journal(journal), journal, held, NullProgress(), bastion.stop)
+        decisions = {FIRST: decide(state, memory.orders[FIRST], ())}
+        view = LeadershipView(memory, Config(None, False, ()), Blacklist((1,)), Blacklist(), decisions, ())
+        run = OrderRun(bastion.writer().with_journal(journal), journal, store, NullProgress(), bastion.stop)
         return run.carry_out(view)[FIRST]
 
 
 def _drain(bastion: Bastion, unwritten: Changes | None = None) -> dict[TopicPartition, OrderOutcome]:
     """Put broker 1 last in the order of every partition."""
-    with bastion.opened() as (journal, held):
+    with bastion.opened() as (journal, store, memory):
         journal.begin([LastingOrders()])
         decisions = {each.topic_partition: decide(each, None, (1,)) for each in bastion.cluster.states.values()}
-        view = LeadershipView(held.memory, Config(None, False, ()), Blacklist(), Blacklist((1,)), decisions, ())
+        view = LeadershipView(memory, Config(None, False, ()), Blacklist(), Blacklist((1,)), decisions, ())
         return OrderRun(
-            bastion.writer().with_journal(journal), journal, held, NullProgress(), bastion.stop, unwritten or {}
+            bastion.writer().with_journal(journal), journal, store, NullProgress(), bastion.stop, unwritten or {}
         ).carry_out(view)
 
 

@@ -62,18 +62,18 @@ def _orders(partitions: Iterable[int]) -> dict[TopicPartition, RememberedOrder]:
 def test_records_are_read_back_and_the_newest_one_counts(topics: FakeTopics, journal: Journal) -> None:
     memory = MemoryTopic(topics, ADDRESSES, "t")
     assert memory.read() == Memory()
-    store = memory.open(journal)
+    store, _memory = memory.open(journal)
     all_orders = _orders(range(5000))
     store.write(order_changes(all_orders, all_orders))
     topics.lost["Produce"] = 1
     store.write(list_changes(MEMORY))
     store.write(order_changes(_orders([4999]), all_orders))
-    assert memory.open(journal).memory == Memory(Blacklist((1,)), "1", 4, _orders([4999]))
+    assert memory.open(journal)[1] == Memory(Blacklist((1,)), "1", 4, _orders([4999]))
     assert topics.topics["t"].replicas == (1, 2, 3)
 
 
 def test_what_was_read_is_not_read_again_unless_the_topic_was_re_created(topics: FakeTopics, journal: Journal) -> None:
-    memory, other = MemoryTopic(topics, ADDRESSES, "t"), MemoryTopic(topics, ADDRESSES, "t").open(journal)
+    memory, (other, _memory) = MemoryTopic(topics, ADDRESSES, "t"), MemoryTopic(topics, ADDRESSES, "t").open(journal)
     other.write(order_changes(_orders([0, 1]), _orders([0, 1])))
     assert memory.read().orders == _orders([0, 1])
     assert memory.read() is memory.read()
@@ -81,7 +81,7 @@ def test_what_was_read_is_not_read_again_unless_the_topic_was_re_created(topics:
     assert memory.read().orders == _orders([1, 200])
     del topics.topics["t"]
     assert memory.read() == Memory()
-    MemoryTopic(topics, ADDRESSES, "t").open(journal).write(order_changes(_orders([3]), _orders([3])))
+    MemoryTopic(topics, ADDRESSES, "t").open(journal)[0].write(order_changes(_orders([3]), _orders([3])))
     assert memory.read().orders == _orders([3])
 
 
@@ -115,7 +115,7 @@ def test_a_topic_that_cannot_be_written_is_reported_before_anything_is_changed(
 def test_a_run_that_has_lost_the_lock_writes_nothing_more(topics: FakeTopics) -> None:
     lock = RunTopics(topics, ADDRESSES, ADDRESSES, RUN_TOPIC).acquire(new_holder(), NullProgress())
     journal = Journal(lock, ())
-    store = MemoryTopic(topics, ADDRESSES, "t").open(journal)
+    store, _memory = MemoryTopic(topics, ADDRESSES, "t").open(journal)
     written = len(topics.topics["t"].records)
     del topics.topics[RUN_TOPIC]
     with pytest.raises(LockLostError):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.keyed_topic import OpenKeyedTopic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
@@ -27,7 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.elec
     move_leaders,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import Memory
-from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import MemoryTopic, OpenMemory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory_topic import MemoryTopic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
@@ -99,16 +100,16 @@ class Bastion:
         return Writer(self.cluster, [*self.cluster.describe_cluster().living().values()], 3, 1.0)
 
     @contextmanager
-    def memory(self) -> Iterator[OpenMemory]:
-        """Return the memory, under the lock of the cluster."""
-        with self.opened() as (_journal, memory):
-            yield memory
+    def memory(self) -> Iterator[OpenKeyedTopic]:
+        """Return the memory's topic, under the lock of the cluster."""
+        with self.opened() as (_journal, store, _memory):
+            yield store
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[Journal, OpenMemory]]:
-        """Return the journal and the memory, under the lock of the cluster."""
+    def opened(self) -> Iterator[tuple[Journal, OpenKeyedTopic, Memory]]:
+        """Return the journal, the memory's topic and the memory, under the lock of the cluster."""
         with self.journal() as journal:
-            yield journal, self.cluster.memory_topic().open(journal)
+            yield journal, *self.cluster.memory_topic().open(journal)
 
     def journal(self) -> AbstractContextManager[Journal]:
         """Return the journal, under the lock of the cluster."""
