@@ -143,11 +143,7 @@ def make_history(events: Sequence[Event], begins_at_ms: int, ends_at_ms: int, **
     brokers: dict[int, list[BrokerMoment]] = {}
     configs: dict[ConfigKey, list[ConfigMoment]] = {}
     created: set[TopicPartition] = set()
-    newest_ms = disordered_until_ms = 0
     for event in _committed(events):
-        if event.at_ms < newest_ms:
-            disordered_until_ms = newest_ms
-        newest_ms = max(newest_ms, event.at_ms)
         if event.kind == RecordType.TOPIC.value:
             if event.is_change:
                 # An earlier topic of this name took its configs along. Those of this one follow (createTopic).
@@ -170,7 +166,6 @@ def make_history(events: Sequence[Event], begins_at_ms: int, ends_at_ms: int, **
         {each: PartitionHistory(tuple(moments), each in created) for each, moments in partitions.items()},
         {each: tuple(moments) for each, moments in brokers.items()},
         {each: tuple(moments) for each, moments in configs.items()},
-        disordered_until_ms=disordered_until_ms,
         **more,
     )
 

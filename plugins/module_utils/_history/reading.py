@@ -34,7 +34,7 @@ from .promise import CONFIG_LAG_MS
 
 _GAP_MS = 2_000
 """An active controller writes every metadata.max.idle.interval.ms, which are 500 ms."""
-_FIRST_WINDOW = 20_000
+FIRST_WINDOW = 20_000
 """Offsets of the first window before a snapshot. Each further window has twice as many."""
 
 
@@ -155,6 +155,7 @@ class _Reading:
         self._begins_at_ms = self._ends_at_ms = 0
         self._reached = 0
         self._gaps: list[tuple[int, int]] = []
+        self._disordered_until_ms = 0
 
     def read(self) -> ReadHistory:
         found = self._log.range()
@@ -172,7 +173,7 @@ class _Reading:
             return ReadHistory(None, self.source, "the limit of bytes or seconds does not suffice for the metadata log")
         events = [*base, *after]
         history = self._history(events, has_base=has_base, begins_at_start=first <= FIRST_RECORD)
-        width = _FIRST_WINDOW
+        width = FIRST_WINDOW
         while not self._question.is_answered(history) and first > found.start:
             start = max(found.start, first - width)
             try:
@@ -210,12 +211,18 @@ class _Reading:
     def _timed(
         self, batches: Iterable[MetadataBatch], begins_at_ms: int = 0, ends_at_ms: int = 0
     ) -> Iterator[MetadataBatch]:
-        """Note how far the batches reach, their times, and the gaps in between. There may be a million of them."""
+        """Note how far the batches reach, their times, and the gaps in between. There may be a million of them.
+
+        All batches count, also those without an event: an active controller writes twice a second. So one whose clock
+        is behind that of the controller before it is noticed, also if the next event comes after its clock caught up.
+        """
         begins, ends, before, reached = self._begins_at_ms, self._ends_at_ms, begins_at_ms, self._reached
         for batch in batches:
             _base, reached, at, _values = batch
             if at - before > _GAP_MS and before:
                 self._gaps.append((before, at))
+            elif at < before:
+                self._disordered_until_ms = max(self._disordered_until_ms, ends)
             if at < begins or not begins:
                 begins = at
             ends = max(ends, at)
@@ -223,6 +230,8 @@ class _Reading:
             yield batch
         if before and ends_at_ms - before > _GAP_MS:
             self._gaps.append((before, ends_at_ms))
+        elif 0 < ends_at_ms < before:
+            self._disordered_until_ms = max(self._disordered_until_ms, before)
         self._begins_at_ms, self._ends_at_ms, self._reached = begins, ends, reached
 
     def _is_over(self) -> bool:
@@ -236,5 +245,6 @@ class _Reading:
             has_base=has_base,
             begins_at_start=begins_at_start,
             not_decoded=self._reader.not_decoded,
+            disordered_until_ms=self._disordered_until_ms,
             gaps=tuple(sorted(self._gaps)),
         )

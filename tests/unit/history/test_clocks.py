@@ -1,0 +1,84 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Controllers whose clocks differ: nothing is proven by the times of events that their log has in another order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import Obstacle, judge_promise
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import (
+    FIRST_WINDOW,
+    HistoryLimits,
+    HistoryQuestion,
+    read_log,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_log import (
+    MetadataBatch,
+    MetadataLogRange,
+    SnapshotId,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import MetadataHistory
+from unit.history.test_promise import ALONE, LOST, ORDERS, OUTAGE, history
+
+_HOUR_MS = 3_600_000
+
+
+class FakeLog:
+    """A log of batches without any event, as an idle controller writes them, with these times. Offsets begin at 1."""
+
+    source = "a log"
+    read_bytes = 0
+
+    def __init__(self, *times: int, snapshot_at: int | None = None) -> None:
+        self.times = times
+        self.snapshot_at = snapshot_at
+
+    def range(self) -> MetadataLogRange:
+        snapshot = None if self.snapshot_at is None else SnapshotId(self.snapshot_at, 1)
+        return MetadataLogRange(1, len(self.times) + 1, snapshot)
+
+    def batches(self, start: int, end: int, _stop: Any) -> Iterator[MetadataBatch]:
+        for offset in range(start, end):
+            yield MetadataBatch(offset, offset + 1, self.times[offset - 1], ())
+
+    def snapshot(self, *_asked: Any) -> bytes:
+        return b""
+
+
+def read(log: FakeLog) -> MetadataHistory:
+    question = HistoryQuestion({ORDERS: "AAAAAAAAAAAAAAAAAAAABQ"}, {ORDERS: (2, 3)}, ())
+    found = read_log(log, question, HistoryLimits(), time).history  # type: ignore[arg-type]  # a log in memory
+    assert found is not None
+    return found
+
+
+def test_a_controller_whose_clock_is_behind_is_noticed_without_an_event() -> None:
+    """It takes over, and its clock has caught up when the next event comes: the events alone are in their order."""
+    ahead = _HOUR_MS + 1_000
+    assert read(FakeLog(ahead, ahead + 500, 2_000, 2_500, ahead + 9_000)).disordered_until_ms == ahead + 500
+
+
+def test_windows_that_are_read_backwards_are_compared_with_each_other() -> None:
+    """The log before the snapshot is read in two windows. The earlier one has the later times."""
+    earlier, later = [9_500] * 5, [3_000] * FIRST_WINDOW
+    end = len(earlier) + len(later) + 1
+    assert read(FakeLog(*earlier, *later, snapshot_at=end)).disordered_until_ms == 9_500
+    assert read(FakeLog(*later, *earlier, snapshot_at=end)).disordered_until_ms == 0
+
+
+def test_nothing_is_proven_by_times_that_do_not_follow_the_order() -> None:
+    def obstacle(until_ms: int) -> Obstacle | None:
+        known = replace(history(*OUTAGE), disordered_until_ms=until_ms)
+        return judge_promise(known, ORDERS, 3, is_empty=False).obstacle
+
+    assert (obstacle(ALONE - 1), obstacle(ALONE), obstacle(LOST)) == (
+        None,
+        Obstacle.CLOCKS_DIFFER,
+        Obstacle.CLOCKS_DIFFER,
+    )
