@@ -23,6 +23,9 @@ _HEARTBEAT_MS = 2_000
 _SHRINK_MS = 2_000
 """How long an active controller may take to write a change of the ISR into its log."""
 
+_SHORTEST_MS = 1_000
+"""A rate that was measured for a shorter time says nothing."""
+
 _NEW_CONTROLLER_MS = 30_000
 """controller.socket.timeout.ms: how long a broker may wait for a controller that is gone before it asks the next."""
 
@@ -42,7 +45,7 @@ class LogTimes:
     ends_at_ms: int | None = None
     """The timestamp of its newest record."""
     rates: tuple[LogRate, ...] = ()
-    """Over several times, all of which end with the newest record."""
+    """Over several times, all of which end with the newest record. Empty also if the log has only one record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def _judge(
     promise = judge_promise(history, partition, broker_id, is_empty=not times.end_offset)
     found = history.partitions.get(partition, PartitionHistory())
     caught_up = _caught_up_ms(history, found, promise, limits) if promise.keeps_its_log else None
-    lacks_ms = _lacks_ms(promise, caught_up)
+    lacks_ms = _lacks_ms(promise, caught_up) if promise.keeps_its_end else None
     return ReplicaPast(
         utc_text(times.ends_at_ms),
         None if lacks_ms is None else math.ceil(lacks_ms / 1000),
@@ -183,16 +186,19 @@ def _estimate(
     rate is only known for as long as it was measured: in the time beyond that, it may have been half or twice as high.
     """
     left, lost = promise.left_at_ms, promise.lost_at_ms
-    if caught_up is None or left is None or lost is None or times.ends_at_ms is None or not times.rates:
-        return None
-    if unnoticed_ms is None:
+    if caught_up is None or left is None or lost is None or times.ends_at_ms is None or unnoticed_ms is None:
         return None
     ended = min(max(times.ends_at_ms, caught_up), left)
     silent_ms = max(caught_up - times.ends_at_ms, 0)
     alone_ms = max(lost - ended, 0)
-    measured_ms = [each.milliseconds + silent_ms for each in times.rates]
-    speeds = [each.records / measured for each, measured in zip(times.rates, measured_ms, strict=True)]
     least, most = (max(alone_ms - each, 0) for each in (unnoticed_ms[1], unnoticed_ms[0]))
+    unsure = "" if promise.keeps_its_end else f"; if the host of broker {promise.broker_id} did not lose power"
+    rates = [LogRate(each.records, each.milliseconds + silent_ms) for each in times.rates]
+    rates = [each for each in rates if each.milliseconds >= _SHORTEST_MS]
+    if not rates:
+        return _idle(silent_ms, alone_ms, f"for {(least + most) / 2000:.0f} s{unsure}")
+    speeds = [each.records / each.milliseconds for each in rates]
+    measured_ms = [each.milliseconds for each in rates]
     beyond_low, beyond_high = (max(each - max(measured_ms), 0) for each in (least, alone_ms))
     measured_s = [f"{each / 1000:.0f}" for each in measured_ms]
     spread = f"the rates of the last {', '.join(measured_s)} s, and by " if len(measured_s) > 1 else ""
@@ -202,5 +208,21 @@ def _estimate(
         math.floor(min(speeds) * (least - beyond_low / 2)),
         math.ceil(max(speeds) * (alone_ms + beyond_high)),
         f"{speeds[0] * 1000:.3g} records/s, as in the last {measured_s[0]} s of the log, for "
-        f"{(least + most) / 2000:.0f} s; low and high by {spread}when the leader died{doubt}",
+        f"{(least + most) / 2000:.0f} s; low and high by {spread}when the leader died{doubt}{unsure}",
+    )
+
+
+def _idle(silent_ms: int, alone_ms: int, duration: str) -> Estimate | None:
+    """Return the estimate of a log without a rate, whose newest record is older than the time that it was caught up.
+
+    Nothing was written in that time. So more than one record in as long a time would be a surprise.
+    """
+    if silent_ms < _SHORTEST_MS:
+        return None
+    return Estimate(
+        0,
+        0,
+        math.ceil(alone_ms / silent_ms),
+        f"no records, as in the last {silent_ms / 1000:.0f} s of the log by the timestamps of its records, {duration}; "
+        "high by one record in as long a time",
     )

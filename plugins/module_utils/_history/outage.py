@@ -39,7 +39,6 @@ HISTORY = Arguments(
 
 _WINDOWS_MS = (600_000, 60_000, 10_000)
 """The times before the newest record over which the rate is measured. The first one is that of the estimate."""
-_SHORTEST_MS = 1_000
 _REPLICA_LAG = "replica.lag.time.max.ms"
 _SESSION = "broker.session.timeout.ms"
 
@@ -255,7 +254,8 @@ def _ask_broker(
         for each, answer in only_answers(kafka.newest_records(address, partitions)).items()
         if answer.time_ms > 0
     }
-    last = {each: (answer.offset, answer.time_ms) for each, answer in newest.items()}
+    # Several producers, or one that dates its records back, may have written after the record of the greatest time.
+    last = {each: (ends[each].offset - 1, answer.time_ms) for each, answer in newest.items() if each in ends}
     if until_ms:
         after = only_answers(kafka.offsets_at(address, until_ms))
         last |= {each: (answer.offset, until_ms[each]) for each, answer in after.items() if answer.offset >= 0}
@@ -278,11 +278,11 @@ def _ask_broker(
 
 
 def measure_rates(offset: int, at_ms: int, firsts: Mapping[int, OffsetAnswer]) -> tuple[LogRate, ...]:
-    """Return how fast a log grew before its newest record, which is at ``offset`` and of the time ``at_ms``.
+    """Return how fast a log grew until ``at_ms``, the greatest timestamp in it. ``offset`` is that of its last record.
 
     ``firsts`` has the first record of each window, by the window's milliseconds, the longest first. If an earlier
     record is in a longer window, the whole window counts, because a burst at the end of it is no rate. Otherwise, the
-    time from the first record on counts. A log shorter than a second says nothing of the time after it.
+    time from the first record on counts.
     """
     rates: list[LogRate] = []
     earliest = offset
@@ -290,6 +290,6 @@ def measure_rates(offset: int, at_ms: int, firsts: Mapping[int, OffsetAnswer]) -
         rate = LogRate(offset - first.offset, window if first.offset > earliest else at_ms - first.time_ms)
         if first.offset >= 0:
             earliest = min(earliest, first.offset)
-            if rate.records > 0 and rate.milliseconds >= _SHORTEST_MS and rate not in rates:
+            if rate.records > 0 and rate not in rates:
                 rates.append(rate)
     return tuple(rates)

@@ -97,6 +97,14 @@ class Promise:
         """Whether the replica still holds what it held when it left the ISR. False if this cannot be shown."""
         return self.obstacle not in _LOG_MAY_BE_LOST
 
+    @property
+    def keeps_its_end(self) -> bool:
+        """Whether its log surely ends where it ended then. A host that loses power loses what was not synced yet.
+
+        No log tells that from a process that was killed.
+        """
+        return self.keeps_its_log and self.obstacle is not Obstacle.UNCLEAN_RESTART
+
 
 _LOG_MAY_BE_LOST = frozenset(
     {
@@ -176,8 +184,12 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
         return _broken(promise, Obstacle.NOT_DECODED)
     if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:
         return _broken(promise, Obstacle.CLOCKS_DIFFER)
-    # What may have cost it its log comes before what only breaks the promise.
-    broken = min(_obstacles_of_log(history, found, promise), key=lambda each: each.keeps_its_log, default=None)
+    # What may have cost it its log, or the end of it, comes before what only breaks the promise.
+    broken = min(
+        _obstacles_of_log(history, found, promise),
+        key=lambda each: (each.keeps_its_log, each.keeps_its_end),
+        default=None,
+    )
     return _judge_isr(history, partition, found, promise) if broken is None else broken
 
 

@@ -26,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_
     PartitionHistory,
     PartitionMoment,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import ReplicaPast
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Estimate, ReplicaPast
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
@@ -34,6 +34,7 @@ ALL = (1, 2, 3)
 LEFT, LOST = 1_000_000, 1_060_000
 LIMITS = NoticeLimits(30_000, 9_000)
 _NOTICED_S = 45 + 2
+_CAUGHT_UP = LEFT - _NOTICED_S * 1000
 """1.5 times replica.lag.time.max.ms, and the controller's time to write it down."""
 
 
@@ -41,6 +42,7 @@ def moment(at_ms: int, leader: int, *isr: int, begins_epoch: bool = False) -> Pa
     return PartitionMoment(at_ms, leader, isr, (), ALL, begins_epoch=begins_epoch)
 
 
+_UNCLEAN = PartitionMoment(LEFT + 5, 2, (2,), (), ALL, is_unclean=True, begins_epoch=True)
 OUTAGE = (moment(500_000, 1, 1, 3, begins_epoch=True), moment(LEFT, 1, 1), moment(LOST, -1, 1, begins_epoch=True))
 
 
@@ -91,8 +93,17 @@ def test_who_may_have_lost_its_log_since_is_not_said_to_lack_only_what_came_afte
     def past(brokers: dict[int, tuple[BrokerMoment, ...]], **more: Any) -> ReplicaPast:
         return explain_outage(replace(history, brokers=brokers, **more), times, LIMITS)[ORDERS].replicas[3]
 
+    assert past({3: (registered(200_000, "a"),)}).lacks_seconds == 60 + _NOTICED_S
     crashed = (registered(200_000, "a"), registered(LEFT + 1, "a"))
-    assert past({3: crashed}).lacks_seconds == 60 + _NOTICED_S
+    # Its host may have lost power, and with it what was not synced.
+    killed = past({3: crashed})
+    assert killed.lacks_seconds is None
+    assert killed.estimate is not None
+    assert killed.estimate.method.endswith("; if the host of broker 3 did not lose power")
+    elected = replace(history, partitions={ORDERS: PartitionHistory((*OUTAGE[:2], _UNCLEAN, OUTAGE[2]))})
+    times_of_3 = {ORDERS: {3: LogTimes(10, LEFT, (LogRate(600, 60_000),))}}
+    hidden = explain_outage(replace(elected, brokers={3: crashed}), times_of_3, LIMITS)[ORDERS].replicas[3]
+    assert hidden.lacks_seconds is None, "an unclean election must not hide the restart"
     replaced = past({3: (*crashed, registered(LEFT + 2, "b"))})
     assert "came back with another log directory" in replaced.proof
     assert (replaced.lacks_seconds, replaced.estimate) == (None, None)
@@ -145,7 +156,37 @@ def test_a_burst_at_the_end_of_a_log_is_no_rate() -> None:
         LogRate(100, 60_000),
         LogRate(100, 10_000),
     )
-    assert measure_rates(1001, 1_000_000, dict.fromkeys(longer, first(901, 999_950))) == ()
+    alone = measure_rates(1001, 1_000_000, dict.fromkeys(longer, first(901, 999_950)))
+    assert alone == (LogRate(100, 50),)
+    assert estimate_of(LogTimes(1001, _CAUGHT_UP, alone)) is None
+
+
+@pytest.mark.parametrize(
+    ("records", "silent_ms", "expected", "high"),
+    [
+        pytest.param(1, 100, None, None, id="caught up too soon after the only record"),
+        pytest.param(1, 30_000, 0, 4, id="one record, and half a minute without one"),
+        pytest.param(1, 3_600_000, 0, 1, id="one record, and an hour without one"),
+        pytest.param(100, 3_600_000 - 50, 3, 3, id="a burst, and an hour without a record"),
+    ],
+)
+def test_a_log_without_a_recent_record_is_idle(
+    records: int, silent_ms: int, expected: int | None, high: int | None
+) -> None:
+    """The leader was alone for 107 s, of which it lived 98 to 100 s."""
+    rates = (LogRate(records - 1, 50),) if records > 1 else ()
+    estimate = estimate_of(LogTimes(records, _CAUGHT_UP - silent_ms, rates))
+    if expected is None:
+        assert estimate is None
+    else:
+        assert estimate is not None
+        assert (estimate.records, estimate.high) == (expected, high)
+        assert ("by the timestamps of its records" in estimate.method) == (expected == 0)
+
+
+def estimate_of(times: LogTimes) -> Estimate | None:
+    known = MetadataHistory(100_000, LOST, {ORDERS: PartitionHistory(OUTAGE)}, has_base=True)
+    return explain_outage(known, {ORDERS: {3: times}}, LIMITS)[ORDERS].replicas[3].estimate
 
 
 def test_a_young_log_is_measured_from_its_first_record_on() -> None:
