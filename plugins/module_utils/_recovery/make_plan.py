@@ -32,7 +32,7 @@ from .offline_dirs import describe_lost
 from .options import Wanted, read_wanted, refuse_existing_output
 from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
 from .plan import INTERNAL_NOTE, Plan
-from .policies import PolicyOptions, add_tiered_topics, read_policies, read_policy_options
+from .policies import PolicyOptions, add_tiered_topics, read_policies, read_policy_options, read_retentions
 from .survey import survey, survey_when_fenced
 from .waiting import Awaited, WaitLimits, read_wait_limits, wait_for_brokers
 
@@ -213,6 +213,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
             options.asked.leaders,
             outages,
             options.recordings,
+            read_retentions(kafka, topics) if options.recordings is not None else {},
         )
         used = engines.use
     progress.step("looking for open transactions")

@@ -41,6 +41,7 @@ from .options import Designations
 from .plan import LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas
 from .recorded import add_recordings
+from .retention import Retention
 from .strategy import Policy
 from .survey import Survey
 
@@ -161,11 +162,12 @@ def plan_from_survey(  # noqa: PLR0917
     leaders: Designations,
     find_outages: Callable[[], Mapping[TopicPartition, Outage]] = dict,
     recordings: str | None = None,
+    retentions: Mapping[str, Retention] = MappingProxyType({}),
 ) -> tuple[Plan, Collected]:
     """Ask the replicas of all offline partitions, rank them and plan. ``leaders`` are those that a person chose.
 
     ``find_outages`` waits for what is known besides the logs, which is asked for meanwhile. ``recordings`` is the path
-    or URI of a recorder. Raises EvidenceError.
+    or URI of a recorder, and ``retentions`` that of each topic for what was recorded. Raises EvidenceError.
     """
     collected = collect_evidence(engines, settings, found, how, progress)
     progress.step("ranking replicas")
@@ -173,7 +175,14 @@ def plan_from_survey(  # noqa: PLR0917
     recorded = _find_recorded(engines, recordings, collected.evidence)
     collected = replace(collected, notes=(*collected.notes, *_name_missing(outages.values()), *recorded.notes))
     plan = plan_recovery(
-        engines, collected.evidence, policies, found.left_alone, leaders, outages=outages, seen=recorded.seen
+        engines,
+        collected.evidence,
+        policies,
+        found.left_alone,
+        leaders,
+        outages=outages,
+        seen=recorded.seen,
+        retentions=retentions,
     )
     return plan, collected
 
@@ -249,12 +258,15 @@ def plan_recovery(
     *,
     outages: Mapping[TopicPartition, Outage] = MappingProxyType({}),
     seen: Mapping[TopicPartition, Mapping[int, LastSeen]] = MappingProxyType({}),
+    retentions: Mapping[str, Retention] = MappingProxyType({}),
 ) -> Plan:
     """Return a plan for all partitions of the evidence, each by the policy of its topic.
 
     ``left_alone`` are further partitions for the plan. ``leaders`` are those that a person chose for some partitions.
     ``outages`` is what is known besides the logs, and ``seen`` what replicas held when they were recorded last.
+    ``retentions`` is by topic: what a leader may have deleted since then is not lost.
     """
+    now_ms = round(time.time() * 1000)
     replicas = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(evidence.replica_logs))}
     rebuilt = find_rebuilt(evidence.replica_logs)
     decisions: list[PlannedElection | LeftAlone] = []
@@ -264,7 +276,10 @@ def plan_recovery(
         candidates, silent, compared = judged[1:] if judged else ((), (), None)
         chosen = leaders.get(state.topic_partition)
         outage = outages.get(state.topic_partition)
-        recorded = add_recordings(state, candidates, silent, seen.get(state.topic_partition, {}), outage)
+        of_partition = seen.get(state.topic_partition, {})
+        recorded = add_recordings(
+            state, candidates, silent, of_partition, outage, retention=retentions.get(state.topic), now_ms=now_ms
+        )
         policy = policies[state.topic]
         decision = decide(state, candidates, silent, policy, chosen, pasts=recorded.pasts, compared=compared)
         notes = (*recorded.notes, *_note_on_epochs(decision, rebuilt))

@@ -7,7 +7,9 @@
 A leader never truncates its log. If a silent replica was recorded as the leader of an epoch, and the epoch of the
 offline partition is the next one, it led until the partition went offline: each other leader, and each return of this
 one, would have had an epoch of its own. So it still holds what it held then, unless its disk was damaged or replaced.
-Recordings of followers, of earlier epochs and of another topic of this name prove nothing, and a note says so.
+Recordings of followers, of earlier epochs and of another topic of this name prove nothing, and a note says so. Nor do
+recordings of records that the leader may have deleted by itself since then (``retention``). Of a topic with CreateTime,
+this takes producers not to date records back by more than ``retention.ms``.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from datetime import datetime
 from .._model.outage import UNKNOWN_PAST, Estimate, LastSeen, Outage, RecordedLoss, ReplicaPast, utc_text
 from .._model.partition import PartitionState
 from .candidate import Candidate, SilentReplica
+from .retention import Retention, why_deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +41,38 @@ def add_recordings(
     silent: Sequence[SilentReplica],
     seen: Mapping[int, LastSeen],
     outage: Outage | None,
+    *,
+    retention: Retention | None,
+    now_ms: int,
 ) -> RecordedPartition:
-    """Add what the silent replicas were recorded to hold, ``seen`` by broker id, to what is known already."""
+    """Add what the silent replicas were recorded to hold, ``seen`` by broker id, to what is known already.
+
+    ``retention`` is that of the topic, None if it is unknown, and ``now_ms`` the time of this run.
+    """
     pasts = dict(outage.replicas) if outage else {}
-    notes = []
+    lost_at = _milliseconds(outage.history.leader_lost_at if outage else None)
+    notes: list[str] = []
     for each in (seen[one.broker_id] for one in silent if one.broker_id in seen):
         reason = _why_no_proof(state, each, outage)
         if reason:
-            notes.append(
-                f"at {utc_text(each.seen_at_ms)} the log of silent replica {each.broker_id} ended at offset "
-                f"{each.log_end_offset}, which proves nothing now: {reason}"
-            )
+            notes.append(_proves_nothing(each, reason))
             continue
-        lost_at = outage.history.leader_lost_at if outage else None
         for candidate in candidates:
             past = pasts.get(candidate.broker_id, UNKNOWN_PAST)
-            pasts[candidate.broker_id] = _add(past, candidate, each, _milliseconds(lost_at))
-    return RecordedPartition(pasts, tuple(notes))
+            added = _add(past, candidate, each, lost_at)
+            until = now_ms if lost_at is None else lost_at
+            deleted = why_deleted(retention, _milliseconds(past.log_ends_at), until) if added.recorded else ""
+            if deleted:
+                notes.append(_proves_nothing(each, deleted))
+            pasts[candidate.broker_id] = past if deleted else added
+    return RecordedPartition(pasts, tuple(dict.fromkeys(notes)))
+
+
+def _proves_nothing(seen: LastSeen, reason: str) -> str:
+    return (
+        f"at {utc_text(seen.seen_at_ms)} the log of silent replica {seen.broker_id} ended at offset "
+        f"{seen.log_end_offset}, which proves nothing now: {reason}"
+    )
 
 
 def _why_no_proof(state: PartitionState, seen: LastSeen, outage: Outage | None) -> str:

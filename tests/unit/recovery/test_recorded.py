@@ -27,6 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, PlannedElection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.recorded import add_recordings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.retention import Retention
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 
 _LOST_AT, _SEEN_AT, _ENDS_AT = "2026-01-31T02:10:00.000Z", "2026-01-31T02:08:00.000Z", "2026-01-31T02:04:00.000Z"
@@ -34,11 +35,13 @@ _SEEN_AT_MS = 1769825280000
 STATE = PartitionState("orders", 0, "id", -1, 5, (1, 2), (1,), None, None, (1,))
 CANDIDATE = Candidate(2, 1, 4, 0, 100, (EpochEnd(4, 100),), 1000, (), "")
 SILENT = SilentReplica(1, Cause.UNREACHABLE, "it is dead")
+FOR_EVER = Retention(-1, -1)
+NOW = _SEEN_AT_MS + 3_600_000
 SEEN = LastSeen(1, _SEEN_AT_MS, "id", 1, 4, 4, 0, 140)
 
 
 def test_what_the_last_leader_held_is_lost_at_least() -> None:
-    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, None)
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, None, retention=FOR_EVER, now_ms=NOW)
     assert found.notes == ()
     election = decide(STATE, [CANDIDATE], [SILENT], Policy(Strategy.AGGRESSIVE), pasts=found.pasts)
     assert isinstance(election, PlannedElection)
@@ -52,7 +55,7 @@ def test_what_the_last_leader_held_is_lost_at_least() -> None:
 
 
 def test_a_leader_that_answers_again_says_itself_what_it_holds() -> None:
-    pasts = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, None).pasts
+    pasts = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, None, retention=FOR_EVER, now_ms=NOW).pasts
     back = replace(CANDIDATE, broker_id=1, log_end_offset=150, lineage=(EpochEnd(4, 150),))
     decision = decide(STATE, [back, replace(CANDIDATE, rank=2)], [], Policy(Strategy.AGGRESSIVE), pasts=pasts)
     of_2 = next(each for each in decision.losses if each.broker_id == 2)
@@ -69,7 +72,7 @@ def test_a_leader_that_answers_again_says_itself_what_it_holds() -> None:
     ],
 )
 def test_other_recordings_prove_nothing_and_are_named(seen: LastSeen, reason: str) -> None:
-    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: seen}, None)
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: seen}, None, retention=FOR_EVER, now_ms=NOW)
     assert found.pasts == {}
     (note,) = found.notes
     assert f"at {_SEEN_AT} the log of silent replica 1 ended at offset 140" in note
@@ -78,13 +81,15 @@ def test_other_recordings_prove_nothing_and_are_named(seen: LastSeen, reason: st
 
 def test_a_leader_that_came_back_with_another_disk_proves_nothing() -> None:
     outage = Outage(OutageHistory(1, None, _LOST_AT, (), (), ()), {}, leader_has_new_disk=True)
-    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, outage)
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, outage, retention=FOR_EVER, now_ms=NOW)
     assert found.pasts == {}
     assert "which proves nothing now: it came back with another log directory since" in found.notes[0]
 
 
 def test_the_recording_of_a_shorter_log_adds_nothing() -> None:
-    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: replace(SEEN, log_end_offset=90)}, None)
+    found = add_recordings(
+        STATE, [CANDIDATE], [SILENT], {1: replace(SEEN, log_end_offset=90)}, None, retention=FOR_EVER, now_ms=NOW
+    )
     assert found.pasts[2].recorded is None
 
 
@@ -99,8 +104,40 @@ def test_only_the_time_after_the_recording_is_estimated(log_end: int, records: i
     history = OutageHistory(1, None, _LOST_AT, (), (), ())
     past = ReplicaPast(_ENDS_AT, 400, None, "", Estimate(300, 90, 300, "the rate before"))
     outage = Outage(history, {2: past})
-    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: replace(SEEN, log_end_offset=log_end)}, outage)
+    seen = {1: replace(SEEN, log_end_offset=log_end)}
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], seen, outage, retention=FOR_EVER, now_ms=NOW)
     estimate = found.pasts[2].estimate
     assert estimate is not None
     assert (estimate.records, estimate.low, estimate.high) == (records, low, high)
     assert _SEEN_AT in estimate.method
+
+
+_SINCE_THE_END_MS = 360_000
+"""From the newest record of the candidate until the leader was lost."""
+
+
+@pytest.mark.parametrize(
+    ("retention", "ends_at", "lost_at", "reason"),
+    [
+        (FOR_EVER, None, None, ""),
+        (Retention(_SINCE_THE_END_MS + 1, -1), _ENDS_AT, _LOST_AT, ""),
+        (Retention(_SINCE_THE_END_MS, -1), _ENDS_AT, _LOST_AT, "so the leader may have deleted such records since"),
+        (Retention(_SINCE_THE_END_MS + 1, -1), _ENDS_AT, None, "so the leader may have deleted such records since"),
+        (Retention(604_800_000, -1), None, _LOST_AT, "how old its records are is unknown"),
+        (Retention(604_800_000, 1), _ENDS_AT, _LOST_AT, "retention.bytes of the topic is 1"),
+        (None, _ENDS_AT, _LOST_AT, "grant DESCRIBE_CONFIGS"),
+    ],
+)
+def test_records_that_retention_may_have_deleted_are_not_lost_by_the_election(
+    retention: Retention | None, ends_at: str | None, lost_at: str | None, reason: str
+) -> None:
+    before = Estimate(300, 90, 300, "the rate before")
+    outage = Outage(OutageHistory(1, None, lost_at, (), (), ()), {2: ReplicaPast(ends_at, 400, None, "", before)})
+    found = add_recordings(STATE, [CANDIDATE], [SILENT], {1: SEEN}, outage, retention=retention, now_ms=NOW)
+    recorded = found.pasts[2].recorded
+    assert (recorded.records if recorded else 0) == (0 if reason else 40)
+    if reason:
+        (note,) = found.notes
+        assert "ended at offset 140, which proves nothing now: " in note
+        assert reason in note
+        assert found.pasts[2].estimate == before

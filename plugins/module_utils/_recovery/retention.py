@@ -1,0 +1,48 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Say whether a leader may have deleted records by itself, so that no election loses them. Standard library only.
+
+A leader deletes a segment when its newest record is older than ``retention.ms``, or when the log without it still has
+``retention.bytes``. How much was written since a recording is not known.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+POLICY, BYTES, MS = "cleanup.policy", "retention.bytes", "retention.ms"
+_FOR_EVER = -1
+
+
+class Retention(NamedTuple):
+    """How a topic's leader deletes old records. -1 is no limit."""
+
+    milliseconds: int
+    size_bytes: int
+
+    @staticmethod
+    def from_configs(policy: str | None, size: str | None, time: str | None) -> Retention | None:
+        """Return it by the values of ``POLICY``, ``BYTES`` and ``MS``. None if they are not known."""
+        if policy is not None and "delete" not in policy:
+            return Retention(_FOR_EVER, _FOR_EVER)
+        return Retention(int(time), int(size)) if size is not None and time is not None else None
+
+
+def why_deleted(retention: Retention | None, oldest_ms: int | None, until_ms: int) -> str:
+    """Return why records may have been deleted by their leader until a time. Empty if it still had them.
+
+    ``oldest_ms`` is the time of the record before them, by the timestamps of records. None is not known.
+    """
+    if retention is None:
+        return "the retention of the topic is unknown: grant DESCRIBE_CONFIGS on it"
+    if retention.size_bytes != _FOR_EVER:
+        return f"{BYTES} of the topic is {retention.size_bytes}, and how much was written since is unknown"
+    if retention.milliseconds == _FOR_EVER:
+        return ""
+    if oldest_ms is None:
+        return f"{MS} of the topic is {retention.milliseconds}, and how old its records are is unknown"
+    if until_ms - oldest_ms >= retention.milliseconds:
+        return f"{MS} of the topic is {retention.milliseconds}, so the leader may have deleted such records since"
+    return ""
