@@ -30,6 +30,8 @@ class CommitFields(Protocol):
     def leader_epoch(self) -> int: ...
     @property
     def metadata(self) -> str: ...
+    @property
+    def topic_id(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,20 @@ def decide_share_start(
         target_metadata="",
         reason=why,
     )
+
+
+def find_of_former_topics(
+    commits: Mapping[tuple[str, TopicPartition], CommitFields], topic_ids: Mapping[str, str]
+) -> set[tuple[str, TopicPartition]]:
+    """Return which saved commits are of a topic that was deleted and created again since, as far as they say it.
+
+    ``topic_ids`` are those of now, by name.
+    """
+    return {
+        (group, name)
+        for (group, name), each in commits.items()
+        if each.topic_id is not None and topic_ids.get(name.topic, each.topic_id) != each.topic_id
+    }
 
 
 def _judge(now: CommitFields, log: PresentLog) -> tuple[int, CommitNeed | None]:

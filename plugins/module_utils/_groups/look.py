@@ -27,7 +27,14 @@ from .._kafka.share_state import Place, ShareState
 from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition, grouped
 from .._model.reasons import join_first
-from .decide import CommitFields, PresentLog, SavedCommits, decide_commit, decide_share_start
+from .decide import (
+    CommitFields,
+    PresentLog,
+    SavedCommits,
+    decide_commit,
+    decide_share_start,
+    find_of_former_topics,
+)
 from .logs import LogReader
 from .plan import MOST_NAMED, CommitNeed, CommitStep, UnknownCommits
 from .share import ShareStates, Stay, share_states
@@ -87,7 +94,7 @@ def look_at_groups(
     _find_absent(names - known, known, found)
     _find_lost_share_groups(states, {each for each in saved_states if wanted is None or each[0] in names}, found)
     all_saved: dict[tuple[str, TopicPartition], CommitFields] = {
-        **saved.commits,
+        **_leave_out_former_topics(saved, found),
         **_name_topics(saved_states, described, found),
     }
     answered = {group for group, each in found.commits.items() if not each.error}
@@ -242,6 +249,15 @@ def _find_absent(unlisted: Iterable[str], known: Collection[str], found: GroupLo
 def share_commits(found: ShareOffsets) -> GroupCommits:
     """Return the start offsets of a share group as commits."""
     return GroupCommits({name: Commit(offset) for name, offset in found.offsets.items()}, found.error)
+
+
+def _leave_out_former_topics(saved: SavedCommits, found: GroupLook) -> dict[tuple[str, TopicPartition], CommitFields]:
+    """Return the saved commits without those that are of a former topic of the same name, and name these topics."""
+    former = find_of_former_topics(saved.commits, found.topic_ids)
+    if former:
+        names = join_first(sorted({name.topic for _group, name in former}), MOST_NAMED)
+        found.notes.append(f"saved offsets in topics that were created again since are left out: {names}")
+    return {place: each for place, each in saved.commits.items() if place not in former}
 
 
 def _name_topics(

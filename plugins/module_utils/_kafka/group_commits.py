@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from .._model.partition import TopicPartition
@@ -20,6 +20,9 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from kafka.protocol.consumer import OffsetCommitRequest
 
 _NO_GENERATION = -1
+_COMMIT_BYTES = 100
+"""More than the fields of a record with a commit have, without its texts."""
+_MOST_BATCH_BYTES = 500_000
 _WITHOUT_MEMBERS = frozenset({"Empty", "Dead"})
 """States of a group (classic, consumer and streams) that has no member."""
 
@@ -48,10 +51,35 @@ def write_commits(
     """Commit for a group without members, and return each partition's error text or None.
 
     The request is of no member. A coordinator refuses it with UNKNOWN_MEMBER_ID if the group has members
-    (ClassicGroup.validateOffsetCommit, ConsumerGroup.validateOffsetCommit). So it cannot disturb a live group.
+    (ClassicGroup.validateOffsetCommit, ConsumerGroup.validateOffsetCommit). So it cannot disturb a live group. Several
+    requests are sent for many commits, because the coordinator writes those of a request in one batch.
 
     Raises BrokerCallError.
     """
+    answered: dict[TopicPartition, str | None] = {}
+    for some in _split(group, commits):
+        answered |= _write(wire, coordinator, group, some)
+    return {name: answered.get(name, "it is not in the answer") for name in commits}
+
+
+def _split(group: str, commits: Mapping[TopicPartition, Commit]) -> Iterator[dict[TopicPartition, Commit]]:
+    """Divide commits so that each part fits into a batch of the default max.message.bytes (1 MiB)."""
+    part: dict[TopicPartition, Commit] = {}
+    size = 0
+    for name, commit in commits.items():
+        own = _COMMIT_BYTES + len(f"{group}{name.topic}{commit.metadata}".encode())
+        if part and size + own > _MOST_BATCH_BYTES:
+            yield part
+            part, size = {}, 0
+        part[name] = commit
+        size += own
+    if part:
+        yield part
+
+
+def _write(
+    wire: Wire, coordinator: Address, group: str, commits: Mapping[TopicPartition, Commit]
+) -> dict[TopicPartition, str | None]:
     message = OffsetCommitRequest
     topic_message = message.OffsetCommitRequestTopic
     request = message(
@@ -78,11 +106,10 @@ def write_commits(
         min_version=FIRST_VERSION_WITH_SEVERAL_GROUPS,
         max_version=LAST_VERSION_WITH_TOPIC_NAMES,
     )
-    answered = {
+    return {
         TopicPartition(topic.name, each.partition_index): (
             error_codes.explain_error("OffsetCommit", each.error_code) if each.error_code else None
         )
         for topic in wire.call(coordinator, request).topics
         for each in topic.partitions
     }
-    return {name: answered.get(name, "it is not in the answer") for name in commits}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._model.partition import TopicPartition, in_batches
@@ -48,6 +48,8 @@ class Commit:
     leader_epoch: int = -1
     """Leader epoch of the record before it (KIP-320). -1 if the consumer did not commit it."""
     metadata: str = ""
+    topic_id: str | None = field(default=None, compare=False)
+    """Of a saved commit: the id of its topic (Kafka's text), if the consumer named it. None is not known."""
 
 
 @dataclass(frozen=True, slots=True)

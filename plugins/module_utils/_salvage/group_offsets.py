@@ -12,6 +12,7 @@ group_recovery commits their offsets instead. Keys and values have the layout of
 from __future__ import annotations
 
 import struct
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from .._kafka.bulk import UnusualAnswerError, read_varint
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.groups import Commit
+from .._kafka.messages import uuid_text
 from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
@@ -32,6 +34,7 @@ from .saved_run import SavedRun, committed_records
 _COMMIT_VERSIONS = (0, 1)
 _WITH_EPOCH, _FLEXIBLE = (3, 4), (4,)
 """Versions of the value with a leader epoch, and with compact strings."""
+_TOPIC_ID_TAG, _UUID_BYTES = 0, 16
 _SHORT, _INT, _LONG = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
 
 
@@ -65,7 +68,7 @@ def _parse_value(value: bytes) -> Commit:
     """Return the commit of a value. Its layout is known up to version 4; of a newer one, only the offset is."""
     version = _SHORT.unpack_from(value)[0]
     offset, at = _LONG.unpack_from(value, _SHORT.size)[0], _SHORT.size + _LONG.size
-    epoch, metadata = -1, ""
+    epoch, metadata, topic_id = -1, "", None
     with suppress(struct.error, UnicodeDecodeError, IndexError, UnusualAnswerError):
         if version in _WITH_EPOCH:
             (epoch,) = _INT.unpack_from(value, at)
@@ -73,9 +76,23 @@ def _parse_value(value: bytes) -> Commit:
         if version in _FLEXIBLE:
             length, at = read_varint(memoryview(value), at)
             metadata = value[at : at + length - 1].decode()
+            topic_id = _find_topic_id(value, at + length - 1 + _LONG.size)
         elif version <= max(_WITH_EPOCH):
             metadata, _at = _read_string(value, at)
-    return Commit(offset, epoch, metadata)
+    return Commit(offset, epoch, metadata, topic_id)
+
+
+def _find_topic_id(value: bytes, at: int) -> str | None:
+    """Return the topic id among the tagged fields, which begin here. Consumers of Kafka 4.1 and later commit it."""
+    view = memoryview(value)
+    count, at = read_varint(view, at)
+    for _number in range(count):
+        tag, at = read_varint(view, at)
+        size, at = read_varint(view, at)
+        if tag == _TOPIC_ID_TAG and size == _UUID_BYTES and at + size <= len(value):
+            return uuid_text(uuid.UUID(bytes=value[at : at + size]))
+        at += size
+    return None
 
 
 def find_newer_commits(

@@ -15,6 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide i
     TimeOffset,
     decide_commit,
     decide_share_start,
+    find_of_former_topics,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitNeed
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit
@@ -117,6 +118,16 @@ def test_where_a_share_group_starts(
 ) -> None:
     step = decide_share_start("queue", _NAME, now, saved, _log())
     assert (step and (step.need, step.target)) == expected
+
+
+def test_commits_of_a_topic_that_was_created_again_are_told_by_its_id() -> None:
+    commits = {
+        ("billing", _NAME): Commit(5, topic_id="of before"),
+        ("shipping", _NAME): Commit(5, topic_id="of now"),
+        ("old client", _NAME): Commit(5),
+        ("of no topic", TopicPartition("gone", 0)): Commit(5, topic_id="of gone"),
+    }
+    assert find_of_former_topics(commits, {"orders": "of now"}) == {("billing", _NAME)}
 
 
 def test_all_versions_of_a_saved_commit_are_read() -> None:
