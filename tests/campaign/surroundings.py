@@ -28,7 +28,16 @@ AT EXIT
 IF true
 DO RETURN java.lang.System.currentTimeMillis() + {milliseconds}L
 ENDRULE
+RULE so is the time of its transaction markers
+CLASS MemoryRecords
+METHOD withEndTransactionMarker(long, long, int, long, short, EndTransactionMarker)
+AT ENTRY
+IF java.lang.Math.abs($2 - java.lang.System.currentTimeMillis()) < 60000L
+DO $2 = $2 + {milliseconds}L
+ENDRULE
 """
+"""Kafka dates markers by System.currentTimeMillis, and checks them by its class Time. With two clocks, a broker would
+refuse its own markers (INVALID_TIMESTAMP), and no transaction in its partitions would ever end."""
 _INHERITED = {
     "compression.type": "snappy",
     "message.max.bytes": "3000",

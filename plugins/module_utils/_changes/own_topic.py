@@ -30,6 +30,8 @@ from .record import JournalError
 BYTES_PER_REQUEST = 1_000_000
 """The size of a request before compression. The default of max.message.bytes is 1,048,588."""
 _PAUSE_S = 0.5
+_TOLD_AFTER_S = 2.0
+"""A new leader usually answers within this time."""
 _DELETED_AFTER_S = 1.0
 """A topic counts as deleted if it is missing for this time: brokers learn of a new topic late."""
 _LATE_CONFIGS = (error_codes.INVALID_TIMESTAMP, error_codes.MESSAGE_TOO_LARGE, error_codes.RECORD_LIST_TOO_LARGE)
@@ -90,6 +92,8 @@ class OwnTopics:
     """The ACL operations that our principal needs on the topic."""
     timeout_s: float
     """The time limit for one operation on the topic."""
+    tell: Callable[[str], object] = str
+    """Says what is waited for."""
 
     def locate(self) -> PartitionState | None:
         """Return the topic's partition; None if there is no such topic.
@@ -123,6 +127,8 @@ class OwnTopics:
             try:
                 found = self.locate()
             except TopicOfflineError as error:
+                if not problem:
+                    self.tell(f"waiting up to {self.timeout_s:.0f} s for a leader: {error}")
                 problem = str(error)
             else:
                 return OwnTopic(self, found.topic_id, found.leader_id) if found is not None else None
@@ -282,7 +288,8 @@ class OwnTopic:
         Raises LockLostError if the topic was deleted, or JournalError.
         """
         missing_since: float | None = None
-        problem = ""
+        problem = told = ""
+        began = self._topics.kafka.clock.monotonic()
         for _look in looks(self._topics.kafka.clock, self._topics.timeout_s):
             try:
                 if self._leader_id in self._topics.addresses:
@@ -306,6 +313,9 @@ class OwnTopic:
             except BrokerCallError as error:
                 problem = str(error)
             now = self._topics.kafka.clock.monotonic()
+            if not told and now - began >= _TOLD_AFTER_S:
+                told = problem
+                self._topics.tell(f"waiting up to {self._topics.timeout_s:.0f} s for {self.name}: {problem}")
             if self._update_leader():
                 missing_since = None
             else:

@@ -10,7 +10,6 @@ ledgers are about are still in their topics. Each has headers that name its orig
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -20,19 +19,17 @@ from .ledger import Ledger
 from .log_reading import Ask, CommittedLog
 from .saved_run import SavedRun, read_origin, read_original_timestamp
 
-_SETTLE_S = 60.0
-
 Given: TypeAlias = "Mapping[tuple[int, int], int | None]"
 """Leader epoch and offset of each record that was given back, with its first timestamp; None if no header has it."""
 
 
-def read_given_back(ask: Ask, partition: TopicPartition, start: int) -> Given:
-    """Return the records that were given back from ``start`` on.
+def read_given_back(ask: Ask, partition: TopicPartition, start: int, wait_s: float | None) -> Given:
+    """Return the records that were given back from ``start`` on. ``wait_s`` is that of CommittedLog.read.
 
     Raises OpenTransactionError, BrokerCallError or RequestRefusedError.
     """
     found: dict[tuple[int, int], int | None] = {}
-    for _epoch, record in CommittedLog(ask, partition, start).read(time.monotonic() + _SETTLE_S):
+    for _epoch, record in CommittedLog(ask, partition, start).read(wait_s):
         origin = read_origin(record.headers)
         if origin is not None:
             found[origin] = read_original_timestamp(record.headers)

@@ -29,7 +29,11 @@ from .._model.run import KafkaOpsError
 _MAX_BYTES = 8 * 1024 * 1024
 _READ_COMMITTED = 1
 _LOOK_EVERY_S = 0.1
+SETTLE_S = 60.0
+"""How long to wait for open transactions. Our own can be read some milliseconds after their commit is acknowledged."""
 
+Tell: TypeAlias = Callable[[str], object]
+"""Says what is waited for."""
 Ask: TypeAlias = Callable[[Any], Any]
 """Sends a request to the broker and returns its answer. Raises BrokerCallError."""
 
@@ -102,17 +106,24 @@ class LogRecord(NamedTuple):
 class CommittedLog:
     """Reads the committed records of a log. Each call of ``read`` continues where the last one stopped."""
 
-    def __init__(self, ask: Ask, partition: TopicPartition, offset: int) -> None:
+    def __init__(self, ask: Ask, partition: TopicPartition, offset: int, tell: Tell = str) -> None:
         self._ask = ask
         self._partition = partition
+        self._tell = tell
         self.next_offset = offset
+        self.is_open = False
+        """Whether the last ``read`` ended before a transaction that is open."""
 
-    def read(self, deadline: float) -> Iterator[LogRecord]:
-        """Yield every committed record up to the current high watermark. ``deadline`` is a time.monotonic() value.
+    def read(self, wait_s: float | None) -> Iterator[LogRecord]:
+        """Yield every committed record up to the current high watermark.
 
-        Raises OpenTransactionError (a transaction is still open at the deadline), BrokerCallError or
-        RequestRefusedError.
+        If a transaction is open, wait so many seconds for its end; or, with None, end before it.
+
+        Raises OpenTransactionError (the transaction is still open then), BrokerCallError or RequestRefusedError.
         """
+        self.is_open = False
+        deadline = time.monotonic() + (wait_s or 0)
+        told_at = -1
         while True:
             answer = fetch(self._ask, self._partition, self.next_offset, isolation_level=_READ_COMMITTED)
             yield from self._committed(answer)
@@ -121,11 +132,18 @@ class CommittedLog:
                 continue
             if answer.last_stable_offset >= answer.high_watermark:
                 return
+            self.is_open = wait_s is None
+            if self.is_open:
+                return
+            what = f"{self._partition} has an open transaction from offset {answer.last_stable_offset} on"
             if time.monotonic() >= deadline:
                 raise OpenTransactionError(
-                    f"{self._partition} has an open transaction from offset {answer.last_stable_offset} on, and the "
-                    "records after it cannot be read: wait for its end, or abort it (kafka-transactions.sh abort)"
+                    f"{what}, and the records after it cannot be read: wait for its end, or abort it "
+                    "(kafka-transactions.sh abort)"
                 )
+            if answer.last_stable_offset != told_at:
+                told_at = answer.last_stable_offset
+                self._tell(f"waiting up to {wait_s:.0f} s: {what}")
             time.sleep(_LOOK_EVERY_S)
 
     def _committed(self, answer: ReadAnswer) -> Iterator[LogRecord]:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -15,16 +14,13 @@ from .._model.log_contents import EpochRange, Stretches, intersect, subtract
 from .._model.partition import TopicPartition
 from .held_again import Held
 from .ledger import Ledger
-from .log_reading import Ask, CommittedLog
+from .log_reading import SETTLE_S, Ask, CommittedLog
 from .markers import TransactionOutcome
 from .replay_progress import LedgerKey
 from .replayed import Counts, LeftOut, Replayed, ReplayStatus, build_replayed
 from .saved import SavedRecords
 from .saved_run import SavedRun, read_origin
 from .targets import TargetTopic
-
-_SETTLE_S = 60.0
-"""How long to wait for open transactions. Our own can be read some milliseconds after their commit is acknowledged."""
 
 
 def hash_key(key: bytes) -> bytes:
@@ -39,10 +35,21 @@ class NewerKeys:
     record of the same key may be given back, and a record of a newer salvage is not overwritten by an older one.
     """
 
-    def __init__(self, ask: Ask, partition: TopicPartition, offset: int, wanted: Collection[bytes]) -> None:
-        """Begin at ``offset``: no record before it is newer than a saved one. ``wanted`` has hashes of keys."""
+    def __init__(
+        self,
+        ask: Ask,
+        partition: TopicPartition,
+        offset: int,
+        wanted: Collection[bytes],
+        wait_s: float | None = SETTLE_S,
+    ) -> None:
+        """Begin at ``offset``: no record before it is newer than a saved one. ``wanted`` has hashes of keys.
+
+        ``wait_s`` is that of CommittedLog.read.
+        """
         self._log = CommittedLog(ask, partition, offset)
         self._wanted = wanted
+        self._wait_s = wait_s
         self._newest: dict[bytes, tuple[int, int]] = {}
 
     def read_to_end(self) -> None:
@@ -50,7 +57,7 @@ class NewerKeys:
 
         Raises OpenTransactionError, BrokerCallError or RequestRefusedError.
         """
-        for epoch, record in self._log.read(time.monotonic() + _SETTLE_S):
+        for epoch, record in self._log.read(self._wait_s):
             if record.key is None:
                 continue
             key_hash = hash_key(record.key)

@@ -27,6 +27,7 @@ from .._model.run import KafkaOpsError, Progress
 from .given_back import Given, complete_ledger, find_given, read_given_back
 from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
 from .ledger import Ledger
+from .log_reading import SETTLE_S
 from .manifest import Manifest, find_file_problems, read_manifest
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
 from .replay_progress import LedgerKey, Ledgers, ProgressTopic, create_and_wait
@@ -36,9 +37,11 @@ from .saved import SavedRecords
 from .saved_rows import read_saved_runs
 from .saved_run import SavedRun
 from .targets import ReplayTerms, Targets, find_targets
-from .transactional import TransactionalProducer
+from .transactional import ProducerError, TransactionalProducer
+from .unfinished import explain_unfinished
 
 _MOST_NOTES = 20
+_OPEN = "a transaction of another replay is open: what it gives back counts as not given back here"
 _SIDE_CONFIG = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
@@ -98,21 +101,26 @@ class Replayer:
         self._names = frozenset(each.topic for each in self._saved)
         self._held_again = HeldAgain(kafka, self._saved)
         self._is_other_cluster = False
+        self._wait_s: float | None = SETTLE_S
 
     def preview(self) -> Replay:
         """Return what would be given back, without writing anything. Raises KafkaOpsError."""
         cluster = self._describe_cluster()
         targets = self._find_targets()
         self._require_intact_files()
-        ledgers = self._open_progress_topic(cluster).read()
+        # A transaction of a killed run is open until the next run has started: here, it counts as not written.
+        self._wait_s = None
+        ledgers = self._open_progress_topic(cluster).read(waits=False)
         parts = self._build_partitions(targets, {}, ledgers)
         self._count_records_to_give(parts)
         rows = [_build_result(each, ReplayStatus.WOULD_BE_GIVEN_BACK, each.counts.to_give) for each in parts.values()]
-        return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), self._describe_held(parts))
+        notes = [*self._describe_held(parts), *([_OPEN] if ledgers.is_open else [])]
+        return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), notes)
 
     def give_back(self) -> Replay:
         """Give records back. The result names failed partitions. Raises KafkaOpsError if nothing was given back."""
         cluster = self._describe_cluster()
+        self._wait_s = SETTLE_S
         lock = ClusterJournal(self._kafka, cluster, self._request.journal)
         with lock.open(self._progress) as journal:
             found, notes = self._give_back_under_lock(cluster, journal)
@@ -122,11 +130,13 @@ class Replayer:
         targets = self._find_targets()
         self._require_intact_files()
         progress_topic = self._open_progress_topic(cluster)
-        transactional_id = f"kafkaops.recovery.{self._request.progress_topic}"
         most_bytes = min((each.most_bytes for each in targets.topics.values()), default=0)
         self._progress.step("starting transactions")
         journal.require_lock()
-        producer = TransactionalProducer(self._kafka.settings, transactional_id, most_bytes)
+        try:
+            producer = self._start_producer(most_bytes)
+        except ProducerError as error:
+            raise ReplayError(f"{error}. Nothing was written") from None
         try:
             progress_topic.create()
             created = self._create_side_topics(targets, cluster.unfenced, journal)
@@ -147,14 +157,30 @@ class Replayer:
             ).write(self._read_runs(self._names, contents=True))
         finally:
             producer.close()
-        # Once another producer with the same id has started, all committed records can be read.
-        TransactionalProducer(self._kafka.settings, transactional_id, most_bytes).close()
         rows = [_build_result(each, ReplayStatus.GIVEN_BACK, each.counts.given) for each in parts.values()]
-        return self._with_untouched(rows, targets, ledgers), self._describe_held(parts)
+        notes = [*self._describe_held(parts), *self._wait_for_markers(most_bytes)]
+        return self._with_untouched(rows, targets, ledgers), notes
+
+    def _start_producer(self, most_bytes: int) -> TransactionalProducer:
+        """Start a producer that ends the last transaction of its id. Raises ProducerError or SettingsError."""
+        name = f"kafkaops.recovery.{self._request.progress_topic}"
+        explain = partial(explain_unfinished, self._kafka, name)
+        return TransactionalProducer(self._kafka.settings, name, most_bytes, explain, self._progress.step)
+
+    def _wait_for_markers(self, most_bytes: int) -> Iterator[str]:
+        """Wait until all committed records can be read: then another producer with the same id can start.
+
+        Yields why some cannot be read yet. They are committed all the same.
+        """
+        self._progress.step("waiting until all records can be read")
+        try:
+            self._start_producer(most_bytes).close()
+        except ProducerError as error:
+            yield f"read_committed consumers may not get all of these records yet: {error}"
 
     def _open_progress_topic(self, cluster: Cluster) -> ProgressTopic:
         brokers = len(cluster.registrations)
-        return ProgressTopic(self._kafka, cluster.unfenced, brokers, self._request.progress_topic)
+        return ProgressTopic(self._kafka, cluster.unfenced, brokers, self._request.progress_topic, self._progress.step)
 
     def _require_intact_files(self) -> None:
         """Wait until every file is verified. Raises ReplayError."""
@@ -262,7 +288,7 @@ class Replayer:
         else:
             (answer,) = self._kafka.log_start_offsets(address, [target])[target]
             start = max(0, answer.offset)
-        return read_given_back(partial(self._kafka.wire.call, address), target, start)
+        return read_given_back(partial(self._kafka.wire.call, address), target, start, self._wait_s)
 
     def _read_runs(self, topics: Collection[str], *, contents: bool) -> Iterator[SavedRun]:
         return read_saved_runs(self._request.directory, self._manifest.files, topics, contents=contents)
@@ -283,7 +309,7 @@ class Replayer:
                 raise ValueError(f"{partition} was not compared with its leader")
             start = find_first_newer_offset(log, part.saved.ranges)
             ask = partial(self._kafka.wire.call, address)
-            part.newer = NewerKeys(ask, partition, start, keys.get(partition, set()))
+            part.newer = NewerKeys(ask, partition, start, keys.get(partition, set()), self._wait_s)
             try:
                 part.newer.read_to_end()
             except KafkaOpsError as error:

@@ -28,7 +28,7 @@ from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, looks
 from .ledger import MOST_STRETCHES, Ledger
-from .log_reading import CommittedLog, OpenTransactionError
+from .log_reading import SETTLE_S, CommittedLog, OpenTransactionError, Tell
 from .transactional import Outgoing
 
 PROGRESS_TOPIC = "_kafkaops_salvage"
@@ -42,7 +42,6 @@ _CONFIG = {
     "segment.ms": "3600000",
 }
 _APPEAR_S = 30.0
-_SETTLE_S = 60.0
 _RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 
 
@@ -65,6 +64,8 @@ class Ledgers(NamedTuple):
     by_key: Mapping[LedgerKey, Ledger]
     may_lack: bool = False
     """Whether the topic had another leader since its last record, which may lack records that the last one had."""
+    is_open: bool = False
+    """Whether a transaction is open in the topic: what it gives back is not among these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +78,28 @@ class ProgressTopic:
     brokers: int
     """How many brokers are registered."""
     name: str
+    tell: Tell = str
 
-    def read(self) -> Ledgers:
-        """Read all ledgers; none if the topic does not exist.
+    def read(self, *, waits: bool = True) -> Ledgers:
+        """Read all ledgers; none if the topic does not exist. With ``waits``, wait for the end of open transactions.
 
         Raises ReplayProgressError, JournalError or NoBrokerAnswersError.
         """
         found = self._own.find()
-        return found.ask(self._read_from) if found is not None else Ledgers({})
+        wait_s = SETTLE_S if waits else None
+        return found.ask(lambda leader: self._read_from(leader, wait_s)) if found is not None else Ledgers({})
 
     @property
     def _own(self) -> OwnTopics:
-        return OwnTopics(self.kafka, self.addresses, self.addresses, self.name, _RIGHTS, _SETTLE_S)
+        return OwnTopics(self.kafka, self.addresses, self.addresses, self.name, _RIGHTS, SETTLE_S, self.tell)
 
-    def _read_from(self, leader: Address) -> Ledgers:
+    def _read_from(self, leader: Address, wait_s: float | None) -> Ledgers:
         partition = TopicPartition(self.name, 0)
-        log = CommittedLog(partial(self.kafka.wire.call, leader), partition, 0)
+        log = CommittedLog(partial(self.kafka.wire.call, leader), partition, 0, self.tell)
         found: dict[LedgerKey, Ledger] = {}
         last_epoch = 0
         try:
-            for epoch, record in log.read(time.monotonic() + _SETTLE_S):
+            for epoch, record in log.read(wait_s):
                 last_epoch = epoch
                 if record.key is not None and record.value is not None:
                     found[self._decode_key(record.offset, record.key)] = self._decode_ledger(
@@ -105,7 +108,8 @@ class ProgressTopic:
         except OpenTransactionError as error:
             raise ReplayProgressError(f"{error}. Perhaps another run is giving records back") from None
         state = self.kafka.read_partition_state(partition)
-        return Ledgers(found, may_lack=state is None or state.leader_epoch > last_epoch)
+        may_lack = state is None or state.leader_epoch > last_epoch
+        return Ledgers(found, may_lack=may_lack, is_open=log.is_open)
 
     def create(self) -> None:
         """Create the topic if it does not exist, or give it the configs that an earlier version did not set.

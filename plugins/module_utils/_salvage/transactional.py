@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 from .._kafka.client_configs import librdkafka_config
 from .._kafka.settings import ConnectionSettings
 from .._model.background import in_background
-from .._model.run import KafkaOpsError
+from .._model.run import Clock, KafkaOpsError
+from .log_reading import Tell
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from confluent_kafka import KafkaError, KafkaException, Producer
@@ -32,6 +33,11 @@ _BATCH_OVERHEAD = 1024
 _SMALLEST_BATCH = 1024
 _QUEUE_KIB = 1_000_000
 _POLL_S = 0.5
+_TOLD_EVERY_S = 5.0
+_CLOCKS_DIFFER = (
+    ". Its leader compares timestamps with its own clock, by message.timestamp.before.max.ms and "
+    "message.timestamp.after.max.ms of the topic: set that clock right, or raise these first"
+)
 _SILENT = logging.getLogger("kafkaops.recovery.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
@@ -56,24 +62,26 @@ A timestamp of 0 cannot be written: librdkafka replaces it by the current time.
 class TransactionalProducer:
     """Writes one transaction after another. Call ``close`` at the end."""
 
-    def __init__(self, settings: ConnectionSettings, transactional_id: str, most_batch_bytes: int) -> None:
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        transactional_id: str,
+        most_batch_bytes: int,
+        explain: Callable[[], str],
+        tell: Tell,
+    ) -> None:
         """Start the producer. Aborts an open transaction of an earlier run, which then cannot write any more.
 
-        ``most_batch_bytes`` is the smallest max.message.bytes of all topics that are written.
+        If that takes longer than usual, ``explain`` says why, and ``tell`` is told. ``most_batch_bytes`` is the
+        smallest max.message.bytes of all topics that are written.
 
         Raises ProducerError, or SettingsError: librdkafka does not have the SASL mechanism.
         """
         self._timeout_s = _timeout_s(settings)
         config = producer_config(settings, transactional_id, most_batch_bytes)
         self._producer = Producer(config, logger=_SILENT)
-        try:
-            self._producer.init_transactions(max(_INIT_TIMEOUT_S, self._timeout_s))
-        except KafkaException as error:
-            raise ProducerError(
-                f"transactions cannot be used: {_describe(error)}. Nothing was written. They need a live majority of "
-                "the replicas of __transaction_state, and WRITE and DESCRIBE on the transactional id "
-                f"{transactional_id}"
-            ) from None
+        limit_s = max(_INIT_TIMEOUT_S, self._timeout_s)
+        start_transactions(self._producer.init_transactions, transactional_id, limit_s, explain, tell)
 
     def write(self, batches: Sequence[Iterable[Outgoing]], meanwhile: Callable[[], None]) -> None:
         """Write all records in one transaction. If it is tried again, each batch is iterated again.
@@ -100,7 +108,8 @@ class TransactionalProducer:
                         is_final=True,
                     ) from None
                 if attempt == _ATTEMPTS:
-                    raise ProducerError(f"a transaction failed {_ATTEMPTS} times: {_describe(error)}") from None
+                    hint = _CLOCKS_DIFFER if error.args[0].code() == KafkaError.INVALID_TIMESTAMP else ""
+                    raise ProducerError(f"a transaction failed {_ATTEMPTS} times: {_describe(error)}{hint}") from None
                 time.sleep(attempt)
             else:
                 return
@@ -147,6 +156,36 @@ class TransactionalProducer:
             self._producer.abort_transaction(self._timeout_s)
             return True
         return False
+
+
+def start_transactions(  # noqa: PLR0917
+    init: Callable[[float], None],
+    transactional_id: str,
+    limit_s: float,
+    explain: Callable[[], str],
+    tell: Tell,
+    clock: Clock = time,
+) -> None:
+    """Call ``init`` with a time limit in seconds until it succeeds, or until ``limit_s`` are over.
+
+    While an error may end by itself, ``tell`` is told what ``explain`` says about it. Raises ProducerError.
+    """
+    deadline = clock.monotonic() + limit_s
+    while True:
+        try:
+            init(max(_POLL_S, min(_TOLD_EVERY_S, deadline - clock.monotonic())))
+        except KafkaException as error:
+            reason = f"{_describe(error)}; {explain()}".rstrip("; ")
+            if not error.args[0].retriable() or clock.monotonic() >= deadline:
+                raise ProducerError(
+                    f"transactional id {transactional_id} cannot be used: {reason}. Transactions need WRITE and "
+                    "DESCRIBE on it, and transaction.state.log.min.isr in-sync replicas of __transaction_state"
+                ) from None
+            tell(f"waiting up to {limit_s:.0f} s for transactional id {transactional_id}: {reason}")
+            # An error that is answered at once must not be asked for in a tight loop.
+            clock.sleep(_POLL_S)
+        else:
+            return
 
 
 def producer_config(settings: ConnectionSettings, transactional_id: str, most_batch_bytes: int) -> dict[str, Any]:

@@ -78,6 +78,16 @@ def test_an_open_transaction_is_an_error() -> None:
         keys_of(leader)
 
 
+def test_what_comes_before_an_open_transaction_can_be_read_without_waiting() -> None:
+    leader = Leader((0, a_batch(0, b"plain")), (1, a_batch(1, b"open", producer=7)), end=2, stable=1)
+    log = CommittedLog(leader, ORDERS, 0)
+    assert [record.key for _epoch, record in log.read(None)] == [b"plain"]
+    assert log.is_open
+    leader.stable = 2
+    assert [record.key for _epoch, record in log.read(None)] == [b"open"]
+    assert not log.is_open
+
+
 def test_a_damaged_answer_is_refused() -> None:
     damaged = bytearray(a_batch(0, b"plain"))
     damaged[-1] ^= 1
@@ -151,3 +161,32 @@ def test_the_last_commit_of_a_group_counts() -> None:
         a_commit("x", 1) | {"key": struct.pack(">h", 2) + b"group metadata"},
     ]
     assert read_commits(runs(*rows)) == {("billing", ORDERS): Commit(20)}
+
+
+def a_flexible_commit(offset: int, *tags: tuple[int, bytes], metadata: str = "") -> dict[str, Any]:
+    """Return a commit of version 4: offset, leader epoch, metadata, time, and tagged fields."""
+    text = bytes([len(metadata) + 1]) + metadata.encode()
+    tagged = b"".join(bytes([tag, len(content)]) + content for tag, content in tags)
+    value = struct.pack(">hqi", 4, offset, 7) + text + struct.pack(">q", 1) + bytes([len(tags)]) + tagged
+    return a_commit("billing", 1) | {"value": value}
+
+
+@pytest.mark.parametrize(
+    ("tags", "topic_id"),
+    [
+        ([], None),
+        ([(0, bytes(15) + b"\x01")], "AAAAAAAAAAAAAAAAAAAAAQ"),
+        ([(1, b"later"), (0, bytes(15) + b"\x01")], "AAAAAAAAAAAAAAAAAAAAAQ"),
+        ([(0, b"short")], None),
+    ],
+)
+def test_a_commit_may_have_the_id_of_its_topic(tags: list[tuple[int, bytes]], topic_id: str | None) -> None:
+    (found,) = read_commits(runs(a_flexible_commit(20, *tags, metadata="of job 7"))).values()
+    assert (found, found.topic_id) == (Commit(20, 7, "of job 7"), topic_id)
+
+
+def test_a_commit_that_is_cut_off_has_no_topic_id() -> None:
+    whole = a_flexible_commit(20, (0, bytes(16)))
+    for size in range(len(whole["value"]) - 17, len(whole["value"])):
+        (found,) = read_commits(runs(whole | {"value": whole["value"][:size]})).values()
+        assert (found.offset, found.topic_id) == (20, None)

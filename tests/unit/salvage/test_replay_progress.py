@@ -37,11 +37,12 @@ class FakeLeader(Kafka):
         self.wire: Any = self
         self.clock = FakeClock()
         self.codes = [*codes]
+        self.has_leader = True
 
     def describe_partitions(
         self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
     ) -> Description:
-        return Description((STATE,), ())
+        return Description((STATE if self.has_leader else STATE._replace(leader_id=-1),), ())
 
     @property
     def settings(self) -> ConnectionSettings:
@@ -67,3 +68,23 @@ def test_a_permanent_error_is_raised_at_once() -> None:
     with pytest.raises(JournalError, match=r"TOPIC_AUTHORIZATION_FAILED.* --operation Read .*_kafkaops_salvage"):
         ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC).read()
     assert kafka.codes == [0]
+
+
+def test_a_missing_leader_is_told_at_once_and_waited_for() -> None:
+    kafka = FakeLeader([0])
+    told: list[str] = []
+    kafka.has_leader = False
+    with pytest.raises(JournalError, match=r"_kafkaops_salvage \(id A+\) has no leader.* recover it first"):
+        ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC, told.append).read()
+    (said,) = told
+    assert said.startswith("waiting up to 60 s for a leader: topic _kafkaops_salvage ")
+
+
+def test_a_leader_that_does_not_answer_is_told_and_waited_for() -> None:
+    kafka = FakeLeader([error_codes.NOT_LEADER_OR_FOLLOWER] * 1000)
+    told: list[str] = []
+    with pytest.raises(JournalError, match=r"does not answer: .*NOT_LEADER_OR_FOLLOWER"):
+        ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC, told.append).read()
+    (said,) = told
+    assert said.startswith("waiting up to 60 s for topic _kafkaops_salvage: ")
+    assert "NOT_LEADER_OR_FOLLOWER" in said
