@@ -37,7 +37,9 @@ def clients_of(cluster: Cluster, replicas: Sequence[int], others: Path | None = 
 
     With a directory for their output, these are Kafka's own clients, too, and a share group if the version has any.
     """
-    cluster.client.create_topic(WATCHED, dict.fromkeys(range(WATCHED_PARTITIONS), replicas), {"min.insync.replicas": 1})
+    # A leader whose clock is behind refuses records of clients whose clocks are right.
+    config = {"min.insync.replicas": 1, "message.timestamp.after.max.ms": 2**63 - 1}
+    cluster.client.create_topic(WATCHED, dict.fromkeys(range(WATCHED_PARTITIONS), replicas), config)
     scenarios.wait_isr(cluster, WATCHED, set(replicas), seen_by=replicas[0])
     with ExitStack() as stack:
         clients = Clients(cluster, _PARTITIONS)
