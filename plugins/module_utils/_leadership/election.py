@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
@@ -39,6 +40,7 @@ _ROUND_S = 0.5
 """The shortest round. Brokers usually lag behind the controller by less."""
 _OPEN = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
 _NOTHING = Memory()
+_Look: TypeAlias = tuple[Cluster, tuple[Broker, ...], dict[TopicPartition, Move]]
 STOPPED = "the run was asked to stop before this election; run it again"
 
 
@@ -121,14 +123,14 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     Raises JournalError before anything was changed; or CallError if no broker could be read.
     """
     progress.step("looking at the leaders")
-    found = []
+    looks: list[_Look] = []
 
     def look_again() -> list[Move]:
-        found[:] = _look(kafka, options)
-        return [each for each in found[2].values() if each.status is MoveStatus.LED_BY_SILENT]
+        looks[:] = [_look(kafka, options)]
+        return [each for each in looks[0][2].values() if each.status is MoveStatus.LED_BY_SILENT]
 
     wait_for_fencing(look_again, 0 if options.check_mode else options.fencing_wait_ms, kafka.clock, progress.step)
-    cluster, brokers, moves = found
+    cluster, brokers, moves = looks[0]
     living = cluster.living(brokers)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()
@@ -141,9 +143,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             temporary_orders = TemporaryOrders(writer, journal)
             silent = silent_brokers(brokers)
             moves = _Run(writer, options, silent, temporary_orders, progress, stop, requested).move(moves)
-            moves |= {
-                each: _with_unrestored_order(moves[each], why) for each, why in temporary_orders.not_restored.items()
-            }
+            moves |= {each: _unrestored(moves[each], why) for each, why in temporary_orders.not_restored.items()}
             rollback.settle_doubt()
         notes = (*journal.notes, *(each.described for each in leftovers))
     return MoveReport(
@@ -156,7 +156,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     )
 
 
-def _look(kafka: Kafka, options: MoveOptions) -> tuple[Cluster, tuple[Broker, ...], dict[TopicPartition, Move]]:
+def _look(kafka: Kafka, options: MoveOptions) -> _Look:
     cluster = kafka.describe_cluster().with_last(options.from_brokers)
     brokers = kafka.probe_brokers(cluster)
     undone = _NOTHING
@@ -272,7 +272,7 @@ def _to_move(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:
     return [partition for partition, move in moves.items() if move.status is MoveStatus.WOULD_MOVE]
 
 
-def _with_unrestored_order(move: Move, why: str) -> Move:
+def _unrestored(move: Move, why: str) -> Move:
     unrestored = say("its order was changed for the election and is not restored: {why}", why=why)
     return replace(move, reason=because(move.reason, unrestored))
 
