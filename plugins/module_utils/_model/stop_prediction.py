@@ -48,6 +48,8 @@ class StopReasonKind(StrEnum):
     """It has no leader now, and a replica that a recovery may need would stop."""
     REASSIGNMENT = "reassignment"
     """It is being reassigned, so its replicas change."""
+    NO_BROKER_LEFT = "no_broker_left"
+    """No broker would stay up, so no client could reach the cluster."""
     QUORUM = "quorum"
     """The controllers could not elect, or could not commit a change."""
     TICKET = "ticket"
@@ -106,6 +108,10 @@ class ClusterView:
         """Return the partitions of which one of these brokers has a replica that is not offline already."""
         found = {state[:2]: state for broker_id in stopped for state in self.by_broker.get(broker_id, ())}
         return tuple(found[key] for key in sorted(found))
+
+    def keeps_a_broker(self, stopped: Collection[int]) -> bool:
+        """Return whether a live broker stays up. Without one, no topic can be read, and not even be created."""
+        return not self.live <= {*stopped}
 
     def repaired(self, *, with_down_brokers: bool) -> ClusterView:
         """Return the view after all replicas got in sync: those of live brokers, or those of all known brokers."""

@@ -22,7 +22,7 @@ _MOST_TRIALS = 500
 """Sets to try before brokers are left out one by one."""
 
 Bears = Callable[[Collection[int]], bool]
-"""Whether the quorum bears the stop of these nodes."""
+"""Whether the quorum bears the stop of these nodes, and a broker stays up."""
 
 
 @dataclass(frozen=True, slots=True)

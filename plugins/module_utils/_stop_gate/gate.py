@@ -237,6 +237,8 @@ def smallest_changes(
     if part:
         rest = [each for each in brokers if each not in part]
         changes.append(f"stop only {_brokers(part)} now, and {_brokers(rest)} when these are back and in sync")
+    if not view.keeps_a_broker(brokers):
+        return part, (*changes, "keep at least one broker up")
     if not bears(brokers):
         return part, (*changes, "keep the controllers up that the quorum needs")
     repaired = view.repaired(with_down_brokers=False)
@@ -277,7 +279,8 @@ def _brokers(ids: Sequence[int]) -> str:
 
 def notes_about(view: ClusterView) -> tuple[str, ...]:
     """Return what is not as it should be: brokers that are down, replicas that lag, reassignments."""
-    notes = [
+    notes = [] if view.states else ["no topic is visible: the answer rests on the brokers and the quorum alone"]
+    notes += [
         f"broker {each.broker_id} is {each.state.words}, or still recovers its logs: {each.cause}"
         for each in view.brokers
         if each.broker_id not in view.live

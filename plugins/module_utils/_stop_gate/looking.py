@@ -32,7 +32,7 @@ from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.observation import Observation, caught_up_voters
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import may_stop
-from .advice import plan_waves
+from .advice import Bears, plan_waves
 from .gate import (
     Answer,
     Gate,
@@ -93,9 +93,6 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
         )
     view = replace(view, reassignments=kafka.running_reassignments([each.topic_partition for each in view.states]))
 
-    def bears(stopped: Collection[int]) -> bool:
-        return may_stop(observation, stopped).allowed
-
     tickets, expired, unknown_tickets = _read_tickets(kafka, cluster.living(view.brokers))
     everywhere = [*unknown_racks, *unread(kafka, cluster, view, together), *unknown_tickets]
     stops, reasons = [], []
@@ -105,6 +102,7 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
             *(replace(each, brokers=brokers) for each in everywhere),
             *_unknown_brokers(brokers, view.brokers),
             *reasons_of(prediction, brokers),
+            *_no_broker_left(view, brokers),
             *_about_log_ends(brokers, prediction, ends),
             *(ticket_reason(brokers, each) for each in tickets if not is_renewal(each, owner, brokers)),
             *(
@@ -117,7 +115,7 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
     if not sets:
         reasons += everywhere
     leader = observation.state.leader_id if observation.state is not None else None
-    waves, in_no_wave = plan_waves(view, bears, [] if leader is None else [leader])
+    waves, in_no_wave = plan_waves(view, _bears(view, observation), [] if leader is None else [leader])
     return Gate(
         cluster_id=cluster.cluster_id,
         verdict=Answer.NO if reasons or not sets else Answer.YES,
@@ -198,6 +196,17 @@ def _unknown_brokers(brokers: Sequence[int], known: Sequence[Broker]) -> list[St
         return []
     text = f"the cluster has no broker {join_first(missing)}; its brokers are {join_first(ids, 20)}"
     return [reason(StopReasonKind.NO_SUCH_BROKER, brokers, text, "Name brokers of the cluster")]
+
+
+def _bears(view: ClusterView, observation: Observation) -> Bears:
+    return lambda stopped: view.keeps_a_broker(stopped) and may_stop(observation, stopped).allowed
+
+
+def _no_broker_left(view: ClusterView, brokers: Sequence[int]) -> list[StopReason]:
+    if view.keeps_a_broker(brokers):
+        return []
+    text = "no broker would stay up, so no client could reach the cluster"
+    return [reason(StopReasonKind.NO_BROKER_LEFT, brokers, text, "Keep at least one broker up")]
 
 
 def _new_leaders(
@@ -291,11 +300,8 @@ def unread(kafka: Kafka, cluster: Cluster, view: ClusterView, stopped: Sequence[
 def _stop(
     view: ClusterView, brokers: tuple[int, ...], prediction: Prediction, observation: Observation, *, is_allowed: bool
 ) -> Stop:
-    def bears(stopped: Collection[int]) -> bool:
-        return may_stop(observation, stopped).allowed
-
     state = observation.state
-    part, changes = (brokers, ()) if is_allowed else smallest_changes(view, brokers, bears)
+    part, changes = (brokers, ()) if is_allowed else smallest_changes(view, brokers, _bears(view, observation))
     able = {*caught_up_voters(observation)} - {*brokers}
     return Stop(
         brokers=brokers,

@@ -35,6 +35,8 @@ def test_the_active_controller_of_combined_nodes_may_stop_and_then_no_other_one(
         producer = Producer({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "acks": "all"})
         # The lab waits for those that are brokers alone.
         wait_until(lambda: len(producer.list_topics(timeout=10).brokers) == 4, 60, what="all brokers are registered")
+        every_broker = ask(cluster, 1, *_NODES)
+        assert kinds(every_broker) == {"quorum", "no_broker_left"}, "there is no topic yet"
         orders = {number: [*_NODES[number:], *_NODES[:number]] for number in range(3)}
         client.create_topic("orders", orders, {"min.insync.replicas": 2})
         client.create_topic("twice", {0: [101, 102], 1: [102, 103], 2: [103, 101]}, {"min.insync.replicas": 1})

@@ -175,6 +175,17 @@ def test_a_rack_that_holds_two_replicas_needs_two_waves_and_a_single_replica_has
     assert left_out == (6,)
 
 
+def test_one_broker_stays_up_also_without_any_topic() -> None:
+    view = a_view()
+    assert view.keeps_a_broker([1, 2, 3, 4, 5])
+    assert not view.keeps_a_broker(RACKS)
+    assert not a_view(down={6: BrokerState.HUNG}).keeps_a_broker([1, 2, 3, 4, 5])
+    part, changes = smallest_changes(view, sorted(RACKS), view.keeps_a_broker)
+    assert len(part) == len(RACKS) - 1
+    assert changes[-1] == "keep at least one broker up"
+    assert notes_about(view) == ("no topic is visible: the answer rests on the brokers and the quorum alone",)
+
+
 def test_the_quorum_divides_a_wave() -> None:
     waves, _left_out = plan_waves(a_view(), lambda stopped: not {1, 2} <= {*stopped})
     assert waves[:2] == (Wave("a", (1,)), Wave("a", (2,)))
