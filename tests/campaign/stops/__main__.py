@@ -25,7 +25,7 @@ from campaign.kept import markdown, read_verdicts
 from campaign.seeds import judge_seeds, seeds_parser, timed
 from campaign.stops.held import HeldFetches
 from campaign.stops.judging import Stopped, Verdict
-from campaign.stops.states import FIVE, RandomState
+from campaign.stops.states import COMBINED, FIVE, RandomState
 from lab import Cluster
 
 SETS = 4
@@ -38,7 +38,9 @@ Asking: TypeAlias = Callable[[Cluster, Sequence[int]], Gate]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the seeds. Returns 1 if a set had another outcome than the prediction, or could not be judged."""
     seeds = f"how many seeds, of {SETS} sets each"
-    chosen = seeds_parser("campaign.stops", __doc__, "seed", seeds).parse_args(arguments)
+    parser = seeds_parser("campaign.stops", __doc__, "seed", seeds)
+    parser.add_argument("--combined", action="store_true", help="three of the brokers are controllers, too")
+    chosen = parser.parse_args(arguments)
     version = chosen.kafka_version
     verdicts = read_verdicts(chosen.json, Verdict)
     judged = {each.seed for each in verdicts if each.kafka_version == version}
@@ -46,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def run(cluster: Cluster, seed: int) -> Verdict:
         return run_seed(cluster, seed, version)
 
-    judge_seeds(chosen, FIVE, verdicts, judged, run, lambda seed: Verdict(seed, version))
+    judge_seeds(
+        chosen, COMBINED if chosen.combined else FIVE, verdicts, judged, run, lambda seed: Verdict(seed, version)
+    )
     sys.stdout.write(markdown(verdicts, Verdict, "kafka_version", "Kafka | seeds"))
     return 0 if all(each.is_clean for each in verdicts) else 1
 
@@ -54,7 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def ask(cluster: Cluster, brokers: Sequence[int]) -> Gate:
     """Return the answer of the gate, which may ask the controllers, too."""
     options = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 2000})
-    controllers = tuple(Address(each.host, each.port) for each in cluster.controllers.values())
+    controllers = tuple(
+        Address(each.host, each.ports["CONTROLLER"]) for each in cluster.nodes if "CONTROLLER" in each.ports
+    )
     with Wire(options, ControllerListeners(controllers)) as wire:
         return check_stop(Kafka(wire), Question((tuple(sorted(brokers)),)))
 
@@ -100,6 +106,11 @@ def predict_and_stop(state: RandomState, verdict: Verdict, asking: Asking) -> No
     state.stop(stopped)
     if state.held is not None:
         state.held.release()
+    if not state.keeps_quorum(state.down):
+        # Nothing is elected until it is back.
+        verdict.count_lost_quorum(gate, stopped)
+        state.bring_back_quorum()
+        return
     after = state.settled()
     Stopped(
         gate=gate,

@@ -53,6 +53,8 @@ class Verdict:
     """Sets with a partition that had a replica on a dead disk of a broker that was up."""
     reassignments: int = 0
     """Sets with a partition that was being reassigned."""
+    quorums_lost: int = 0
+    """Sets that cost combined nodes the majority of the controllers."""
     not_judged: int = 0
     """Aborted by the lab."""
     notes: list[str] = field(default_factory=list)
@@ -62,6 +64,14 @@ class Verdict:
     def __str__(self) -> str:
         equal = f"{self.sets - self.unequal} of {self.sets} sets equal"
         return f"{self.kafka_version}, seed {self.seed}, {equal}, {self.yes} yes"
+
+    def count_lost_quorum(self, gate: Gate, stopped: Collection[int]) -> None:
+        """Count a set that cost the controllers their majority: the answer must say so."""
+        self.sets += 1
+        self.quorums_lost += 1
+        if not any(each.kind is StopReasonKind.QUORUM for each in gate.reasons):
+            self.unequal += 1
+            self.notes.append(f"{sorted(stopped)}: the quorum is lost, and the reasons are {gate.reasons}")
 
     @property
     def is_clean(self) -> bool:

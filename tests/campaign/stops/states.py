@@ -9,19 +9,20 @@ from __future__ import annotations
 import random
 import shutil
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from campaign.stops.combined import VOTERS, CombinedBrokers
 from campaign.stops.held import HeldFetches
 from lab import Cluster, settings, wait_until
 from lab.client import PartitionState
 from lab.health import heal
 from lab.leadership import request_reassignments
-from lab.node import each
+from lab.node import Node, each
 from lab.pool import Specification
 
 RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c"}
@@ -40,11 +41,12 @@ _RECORDS, _RECORD_BYTES = 30, 1500
 Partition = tuple[str, int]
 States = Mapping[Partition, PartitionState]
 
-FIVE: Specification[Cluster] = Specification(
-    "five brokers with two disks in three racks",
-    lambda version: Cluster(
+
+def _five(kind: type[Cluster], version: str, controllers: int | Sequence[int] = 1) -> Cluster:
+    return kind(
         version,
         brokers=5,
+        controllers=controllers,
         log_dirs=2,
         proxied=True,
         properties={
@@ -52,11 +54,17 @@ FIVE: Specification[Cluster] = Specification(
             # A broker notices a dead disk when it writes a checkpoint.
             "replica.high.watermark.checkpoint.interval.ms": 500,
         },
-        # No broker returns this. It is for topics without their own value.
+        # No other broker returns this. It is for topics without their own value.
         controller_properties={_UNCLEAN: "true"},
         broker_properties={broker: {"broker.rack": rack} for broker, rack in RACKS.items()},
-    ),
-    heal,
+    )
+
+
+FIVE: Specification[Cluster] = Specification(
+    "five brokers with two disks in three racks", lambda version: _five(Cluster, version), heal
+)
+COMBINED: Specification[Cluster] = Specification(
+    "the same, and three of them are controllers", lambda version: _five(CombinedBrokers, version, VOTERS), heal
 )
 
 
@@ -92,6 +100,27 @@ class RandomState:
     @property
     def live(self) -> set[int]:
         return {*RACKS} - self.down
+
+    @property
+    def voters(self) -> set[int]:
+        """The brokers that are controllers, too."""
+        return {*VOTERS} if isinstance(self.cluster, CombinedBrokers) else set()
+
+    def keeps_quorum(self, down: Collection[int]) -> bool:
+        """Return whether the controllers have a majority without these brokers."""
+        return not self.voters or len(self.voters - {*down}) > len(self.voters) // 2
+
+    def bring_back_quorum(self) -> None:
+        """Start the controllers, after a set that cost their majority. Raises TimeoutError if it did not."""
+        cluster = self.cluster
+        assert isinstance(cluster, CombinedBrokers)
+        wait_until(lambda: not cluster.has_quorum(), _SETTLED_S, what="the majority of the controllers is gone")
+        back = sorted(self.voters & self.down)
+        self._note(f"started, for the quorum: {back}")
+        # Alone, none of them gets ready.
+        each(self._start_process, [cluster.brokers[broker] for broker in back])
+        for broker in back:
+            self._wait_ready(broker)
 
     def create_topics(self) -> None:
         """Create topics of one to four replicas, with and without unclean elections, and write records."""
@@ -150,8 +179,8 @@ class RandomState:
     def stop(self, brokers: Collection[int]) -> None:
         """Stop brokers together: all by SIGKILL, or all by a controlled shutdown."""
         nodes = [self.cluster.brokers[broker] for broker in brokers]
-        # A controlled shutdown would wait for the followers that do not fetch.
-        is_clean = self.held is None and self.rng.random() < 0.4
+        # A controlled shutdown would wait for the followers that do not fetch, or for the controllers.
+        is_clean = self.held is None and self.rng.random() < 0.4 and self.keeps_quorum(self.down | {*brokers})
         self._note(f"{'shut down' if is_clean else 'killed'}: {sorted(brokers)}")
         each(lambda node: node.stop() if is_clean else node.kill(), nodes)
         self.down |= {*brokers}
@@ -202,7 +231,8 @@ class RandomState:
         self.events.append(f"{time.strftime('%H:%M:%S')} {event}")
 
     def _some_live(self) -> int | None:
-        return self.rng.choice(sorted(self.live)) if len(self.live) > 2 else None
+        able = [each for each in sorted(self.live) if self.keeps_quorum(self.down | {each})]
+        return self.rng.choice(able) if len(self.live) > 2 and able else None
 
     def _leave(self, how: str, leave: Callable[[int], None]) -> bool:
         broker = self._some_live()
@@ -269,7 +299,8 @@ class RandomState:
 
     def _replace_disk(self) -> bool:
         broker = self._some_live()
-        if broker is None or broker in self.moved:
+        # An empty disk of a controller would be another test.
+        if broker is None or broker in self.moved or broker in self.voters:
             return False
         self._note(f"disks replaced: {broker}")
         self.cluster.brokers[broker].kill()
@@ -304,12 +335,18 @@ class RandomState:
             self._start(broker)
 
     def _start(self, broker: int) -> None:
-        node = self.cluster.brokers[broker]
+        self._start_process(self.cluster.brokers[broker])
+        self._wait_ready(broker)
+
+    def _start_process(self, node: Node) -> None:
         if node.running:
             node.thaw()
         else:
-            self._put_disk_back(broker)
-            node.start()
+            self._put_disk_back(node.node_id)
+            node.start(wait=False)
+
+    def _wait_ready(self, broker: int) -> None:
+        node = self.cluster.brokers[broker]
         wait_until(node.is_ready, 60, what=f"{node!r} is ready")
         self.down.discard(broker)
 
