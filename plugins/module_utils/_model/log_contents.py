@@ -222,6 +222,24 @@ def divergence_offset(one: Stretches, other: Stretches) -> int | None:
     return max(shared, default=None)
 
 
+def first_reused_offset(one: Stretches, batches: Iterable[EpochRange]) -> int | None:
+    """Return the first offset at which two logs differ although both have a later epoch; None if there is none.
+
+    This breaks the rule by which logs are compared: after the controllers lost the newest part of their metadata, they
+    gave the same epochs to other leaders. ``batches`` are those that were read of the other log. Where an epoch of the
+    first log begins, it has a batch, but for the first epoch, which may be cut off.
+    """
+    others = sorted(batches, key=lambda each: each.start_offset)
+    shared = max({each.epoch for each in one} & {each.epoch for each in others}, default=UNKNOWN_EPOCH)
+    for epoch, start, _end in one[1:]:
+        if any(
+            each.start_offset <= start < each.end_offset and each.epoch != epoch and shared >= max(epoch, each.epoch)
+            for each in others
+        ):
+            return start
+    return None
+
+
 def compare_logs(one: Log, mine: Stretches, theirs: Stretches) -> LogDifference:
     """Find the records of ``theirs``, another log, that ``one`` lacks. ``mine`` are the records of ``one``."""
     if all(each.start_offset >= one.log_start_offset for each in theirs):

@@ -6,9 +6,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from .._model.log_contents import EpochRange, LogDifference, Stretches, all_stretches, compare_logs
+from .._model.log_contents import (
+    EpochRange,
+    LogDifference,
+    Stretches,
+    all_stretches,
+    compare_logs,
+    first_reused_offset,
+    from_offset,
+    union,
+)
 from .._model.partition import EpochEnd, ReplicaLog
 from .._model.run import KafkaOpsError
 
@@ -41,7 +50,12 @@ def find_lacking(leader: ReplicaLog, held: Stretches) -> LogDifference:
         raise IncomparableError("the disk has records without a leader epoch")
     if mine is None:
         raise IncomparableError(f"the log of broker {leader.broker_id}, the leader, has records without a leader epoch")
-    return compare_logs(of_leader, mine, theirs)
+    found = compare_logs(of_leader, mine, theirs)
+    reused = first_reused_offset(mine, held)
+    if reused is None:
+        return found
+    # The same epochs have other records here and there.
+    return replace(found, lost=union([found.lost, from_offset(theirs, reused)]), divergence_offset=reused)
 
 
 def fill_gaps(held: Stretches) -> Stretches:

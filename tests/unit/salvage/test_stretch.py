@@ -42,6 +42,27 @@ def leader(*ends: tuple[int, int], start: int = 0) -> ReplicaLog:
         pytest.param(leader((1, 900), start=500), [(1, 400, 600), (2, 600, 650)], [(2, 600, 650)], [], id="both"),
         pytest.param(leader(), [(0, 0, 350)], [(0, 0, 350)], [], id="the leader's log is empty"),
         pytest.param(
+            leader((0, 100), (2, 220)),
+            [(0, 0, 100), (1, 100, 150), (2, 150, 160)],
+            [(1, 100, 150), (2, 150, 160)],
+            [],
+            id="epoch 2 was given to two leaders, and the disk's began later",
+        ),
+        pytest.param(
+            leader((0, 100), (1, 150), (2, 220)),
+            [(0, 0, 100), (2, 100, 160)],
+            [(2, 100, 160)],
+            [],
+            id="epoch 2 was given to two leaders, and the leader's began later",
+        ),
+        pytest.param(
+            leader((0, 105), (2, 220)),
+            [(0, 0, 100), (2, 100, 160)],
+            [(2, 100, 105)],
+            [],
+            id="a follower that copied a compacted log knows an epoch from its first batch on",
+        ),
+        pytest.param(
             leader((0, 100)), [(0, 0, 120), (0, 200, 350)], [(0, 100, 350)], [], id="a missing segment was in the log"
         ),
     ],
