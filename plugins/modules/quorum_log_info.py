@@ -82,6 +82,14 @@ beyond:
   elements: str
   sample: [topic orders was created with id 0kEHEMDdQ5eSgSKUP1y6Sw]
 beyond_records: {type: int, returned: success, sample: 2, description: The number of records in O(lacking).}
+overtaken:
+  description:
+    - Replicas that the records in O(lacking) took out of the ISR. C(stale) are their brokers, C(inSync) those that hold
+      all committed records, the last leader first, and C(partitions) the names of the partitions.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{"stale": [1], "inSync": [2, 3], "partitions": ["orders-0"]}]
 pending_plan:
   description: The plan of a recovery that was begun here and not verified. Null if there is none.
   returned: success

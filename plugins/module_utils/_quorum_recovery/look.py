@@ -14,6 +14,7 @@ from typing import Any
 from .._documents.dataclass_json import codec
 from .._kafka.settings import Address
 from .._module.connection import Arguments
+from .beyond import Overtaken
 from .copy import CopyState, LogCopy
 from .journal import read_pending
 from .node import NodeFileError, read_properties
@@ -31,6 +32,7 @@ LOG_INFO = Arguments(
 )
 _CONNECT_TIMEOUT_S = 1.0
 _COPY = codec(LogCopy, "a copy of the metadata log is an object")
+_OVERTAKEN = codec(Overtaken, "overtaken replicas are an object")
 
 
 def look(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +53,7 @@ def look(params: Mapping[str, Any]) -> dict[str, Any]:
         "answering": _answering(copy),
         "beyond": reading.beyond,
         "beyond_records": reading.beyond_count,
+        "overtaken": [_OVERTAKEN.encode(each) for each in reading.overtaken],
         "pending_plan": encode_plan(pending.plan) if pending else None,
         "pending_step": pending.step.value if pending else None,
     }
@@ -61,6 +64,11 @@ def decode_copy(values: Any) -> LogCopy:
     return _COPY.decode(values)
 
 
+def decode_overtaken(values: Any) -> Overtaken:
+    """Return one of the module's results ``overtaken``. Other JSON raises KeyError, TypeError or ValueError."""
+    return _OVERTAKEN.decode(values)
+
+
 def _results(copy: LogCopy) -> dict[str, Any]:
     return {
         "changed": False,
@@ -68,6 +76,7 @@ def _results(copy: LogCopy) -> dict[str, Any]:
         "answering": {},
         "beyond": [],
         "beyond_records": 0,
+        "overtaken": [],
         "pending_plan": None,
         "pending_step": None,
     }

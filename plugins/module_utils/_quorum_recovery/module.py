@@ -23,7 +23,7 @@ from .._module.connection import Arguments
 from .._module.run import to_json_types
 from .apply import FileChange, apply, own_pending, pending_changes
 from .copy import LogCopy
-from .look import decode_copy
+from .look import decode_copy, decode_overtaken
 from .plan import QUORUM_RECOVERY_PLAN, QuorumDecision, QuorumPlan, decide, decode_plan, encode_plan
 from .report import QUORUM_RECOVERY_REPORT, Verified, encode_recovery_report
 from .restore import pending_restoration, restore
@@ -93,7 +93,10 @@ def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[Log
         note = "a recovery was begun with this plan, and is continued"
         return QuorumDecision(plan, (), (), None, plan.forgets, (note,)), True
     answering = {int(voter): where for each in logs for voter, where in each["answering"].items()}
-    said = {copy.host: tuple(each["beyond"]) for copy, each in zip(copies, logs, strict=True)}
+    said = {
+        copy.host: (tuple(each["beyond"]), tuple(map(decode_overtaken, each["overtaken"])))
+        for copy, each in zip(copies, logs, strict=True)
+    }
     lost = params["lost_voters"] or (reviewed.lost_voters if reviewed is not None else ())
     decision = decide(copies, lost, answering, said)
     if reviewed is not None and decision.plan is not None and reviewed.digest != decision.plan.digest:

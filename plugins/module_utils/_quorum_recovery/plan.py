@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from .._documents.dataclass_json import codec, document
 from .._documents.files import digest
 from .._model.fields import (
     SCHEMA_VERSION,
     ClusterId,
-    Count,
     LeaderEpoch,
     Meta,
     NodeId,
@@ -31,25 +30,15 @@ from .._model.fields import (
     SchemaVersion,
     SizeBytes,
 )
-from .._model.log_contents import Stretches, compare_logs, records_in, stretches_with_epochs
+from .._model.log_contents import compare_logs, records_in, stretches_with_epochs
 from .._model.partition import grouped
 from .._model.quorum import DirectoryId, Endpoint, VoterNode
+from .beyond import Beyond, Overtaken, brokers_to_start_last, newest_overtaken
 from .copy import Checksum, Contents, CopyState, LogCopy, StaticVoter
 
 _NEWEST_KRAFT_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Beyond:
-    """What another copy holds and the winner lacks."""
-
-    host: str
-    node_id: NodeId | None
-    is_controller: bool
-    ranges: Stretches
-    records: Count
-    says: tuple[str, ...]
-    """What these records say, in words. Empty until they were read."""
+Said: TypeAlias = tuple[tuple[str, ...], tuple[Overtaken, ...]]
+"""What records say in words, and which replicas they overtook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +107,7 @@ class QuorumDecision:
     plan: QuorumPlan | None
     refusals: tuple[str, ...]
     must_stop: tuple[str, ...]
-    """Controllers that have to be stopped before the plan is carried out."""
+    """Nodes that have to be stopped before the plan is carried out."""
     survivor: LogCopy | None
     beyond: tuple[Beyond, ...]
     notes: tuple[str, ...]
@@ -139,7 +128,7 @@ def decide(
     copies: Sequence[LogCopy],
     lost: Collection[int],
     answering: Mapping[int, str] | None = None,
-    said: Mapping[str, tuple[str, ...]] | None = None,
+    said: Mapping[str, Said] | None = None,
 ) -> QuorumDecision:
     """Plan the recovery.
 
@@ -162,9 +151,21 @@ def decide(
     refusals = (*_doubles(held), *_refusals(copies, survivor, whole, lost, answering or {}))
     beyond = tuple(_beyond(survivor, [each for each in usable if each is not survivor], said or {}))
     running = [each for each in held if each.is_running]
-    must_stop = tuple(f"controller {each.node_id} on {each.host}{_how_to_stop(each)}" for each in running)
+    must_stop = (
+        *(f"controller {each.node_id} on {each.host}{_how_to_stop(each)}" for each in running),
+        *_overtaken_that_run(copies, running, beyond),
+    )
     plan = None if refusals else _plan(copies, survivor, lost, beyond)
     return QuorumDecision(plan, refusals, must_stop, survivor, beyond, tuple(_notes(copies, survivor)))
+
+
+def _overtaken_that_run(
+    copies: Sequence[LogCopy], others: Sequence[LogCopy], beyond: Sequence[Beyond]
+) -> Iterator[str]:
+    last = brokers_to_start_last(newest_overtaken(beyond))
+    for each in copies:
+        if each.node_id in last and each.is_running and each not in others:
+            yield f"broker {each.node_id} on {each.host}, whose replicas are overtaken"
 
 
 def _how_to_stop(copy: LogCopy) -> str:
@@ -272,13 +273,13 @@ def _undeclared(voters: tuple[int, ...], whole: Mapping[int | None, LogCopy], lo
             yield f"voter {each} is declared lost, and its disk on {whole[each].host} is whole ({whole[each].log_dir})"
 
 
-def _beyond(survivor: LogCopy, others: Sequence[LogCopy], said: Mapping[str, tuple[str, ...]]) -> Iterator[Beyond]:
+def _beyond(survivor: LogCopy, others: Sequence[LogCopy], said: Mapping[str, Said]) -> Iterator[Beyond]:
     mine = stretches_with_epochs(_Log(survivor))
     for each in others:
         lost = compare_logs(_Log(survivor), mine, stretches_with_epochs(_Log(each))).lost
         if lost:
-            says = said.get(each.host, ())
-            yield Beyond(each.host, each.node_id, each.is_controller, lost, records_in(lost), says)
+            says, overtaken = said.get(each.host, ((), ()))
+            yield Beyond(each.host, each.node_id, each.is_controller, lost, records_in(lost), says, overtaken)
 
 
 class _Log:
@@ -299,6 +300,11 @@ def _notes(copies: Sequence[LogCopy], survivor: LogCopy) -> Iterator[str]:
             yield f"{each.host}: the copy of node {each.node_id} is {each.state} and not used: {each.reason}.{more}"
     if survivor.torn_bytes:
         yield f"{survivor.segment}: the last {survivor.torn_bytes} bytes are no whole batch, and are cut off"
+    if all(each.is_controller for each in copies):
+        yield (
+            "no broker's copy was read. A broker may be ahead, and know that a replica that the recovered controller "
+            "may elect is not in sync any more: add the brokers' hosts to the run (quorum_recovery_hosts)"
+        )
     if survivor.contents is not None and survivor.contents.open_transaction:
         yield "a metadata transaction has no end in the log: its records do not count, and the new leader aborts it"
 

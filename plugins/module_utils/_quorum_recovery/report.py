@@ -14,8 +14,9 @@ from typing import Annotated, Any
 
 from .._documents.dataclass_json import codec, document
 from .._model.fields import SCHEMA_VERSION, Count, LeaderEpoch, Meta, NodeId, Offset, SchemaVersion, Time
+from .beyond import Beyond
 from .copy import LogCopy
-from .plan import Beyond, QuorumDecision, QuorumPlan
+from .plan import QuorumDecision, QuorumPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,9 +31,11 @@ from .._kafka.voters_record import (
 )
 from .._model.log_contents import EpochRange, Stretches
 from .._model.quorum import VoterNode
+from .beyond import Overtaken
 from .contents import MetadataImage
 from .copy import CopyState, LogCopy, Snapshot
 from .node import METADATA_DIR, NodeFileError, NodeProperties, read_vote
+from .overtaken import PartitionChanges
 
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _BATCH = struct.Struct(">qiI")
@@ -49,6 +51,8 @@ class CopyReading:
     beyond: list[str] = field(default_factory=list)
     """What the records say that another copy lacks."""
     beyond_count: int = 0
+    overtaken: tuple[Overtaken, ...] = ()
+    """The replicas that these records took out of the ISR."""
     checksum_at_mark: str | None = None
     """The checksum over everything before the offset ``mark``. None if no batch ends there."""
     since_mark: list[str] = field(default_factory=list)
@@ -155,9 +159,10 @@ class _LogReader:
         self._snapshot: Snapshot | None = None
         self._expected = 0
         self._valid_bytes = self._torn_bytes = 0
+        self._changes = PartitionChanges(0, lacking)
 
     def read(self) -> CopyReading:
-        self._snapshot, snapshot_error = _read_snapshot(self._metadata_dir, self._state)
+        self._snapshot, snapshot_error = self._read_snapshot()
         if snapshot_error:
             self._damages.append(snapshot_error)
         segments = list_segments(self._metadata_dir)
@@ -169,6 +174,10 @@ class _LogReader:
         if start > 0 and (self._snapshot is None or self._snapshot.end_offset < start):
             self._damages.append(f"the log starts at offset {start}, and no complete snapshot covers the rest")
         copy, state = self._reading.copy, self._state
+        try:
+            self._reading.overtaken = self._changes.find(state.image.topic)
+        except MetadataRecordError as error:
+            self._damages.append(str(error))
         self._reading.copy = replace(
             copy,
             state=CopyState.DAMAGED if self._damages else CopyState.WHOLE,
@@ -189,6 +198,36 @@ class _LogReader:
             contents=state.image.contents(),
         )
         return self._reading
+
+    def _read_snapshot(self) -> tuple[Snapshot | None, str]:
+        """Apply the newest snapshot, and return it. Otherwise say what is wrong with it.
+
+        The name of a snapshot is final only after its content is on the disk, so an incomplete one is damaged.
+        """
+        found = [
+            (int(match[1]), int(match[2]), match[0])
+            for match in map(_SNAPSHOT.fullmatch, os.listdir(self._metadata_dir))
+            if match
+        ]
+        if not found:
+            return None, ""
+        end, epoch, name = max(found)
+        self._changes.snapshot_end = end
+        path = Path(self._metadata_dir, name)
+        size = path.stat().st_size
+        with open(path, "rb", buffering=0) as file:
+            for each in read_segment(file, Segment(str(path), 0, size)):
+                if isinstance(each, Damage):
+                    return None, f"{path}: {each.kind} from byte {each.position} on"
+                try:
+                    self._state.take(each)
+                    if self._lacking:
+                        self._changes.take_snapshot(_values(each))
+                except (MetadataRecordError, BatchError) as error:
+                    return None, f"{path}: {error}"
+        if not self._state.has_footer:
+            return None, f"{path} has no end"
+        return Snapshot(end, epoch, size), ""
 
     def _read_segment(self, segment: Segment, *, is_last: bool) -> None:
         self._valid_bytes = self._torn_bytes = 0
@@ -214,10 +253,12 @@ class _LogReader:
         _extend(state.lineage, header.offsets)
         is_in_snapshot = self._snapshot is not None and header.next_offset <= self._snapshot.end_offset
         try:
-            values = [] if header.is_control else [each.value or b"" for each in decode_records(header, batch.data)]
+            values = _values(batch)
             if not is_in_snapshot:
                 state.take(batch)
             self._describe(header, values)
+            if self._lacking:
+                self._changes.take(values, header.offsets)
         except (MetadataRecordError, BatchError) as error:
             self._damages.append(f"offset {header.base_offset}: {error}")
         if header.next_offset == self._mark:
@@ -246,32 +287,10 @@ def _extend(lineage: list[EpochRange], found: EpochRange) -> None:
         lineage.append(found)
 
 
-def _read_snapshot(metadata_dir: str, state: _State) -> tuple[Snapshot | None, str]:
-    """Apply the newest snapshot, and return it. Otherwise say what is wrong with it.
-
-    The name of a snapshot is final only after its content is on the disk, so an incomplete one is damaged.
-    """
-    found = [
-        (int(match[1]), int(match[2]), match[0])
-        for match in map(_SNAPSHOT.fullmatch, os.listdir(metadata_dir))
-        if match
-    ]
-    if not found:
-        return None, ""
-    end, epoch, name = max(found)
-    path = Path(metadata_dir, name)
-    size = path.stat().st_size
-    with open(path, "rb", buffering=0) as file:
-        for each in read_segment(file, Segment(str(path), 0, size)):
-            if isinstance(each, Damage):
-                return None, f"{path}: {each.kind} from byte {each.position} on"
-            try:
-                state.take(each)
-            except (MetadataRecordError, BatchError) as error:
-                return None, f"{path}: {error}"
-    if not state.has_footer:
-        return None, f"{path} has no end"
-    return Snapshot(end, epoch, size), ""
+def _values(batch: Batch) -> list[bytes]:
+    """Return the metadata records of a batch. Raises BatchError."""
+    header = batch.header
+    return [] if header.is_control else [each.value or b"" for each in decode_records(header, batch.data)]
 
 
 def ranges_of(values: Sequence[Sequence[int]]) -> Stretches:

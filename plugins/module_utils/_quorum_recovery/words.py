@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from .._model.reasons import join_first, name_brokers
+from .beyond import Beyond, Overtaken, brokers_to_start_last, newest_overtaken
 from .copy import Contents, LogCopy
-from .plan import Beyond, QuorumDecision, QuorumPlan
+from .plan import QuorumDecision, QuorumPlan
 from .report import Verified
 
 _MOST_LINES = 20
@@ -21,6 +23,7 @@ def describe(copies: Sequence[LogCopy], decision: QuorumDecision) -> list[str]:
     lines += [f"Note: {each}" for each in decision.notes]
     for each in decision.beyond:
         lines += _beyond(each)
+    lines += _about_overtaken(newest_overtaken(decision.beyond))
     lines += [f"Refused: {each}" for each in decision.refusals]
     if decision.plan is not None:
         lines += _plan(decision.plan)
@@ -49,6 +52,32 @@ def _beyond(beyond: Beyond) -> Iterator[str]:
         yield (
             f"  Once the recovered controller leads: stop broker {beyond.node_id}, remove its directory "
             "__cluster_metadata-0, and start it. It copies the log again. With its own copy, it ends itself."
+        )
+
+
+def _about_overtaken(overtaken: Sequence[Overtaken]) -> Iterator[str]:
+    """Yield which brokers start last, and which partitions no order of starts helps."""
+    last = brokers_to_start_last(overtaken)
+    if not last:
+        return
+    for each in overtaken:
+        yield (
+            f"Overtaken: {join_first(each.partitions)}: the log that goes on has {name_brokers(each.stale)} in sync. "
+            f"By what is forgotten, all records are only on {name_brokers(each.in_sync)}."
+        )
+    yield (
+        f"Start {name_brokers(last)} last, when others lead these partitions: Kafka may elect an overtaken replica, "
+        "and then all others delete what it lacks. If one of the partitions has no leader before that, recover it with "
+        "kafkaops.recovery.recover_offline_partitions, unclean_recovery_partitions_file and "
+        f"unclean_recovery_lost_brokers={','.join(map(str, last))}."
+    )
+    stuck = [each for each in overtaken if {*each.in_sync} <= {*last}]
+    if stuck:
+        brokers = {broker for each in stuck for broker in each.in_sync}
+        yield (
+            f"No order of starts keeps all records of {join_first(one for each in stuck for one in each.partitions)}: "
+            f"before they start, save what the disks of {name_brokers(brokers)} have and the new leaders lack, with "
+            "kafkaops.recovery.salvage_logs."
         )
 
 
@@ -105,6 +134,7 @@ def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
             f"Now stop each broker of {_ids(ahead)}, remove its directory __cluster_metadata-0, and start it. Its copy "
             "of the log is ahead."
         )
+    lines += _about_overtaken(newest_overtaken(plan.forgets))
     if gone := plan.lost_brokers:
         ids = ",".join(map(str, gone))
         lines.append(
