@@ -41,7 +41,9 @@ def test_a_hung_broker_makes_it_a_no(cluster: Cluster) -> None:
     gate = ask(cluster, [1])
     assert gate.verdict is Answer.NO
     assert named(gate, StopReasonKind.BELOW_MIN_ISR) == {("orders", 0)}
-    assert any("start broker 2" in each for each in gate.stops[0].changes)
+    # Once the controller has fenced it, releases differ in what it looks like.
+    wanted = ("find out why broker 2", "start broker 2")
+    assert any(part in each for each in gate.stops[0].changes for part in wanted), gate.stops
 
 
 def test_the_playbook_answers_by_its_exit_status(cluster: Cluster, tmp_path: Path) -> None:
