@@ -45,10 +45,13 @@ def blocks(result: Result) -> Iterator[Block]:
 
 
 def verdict(result: Result) -> str:
-    """Say whether a recovery would work, and how many checks failed or warn."""
-    red = sum(each["status"] in _RED for each in result["checks"])
-    warnings = sum(each["status"] == "warning" for each in result["checks"])
-    head = "GREEN: a recovery would work" if result["is_ready"] else f"RED: {counted(red, 'check')} failed"
+    """Say whether a recovery would work, and how many checks failed, could not be made, or warn."""
+    failed, unknown, warnings = (
+        sum(each["status"] == status for each in result["checks"]) for status in ("failed", "unknown", "warning")
+    )
+    not_made = f"{counted(unknown, 'check')} could not be made" if unknown else ""
+    red = [f"{counted(failed, 'check')} failed" if failed else "", not_made]
+    head = "GREEN: a recovery would work" if result["is_ready"] else f"RED: {', '.join(filter(None, red))}"
     return f"{head}; {counted(warnings, 'warning') if warnings else 'no warnings'}."
 
 
@@ -67,13 +70,17 @@ def failure(result: Result, fail_on: str) -> str:
 
 
 def _entries(checks: Iterable[Result]) -> Iterator[Entry]:
-    """Join checks with the same finding and remedy: several brokers often lack the same."""
-    alike = grouped(((each["name"], each["status"], each["found"], each["remedy"]), each["subject"]) for each in checks)
-    for (name, status, found, remedy), subjects in alike.items():
-        about = _about(subjects)
-        state = "could not be found out: " if status == "unknown" else ""
-        lines = (f"{about}{': ' if about else ''}{state}{found}", *([f"do: {remedy}"] if remedy else []))
-        yield Entry(words(name), lines, _STYLES[status])
+    """Join checks with the same finding and remedy: several brokers often lack the same, and one cause stops many."""
+    key = ("status", "found", "remedy")
+    alike = grouped(
+        (("" if each["status"] == "unknown" else each["name"], *(each[name] for name in key)), each) for each in checks
+    )
+    for (_name, status, found, remedy), members in alike.items():
+        names = dict.fromkeys(words(each["name"]) for each in members)
+        about = ", ".join(names) if len(names) > 1 else _about([each["subject"] for each in members])
+        state = "could not be found out" if status == "unknown" and len(names) == 1 else ""
+        lines = (": ".join(filter(None, [about, state, found])), *([f"do: {remedy}"] if remedy else []))
+        yield Entry("not checked" if len(names) > 1 else next(iter(names)), lines, _STYLES[status])
 
 
 def _fine(checks: Sequence[Result]) -> Iterator[Entry]:

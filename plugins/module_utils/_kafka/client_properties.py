@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from .._model.run import KafkaOpsError
-from .errors import SettingsError
+from .errors import SettingsError, describe_unreadable
 from .sasl_properties import sasl_options
 from .tls_properties import tls_options
 
@@ -163,7 +163,7 @@ def _load(path: str) -> dict[str, str]:
             )
         return dict(javaproperties.loads(content.decode("iso-8859-1")))
     except OSError as error:
-        raise SettingsError([f"command_config {path} cannot be read: {error.strerror or 'unreadable'}"]) from None
+        raise SettingsError([f"command_config {path} {describe_unreadable(error)}"]) from None
     except ValueError:
         # The error may quote a line with a password.
         why = "it is not a Java properties file: in one, \\u begins a character of four hexadecimal digits"
@@ -304,7 +304,7 @@ def _read_from_file(path: Path, key: str) -> str:
     try:
         values: dict[str, str] = javaproperties.loads(_read_regular(path).decode("iso-8859-1"))
     except OSError as error:
-        raise _ProviderError(f"{path} cannot be read: {error.strerror}") from None
+        raise _ProviderError(f"{path} {describe_unreadable(error)}") from None
     except ValueError:
         raise _ProviderError(f"{path} is not a Java properties file") from None  # the cause may quote a secret
     if key not in values:

@@ -108,17 +108,25 @@ _SYSTEM_ERROR = re.compile(r"\[Errno (\d+)\]|\b(E[A-Z]+)\b")
 _FRAME_LENGTH = re.compile(r"Invalid frame length: (-?\d+)")
 _TLS_ALERT = 0x15
 # Text of OpenSSL or of the socket layer -> its meaning. OpenSSL distinguishes these errors only by text.
-_TLS_TEXTS = (
-    ("Hostname mismatch", "the certificate is for another host: check the name in bootstrap_servers"),
-    ("IP address mismatch", "the certificate is for another host: check the address in bootstrap_servers"),
+_REFUSED_BY_US = (
+    (
+        "Hostname mismatch",
+        "its certificate is for another host: check the name in bootstrap_servers and in advertised.listeners",
+    ),
+    (
+        "IP address mismatch",
+        "its certificate is for another host: check the address in bootstrap_servers and in advertised.listeners",
+    ),
     ("certificate has expired", "the broker's certificate has expired: renew it"),
     ("certificate is not yet valid", "the broker's certificate is not valid yet: check the clocks"),
-    ("CERTIFICATE_VERIFY_FAILED", "the broker's certificate is not signed by ssl_cafile"),
+    ("CERTIFICATE_VERIFY_FAILED", "the broker's certificate is not signed by {trusted}"),
     ("WRONG_VERSION_NUMBER", "this port seems to speak no TLS: check security_protocol and the port"),
-    ("CERTIFICATE_REQUIRED", "the broker requires a client certificate: set ssl_certfile and ssl_keyfile"),
-    ("BAD_CERTIFICATE", "the broker does not accept our client certificate"),
-    ("UNKNOWN_CA", "the broker does not trust the CA of our client certificate"),
 )
+"""What OpenSSL reports, and what it means. Each time, something listens at the address: it is not to be started."""
+_ALERTS = ("CERTIFICATE_REQUIRED", "BAD_CERTIFICATE", "UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_EXPIRED")
+"""The alerts by which a broker refuses our certificate. Java sends CERTIFICATE_UNKNOWN for nearly every cause."""
+_TLS_NOISE = re.compile(r"^\w+Error: (?=.*SSL)|^Handshake failed: |\[SSL: \w+\] | \(_ssl\.c:\d+\)")
+"""What says nothing to a person: names of classes, and lines of Python's source."""
 
 
 class Stage(Enum):
@@ -195,7 +203,10 @@ def _classify(error: BaseException, text: str, settings: ConnectionSettings, sta
         return Cause.ERROR, text, "this collection needs Kafka 3.9 or later"
     tls_hint = _find_tls_hint(text, settings)
     if tls_hint:
-        return Cause.UNREACHABLE, text, tls_hint
+        return Cause.NOT_AUTHORISED, _without_tls_noise(text), tls_hint
+    if settings.uses_tls and "Handshake failed" in text:
+        hint = "the TLS handshake failed: the port may speak no TLS, or the broker requires a client certificate"
+        return Cause.UNREACHABLE, _without_tls_noise(text), hint
     if isinstance(error, _PROTOCOL_ERRORS):
         return Cause.BAD_ANSWER, text, ""
     return _classify_disconnection(text, settings, stage)
@@ -237,13 +248,36 @@ def _authorization_hint(settings: ConnectionSettings) -> str:
 
 def _find_tls_hint(text: str, settings: ConnectionSettings) -> str:
     if settings.uses_tls:
-        for pattern, hint in _TLS_TEXTS:
-            if pattern.lower() in text.lower():
-                return hint
-        if "Handshake failed" in text:
-            return "the TLS handshake failed: the port may speak no TLS, or the broker requires a client certificate"
-        return ""
+        found = next((hint for said, hint in _REFUSED_BY_US if said in text), "")
+        is_ours = not found and any(each in text.upper().replace(" ", "_") for each in _ALERTS)
+        return _own_certificate_hint(settings) if is_ours else found.format(trusted=_trusted(settings))
     length = _FRAME_LENGTH.search(text)
     if length and int(length[1]) >> 24 == _TLS_ALERT:
         return "this port speaks TLS: set security_protocol to SSL or SASL_SSL"
     return ""
+
+
+def _trusted(settings: ConnectionSettings) -> str:
+    """Name the CAs that we trust by what the user gave."""
+    if settings.ssl_ca_pem:
+        return "a CA in the trust store of command_config"
+    return f"a CA in {settings.ssl_cafile}" if settings.ssl_cafile else "a CA that this host trusts: set ssl_cafile"
+
+
+def _own_certificate_hint(settings: ConnectionSettings) -> str:
+    if not (settings.ssl_certfile or settings.ssl_certificate_pem):
+        return (
+            "the broker requires a client certificate: set ssl_certfile and ssl_keyfile, or ssl.keystore.location in "
+            "command_config"
+        )
+    where = settings.ssl_certfile or "the key store of command_config"
+    return (
+        f"the broker refuses our client certificate, from {where}: check that it has not expired, and that the broker "
+        "trusts its CA"
+    )
+
+
+def _without_tls_noise(text: str) -> str:
+    while (less := _TLS_NOISE.sub("", text)) != text:
+        text = less
+    return text

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from .._model.partition import Cause, grouped
@@ -18,6 +19,12 @@ class SettingsError(KafkaOpsError):
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("the connection settings cannot be used: " + "; ".join(self.problems))
+
+
+def describe_unreadable(error: OSError) -> str:
+    """Return why a file of the settings cannot be read, to follow its path."""
+    who = f" for uid {os.geteuid()}" if isinstance(error, PermissionError) else ""
+    return f"cannot be read: {error.strerror or 'unreadable'}{who}"
 
 
 class CredentialsError(KafkaOpsError):
@@ -62,16 +69,24 @@ class BrokerCallError(CallError):
         """Return the message without its cause, for a reader who has that already, as the state of a broker."""
         return self._describe([self.address], with_cause=False)
 
-    def _describe(self, addresses: Sequence[str], *, with_cause: bool = True) -> str:
-        what = f"{self.request} at {', '.join(addresses)}" if self.request else ", ".join(addresses)
+    def _describe(self, addresses: Sequence[str], *, with_cause: bool = True, asked: str = "") -> str:
+        what = ", ".join(addresses)
+        if self.request not in ("", asked):
+            what = f"{self.request} at {what}"
         cause = [self.cause.value] if with_cause else []
         return ": ".join([what, *cause, self.detail]) + (f" ({self.hint})" if self.hint else "")
 
     @staticmethod
-    def describe_all(failures: Sequence[BrokerCallError]) -> list[str]:
-        """Return a text for all failures with the same request and cause, with all their addresses."""
+    def describe_all(failures: Sequence[BrokerCallError], asked: str = "") -> list[str]:
+        """Return a text for all failures with the same request and cause, with all their addresses.
+
+        The text does not name the request if that is ``asked``, which the reader knows.
+        """
         alike = grouped(((each.request, each.cause, each.detail, each.hint), each) for each in failures)
-        return [members[0]._describe([*dict.fromkeys(each.address for each in members)]) for members in alike.values()]
+        return [
+            members[0]._describe([*dict.fromkeys(each.address for each in members)], asked=asked)
+            for members in alike.values()
+        ]
 
 
 QUOTA_HINT = (
@@ -95,7 +110,7 @@ class NoBrokerAnswersError(CallError):
     def __init__(self, request: str, failures: Sequence[BrokerCallError]) -> None:
         self.failures = tuple(failures)
         super().__init__(
-            f"no broker answered {request}: " + "; ".join(BrokerCallError.describe_all(self.failures))
+            f"no broker answered {request}: " + "; ".join(BrokerCallError.describe_all(self.failures, request))
             if self.failures
             else f"no broker could be asked for {request}: none is known"
         )

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .._model.run import KafkaOpsError
+from .errors import describe_unreadable
 
 _SECTION = "KafkaClient"
 _JAAS_FILE = "-Djava.security.auth.login.config="
@@ -75,7 +76,7 @@ def read_kafka_opts(environment: Mapping[str, str]) -> LoginModule | None:
     try:
         tokens = [*_tokenize(Path(path).read_text(encoding="utf-8"))]
     except OSError as error:
-        raise JaasError(f"{path}, the JAAS file in KAFKA_OPTS, cannot be read: {error.strerror}") from None
+        raise JaasError(f"{path}, the JAAS file in KAFKA_OPTS, {describe_unreadable(error)}") from None
     except ValueError:
         raise JaasError(f"{path}, the JAAS file in KAFKA_OPTS, is not UTF-8 text") from None
     begin = [

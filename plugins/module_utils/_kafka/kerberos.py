@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from .errors import CredentialsError, SettingsError
+from .errors import CredentialsError, SettingsError, describe_unreadable
 from .settings import ConnectionSettings
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -150,7 +150,7 @@ def _describe_keytab_error(keytab: str, principal: str | None) -> str:
         with open(keytab, "rb") as file:
             version = file.read(2)
     except OSError as error:
-        return f"the keytab {keytab} cannot be read here: {error.strerror}"
+        return f"the keytab {keytab} {describe_unreadable(error)}"
     if version not in _KEYTAB_VERSIONS:
         return f"{keytab} is not a keytab (see klist -k)"
     return f"the keytab {keytab} has no key of {principal} (see klist -k)"

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from .errors import SettingsError
+from .errors import SettingsError, describe_unreadable
 from .settings import ConnectionSettings, settings_from
 
 _ONLY_US = 0o600
@@ -108,7 +108,7 @@ def read_settings_reference(path: str | os.PathLike[str]) -> ConnectionSettings:
                 raise SettingsError([f"{what} has mode {mode:o}, but it contains secrets: chmod 600"])
             values = json.load(file)
     except OSError as error:
-        raise SettingsError([f"{what} cannot be read: {error.strerror}"]) from None
+        raise SettingsError([f"{what} {describe_unreadable(error)}"]) from None
     except ValueError:
         raise SettingsError([f"{what} is not JSON"]) from None  # the cause would quote the text
     if not isinstance(values, dict):

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import SettingsError
+from .errors import SettingsError, describe_unreadable
 
 DEFAULT_PORT = 9092
 _PORTS = range(1, 65536)
@@ -129,8 +129,8 @@ class ConnectionSettings:
         elif self.sasl_mechanism == "GSSAPI":
             if self.sasl_kerberos_keytab and not self.sasl_kerberos_principal:
                 yield "sasl_kerberos_keytab is given without sasl_kerberos_principal"
-            if self.sasl_kerberos_keytab and not os.access(self.sasl_kerberos_keytab, os.R_OK):
-                yield f"the keytab {self.sasl_kerberos_keytab} cannot be read here"
+            if self.sasl_kerberos_keytab and (why := _why_unreadable(self.sasl_kerberos_keytab)):
+                yield f"the keytab {self.sasl_kerberos_keytab} {why}"
         elif self.sasl_mechanism == "AWS_MSK_IAM":
             if not self.uses_tls:
                 yield f"AWS_MSK_IAM needs security_protocol SASL_SSL, and it is {self.security_protocol}"
@@ -170,13 +170,22 @@ class ConnectionSettings:
                 "or SASL_SSL"
             )
         for name, path in given.items():
-            if not os.access(path, os.R_OK):
-                yield f"{name} {path} cannot be read here"
+            if why := _why_unreadable(path):
+                yield f"{name} {path} {why}"
         if self.ssl_keyfile and not self.ssl_certfile:
             yield "ssl_keyfile is given without ssl_certfile"
         for version in (self.ssl_min_version, self.ssl_max_version):
             if version not in TLS_VERSIONS:
                 yield f"the TLS version {version!r} is none of {', '.join(TLS_VERSIONS)}"
+
+
+def _why_unreadable(path: str) -> str:
+    """Return why a file cannot be read; empty if it can. A pipe does not block."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError as error:
+        return describe_unreadable(error)
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

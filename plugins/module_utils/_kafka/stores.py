@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._model.run import KafkaOpsError
+from .errors import describe_unreadable
 
 with suppress(ImportError):  # named by require_cryptography
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -122,7 +123,7 @@ def _open(
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+        raise StoreError(f"{path} {describe_unreadable(error)}") from None
     if content.startswith(_JKS_MAGIC):
         content, password = _convert_to_pkcs12(path, password, key_password if wants_key else None, wants_key=wants_key)
     elif not content.startswith(_DER_SEQUENCE):

@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .errors import describe_unreadable
 from .settings import TLS_VERSIONS
 from .stores import StoreError, is_pem, normalized_pem, read_key_store, read_trust_store
 
@@ -162,12 +163,10 @@ def _read_own_key(properties: Mapping[str, str], options: dict[str, Any], key_pa
 
 
 def _is_pem(location: str, kind: str | None) -> bool:
-    if kind is not None and kind.upper() == "PEM":
-        return True
     try:
-        return is_pem(location)
+        return is_pem(location) or (kind or "").upper() == "PEM"
     except OSError as error:
-        raise StoreError(f"{location} cannot be read: {error.strerror}") from None
+        raise StoreError(f"{location} {describe_unreadable(error)}") from None
 
 
 def _split_list(properties: Mapping[str, str], name: str) -> list[str]:

@@ -178,7 +178,7 @@ class BrokerState(StrEnum):
     HUNG = "hung"
     """It accepts connections, but does not answer within the limit."""
     NOT_AUTHORISED = "not_authorised"
-    """It refuses our credentials, or our principal lacks the ACL."""
+    """It runs, and it refuses our credentials, we refuse its certificate, or our principal lacks the ACL."""
     GIVEN_UP = "given_up"
     """It does not answer, and the operator declared it lost for good."""
 

@@ -84,8 +84,7 @@ def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
     except KafkaOpsError as error:
         checks.append(failed(CheckName.BROKERS, str(error), "Check addresses and credentials, and start the brokers"))
         checks += [
-            unknown(name, "not checked: the cluster could not be read", "See the check of brokers")
-            for name in _CLUSTER_CHECKS
+            unknown(name, "the cluster could not be read", "See the check of brokers") for name in _CLUSTER_CHECKS
         ]
         return build_readiness(None, checks, Losses())
     inspection = _Inspection(kafka, options, seen)

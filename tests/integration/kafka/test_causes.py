@@ -13,7 +13,9 @@ import pytest
 
 from integration.kafka.test_command_config import SCRAM, Properties, pkcs12, sasl, written
 from integration.loud import first_lines
-from lab import Cluster
+from lab import Cluster, scenarios
+from lab.playbook import RECOVER, run_playbook
+from lab.tls import Certificates
 
 pytestmark = [pytest.mark.wide, pytest.mark.on_any_version, pytest.mark.timeout(300)]
 
@@ -58,6 +60,34 @@ def test_a_wrong_password_of_a_store(cluster: Cluster, tmp_path: Path, store: st
 def test_a_certificate_that_has_expired(expired: Cluster, tmp_path: Path) -> None:
     for line in causes(expired, "SSL", pkcs12(expired, tmp_path), tmp_path):
         assert "the broker's certificate has expired: renew it" in line
+
+
+def test_our_certificate_is_refused(kafka_version: str, tmp_path: Path) -> None:
+    """The brokers trust another CA than that of our certificate."""
+    with Cluster(kafka_version, brokers=1, listeners=("SSL",), tls_client_auth="required") as started:
+        stranger = Certificates(tmp_path / "stranger")
+        properties = pkcs12(started, tmp_path) | {"ssl.keystore.location": stranger.client_keystore_p12}
+        for line in causes(started, "SSL", properties, tmp_path):
+            assert "not_authorised" in line
+            assert "the broker refuses our client certificate, from the key store of kafka_command_config" in line
+
+
+def test_a_broker_whose_certificate_is_refused_is_not_to_be_started(kafka_version: str, tmp_path: Path) -> None:
+    """It runs. Broker 1 alone is dead."""
+    strange = Certificates(tmp_path / "strange").server("valid")
+    properties: dict[int, dict[str, object]] = {2: {"ssl.keystore.location": strange}}
+    with Cluster(kafka_version, listeners=("PLAINTEXT", "SSL"), broker_properties=properties) as started:
+        scenarios.diverged(started, "orders")
+        variables = {
+            "kafka_bootstrap_servers": started.bootstrap("SSL"),
+            "kafka_security_protocol": "SSL",
+            "kafka_ssl_cafile": str(started.certificates.ca),
+        }
+        ran = run_playbook(RECOVER, variables)
+    assert "Start broker 1 at" in ran.words
+    assert f"the broker's certificate is not signed by a CA in {started.certificates.ca}" in ran.words
+    assert "Start broker 2" not in ran.words
+    assert "Broker 2 has stopped answering" not in ran.words
 
 
 def test_an_identity_provider_that_is_down(cluster: Cluster, tmp_path: Path) -> None:

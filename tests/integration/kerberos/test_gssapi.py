@@ -153,8 +153,8 @@ def test_a_keytab_that_cannot_be_read(cluster: Cluster, kdc: Kdc, tmp_path: Path
         path.write_bytes(b"n0t-a-keytab-but-secret-all-the-same")
     file = written(tmp_path, f'useKeyTab=true keyTab="{path}" principal="alice@{REALM}"')
     cause = {
-        "absent": f"the keytab {path} cannot be read here",
-        "a directory": f"the keytab {path} cannot be read here: Is a directory",
+        "absent": f"the keytab {path} cannot be read: No such file or directory",
+        "a directory": f"the keytab {path} cannot be read: Is a directory",
         "another file": f"{path} is not a keytab",
     }[kind]
     for line in first_lines_of(cluster, file, tmp_path, b"n0t-a-keytab-but-secret-all-the-same"):

@@ -152,15 +152,20 @@ def test_an_empty_identification_algorithm_means_no_check(
 
 
 def test_pem_stores_are_taken_over(tmp_path: Path) -> None:
-    content = """
+    trusted, own = tmp_path / "ca.pem", tmp_path / "client.pem"
+    content = f"""
         security.protocol=SSL
         ssl.truststore.type=PEM
-        ssl.truststore.location=/etc/kafka/ca.pem
+        ssl.truststore.location={trusted}
         ssl.keystore.type=pem
-        ssl.keystore.location=/etc/kafka/client.pem
+        ssl.keystore.location={own}
     """
+    with pytest.raises(SettingsError, match=f"ssl.truststore.location: {trusted} cannot be read: No such file"):
+        read(tmp_path, content)
+    trusted.touch()
+    own.touch()
     options = read(tmp_path, content)
-    assert (options["ssl_cafile"], options["ssl_certfile"]) == ("/etc/kafka/ca.pem", "/etc/kafka/client.pem")
+    assert (options["ssl_cafile"], options["ssl_certfile"]) == (str(trusted), str(own))
 
 
 def test_options_replace_stores_which_are_not_read_then(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 from typing import Any
 
 import kafka.errors as kafka_errors
@@ -84,64 +85,64 @@ def verification(text: str) -> ssl.SSLCertVerificationError:
             kafka_errors.InvalidReceiveError(f"Invalid frame length: {ALERT_AS_LENGTH}"),
             "PLAINTEXT",
             Stage.GREETING,
-            Cause.UNREACHABLE,
+            Cause.NOT_AUTHORISED,
             "this port speaks TLS: set security_protocol to SSL or SASL_SSL",
         ),
         (
             verification("Hostname mismatch, certificate is not valid for 'one'."),
             "SSL",
             Stage.CONNECTING,
-            Cause.UNREACHABLE,
-            "the certificate is for another host: check the name in bootstrap_servers",
+            Cause.NOT_AUTHORISED,
+            "its certificate is for another host: check the name in bootstrap_servers and in advertised.listeners",
         ),
         (
             verification("IP address mismatch, certificate is not valid for '::1'."),
             "SSL",
             Stage.CONNECTING,
-            Cause.UNREACHABLE,
-            "the certificate is for another host: check the address in bootstrap_servers",
+            Cause.NOT_AUTHORISED,
+            "its certificate is for another host: check the address in bootstrap_servers and in advertised.listeners",
         ),
         (
             verification("certificate has expired"),
             "SASL_SSL",
             Stage.CONNECTING,
-            Cause.UNREACHABLE,
+            Cause.NOT_AUTHORISED,
             "the broker's certificate has expired: renew it",
         ),
         (
             verification("certificate is not yet valid"),
             "SSL",
             Stage.CONNECTING,
-            Cause.UNREACHABLE,
+            Cause.NOT_AUTHORISED,
             "the broker's certificate is not valid yet: check the clocks",
         ),
         (
             verification("self-signed certificate in certificate chain"),
             "SSL",
             Stage.CONNECTING,
-            Cause.UNREACHABLE,
-            "the broker's certificate is not signed by ssl_cafile",
+            Cause.NOT_AUTHORISED,
+            "the broker's certificate is not signed by a CA that this host trusts: set ssl_cafile",
         ),
         (
             ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number"),
             "SSL",
             Stage.CONNECTING,
-            Cause.UNREACHABLE,
+            Cause.NOT_AUTHORISED,
             "this port seems to speak no TLS: check security_protocol and the port",
         ),
         (
             ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required"),
             "SSL",
             Stage.GREETING,
-            Cause.UNREACHABLE,
+            Cause.NOT_AUTHORISED,
             "the broker requires a client certificate: set ssl_certfile and ssl_keyfile",
         ),
         (
             ssl.SSLError(1, "[SSL: TLSV1_ALERT_UNKNOWN_CA] tlsv1 alert unknown ca"),
             "SSL",
             Stage.GREETING,
-            Cause.UNREACHABLE,
-            "the broker does not trust the CA of our client certificate",
+            Cause.NOT_AUTHORISED,
+            "the broker requires a client certificate: set ssl_certfile and ssl_keyfile",
         ),
     ],
 )
@@ -153,8 +154,23 @@ def test_exceptions_get_a_cause_and_a_hint(
     assert hint in found.hint
     assert bool(hint) == bool(found.hint)
     assert str(found).startswith(f"Metadata at one:1: {cause}: {found.detail}")
+    assert not any(each in str(found) for each in ("SSL: ", "_ssl.c", "Handshake failed: "))
     assert str(found).endswith(f" ({found.hint})" if hint else found.detail)
     assert SECRET not in str(found)
+
+
+@pytest.mark.parametrize(("has_own", "named"), [(False, "requires a client certificate"), (True, "own.pem: check")])
+def test_a_refused_certificate_is_named(tmp_path: Path, *, has_own: bool, named: str) -> None:
+    """Java's brokers send this alert to a certificate that has expired, and to one of an unknown CA."""
+    (own := tmp_path / "own.pem").touch()
+    settings = ConnectionSettings(
+        bootstrap_servers=(Address("one", 1),), security_protocol="SSL", ssl_certfile=str(own) if has_own else None
+    )
+    alert = "[SSL: SSLV3_ALERT_CERTIFICATE_UNKNOWN] sslv3 alert certificate unknown (_ssl.c:2580)"
+    found = broker_call_error(ssl.SSLError(1, alert), settings, "one:1", "Metadata", Stage.GREETING)
+    assert found.cause is Cause.NOT_AUTHORISED, "the broker runs: it is not to be started"
+    assert named in found.hint
+    assert str(found).startswith("Metadata at one:1: not_authorised: sslv3 alert certificate unknown (the broker re")
 
 
 def test_exception_without_text_is_reported_by_its_class_name() -> None:
@@ -199,5 +215,5 @@ def test_brokers_that_fail_alike_are_one_text() -> None:
     failures = [BrokerCallError(f"{each}:1", Cause.HUNG, "no answer", request="Metadata") for each in "abc"]
     failures.append(BrokerCallError("d:1", Cause.ERROR, "other", request="Metadata"))
     assert str(NoBrokerAnswersError("Metadata", failures)) == (
-        "no broker answered Metadata: Metadata at a:1, b:1, c:1: hung: no answer; Metadata at d:1: error: other"
+        "no broker answered Metadata: a:1, b:1, c:1: hung: no answer; d:1: error: other"
     )

@@ -28,7 +28,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (b"\x05\x02", "has no key of alice (see klist -k)"),
         (b"n0t a keytab", "is not a keytab"),
-        (None, "cannot be read here: No such file"),
+        (None, "cannot be read: No such file"),
     ],
 )
 def test_cause_of_an_unusable_keytab_is_reported(tmp_path: Path, content: bytes | None, cause: str) -> None:

@@ -71,8 +71,8 @@ def test_every_problem_is_reported_at_once(tmp_path: Path) -> None:
         "bootstrap_servers is empty: name at least one broker as host:port",
         "request_timeout_ms is 0, which is not above 0",
         "SCRAM-SHA-512 needs sasl_username and sasl_password",
-        f"ssl_cafile {absent} cannot be read here",
-        f"ssl_keyfile {absent} cannot be read here",
+        f"ssl_cafile {absent} cannot be read: No such file or directory",
+        f"ssl_keyfile {absent} cannot be read: No such file or directory",
         "ssl_keyfile is given without ssl_certfile",
     )
 

@@ -39,11 +39,22 @@ def test_failed_checks_come_first_and_similar_checks_are_merged() -> None:
         100,
         color=False,
     )
-    assert text.splitlines()[0] == "RED: 3 checks failed; no warnings."
+    assert text.splitlines()[0] == "RED: 2 checks failed, 1 check could not be made; no warnings."
     assert "playbook a, playbook b: ALTER is missing" in text
     assert text.count("do: grant it") == 1
     assert "could not be found out: ?" in text
     assert text.index("Red") < text.index("Fine") < text.index("orders 0-1") < text.index("all brokers of a rack")
+
+
+def test_one_cause_of_many_checks_is_printed_once() -> None:
+    """Without a broker, 15 checks cannot be made. Their names are one entry, so that the cause stays in sight."""
+    unmade = [
+        check(name, "unknown", found="not read", remedy="see brokers") for name in ("quorum", "min_isr", "journal")
+    ]
+    text = rendered(readiness_page.blocks(result(check("brokers", "failed", found="no CA"), *unmade)), 100, color=False)
+    assert text.splitlines()[0] == "RED: 1 check failed, 3 checks could not be made; no warnings."
+    assert "not checked  quorum, min isr, journal: not read" in text
+    assert text.count("do: see brokers") == 1
 
 
 def test_a_warning_fails_the_task_only_if_requested() -> None:
