@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.next_steps import next_commands
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block
@@ -38,7 +39,7 @@ class ActionModule(PrintingAction):
             variables = arguments["variables"]
             yield from recovery_page.blocks(
                 result,
-                commands=next_commands(variables, saved_in) if variables else {},
+                commands=next_commands(variables, saved_in) if variables else Commands(),
                 start_order=arguments["start_order"],
                 awaited=arguments["awaited"],
                 rows=self.is_verbose,

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import Return, describe_first
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import (
     LossTotal,
@@ -58,7 +59,7 @@ _VERBS = {"recovered": "elected", "would_recover": "would elect"}
 def blocks(
     result: Result,
     *,
-    commands: Result,
+    commands: Commands,
     start_order: Sequence[Result],
     rows: bool,
     awaited: Sequence[Result] = (),
@@ -67,7 +68,7 @@ def blocks(
     yield Paragraph(verdict(result, find_returns_of(result, commands, start_order)), "bold")
     yield from recovery_steps(result, commands, start_order)
     yield from _brokers(result.get("brokers", []))
-    yield from _awaited(awaited, commands.get("lost_brokers", ()))
+    yield from _awaited(awaited, commands.lost_brokers)
     groups = result.get("groups", [])
     if groups:
         yield Heading("Partitions")

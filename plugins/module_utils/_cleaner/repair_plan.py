@@ -133,7 +133,7 @@ class RepairPlanner:
         if metrics is not None and metrics.dead_threads:
             reasons.append(
                 f"{metrics.dead_threads} cleaner threads of broker {target.broker_id} are dead, and no pass would "
-                "clear the mark: restart them first (module kafkaops.recovery.log_cleaner)"
+                "clear the mark: restart them first (playbook kafkaops.recovery.recover_log_cleaners)"
             )
         if metrics is not None and metrics.dead_threads is None and not self.terms.force:
             reasons.append(

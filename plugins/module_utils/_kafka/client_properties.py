@@ -281,8 +281,8 @@ def _make_lookup(name: str, properties: Mapping[str, str], environment: Mapping[
         return lambda path, key: _read_from_environment(path, key, pattern, environment)
     raise _ProviderError(
         f"config.providers.{name}.class is {class_name or 'not set'}: only Kafka's FileConfigProvider, "
-        "EnvVarConfigProvider and DirectoryConfigProvider can be used here; give what it would return as an option of "
-        "the module, for instance sasl_password"
+        "EnvVarConfigProvider and DirectoryConfigProvider can be used here; give what it would return otherwise, "
+        "for instance as sasl_password"
     )
 
 
@@ -335,7 +335,7 @@ def _read_from_environment(path: str, key: str, pattern: str, environment: Mappi
         raise _ProviderError("the config provider's allowlist.pattern is not a regular expression") from None
     if not is_allowed or key not in environment:
         why = (
-            "is not set where the module runs"
+            "is not set on the host that connects"
             if is_allowed
             else "does not match the config provider's allowlist.pattern"
         )

@@ -84,8 +84,8 @@ def _find_unsupported_handlers(properties: Mapping[str, str], mechanism: str) ->
         known = _HANDLERS.get(name, {}).get(mechanism, ())
         if class_name and class_name.rpartition(".")[2] not in known:
             yield (
-                f"{name} is {class_name}: Java code cannot be run here; remove it if the credentials can be given as "
-                "options of the module"
+                f"{name} is {class_name}: Java code cannot be run here; remove it if the credentials can be given "
+                "otherwise, for instance as sasl_username and sasl_password"
             )
 
 

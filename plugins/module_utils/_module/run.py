@@ -10,6 +10,7 @@ Only this file turns KafkaOpsError into ``fail_json``, and signals into an event
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -46,6 +47,8 @@ def run(
 ) -> NoReturn:
     """Call ``work`` and end the module with its results. It fails if they have a ``msg``, or on a KafkaOpsError.
 
+    It also fails, without a traceback, if the file system refuses a path.
+
     ``needs`` are the libraries that must be installed before ``work`` is called.
     """
     set_collector_thresholds()
@@ -54,6 +57,11 @@ def run(
         results = {"msg": missing} if missing else work(module)
     except KafkaOpsError as error:
         results = {"msg": str(error)}
+    except OSError as error:
+        if error.filename is None:
+            raise
+        # For example a parent directory that is closed to this user: nobody tried to open the file itself.
+        results = {"msg": f"{error.filename}: {error.strerror} (for uid {os.geteuid()}): check the path and its rights"}
     # Outside the except clause, because Ansible may add the traceback of an error that is being handled.
     end = module.fail_json if "msg" in results else module.exit_json
     end(**results)

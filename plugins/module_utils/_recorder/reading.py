@@ -152,7 +152,7 @@ def _read_here(root: Path, cluster_id: str, question: _Question) -> list[dict[st
             if attempt + 1 == _ATTEMPTS:
                 raise RecordingError(f"the recordings in {root} changed while they were read") from None
         except OSError as error:
-            raise RecordingError(f"the recordings in {root} cannot be read: {error}") from error
+            raise RecordingError(f"the recordings in {root} cannot be read: {error.strerror}") from error
     raise AssertionError("the loop returns or raises")
 
 

@@ -59,22 +59,26 @@ class Return:
 
 
 def find_returns(
-    start_order: Sequence[Mapping[str, Any]], states: Mapping[int, str], declared: Collection[int] = ()
+    start_order: Sequence[Mapping[str, Any]],
+    states: Mapping[int, str],
+    awaited: Collection[int],
+    declared: Collection[int] = (),
 ) -> tuple[Return, ...]:
     """Return the missing brokers that may return, most useful first.
 
     Args:
         start_order: what a survey found (``start_order.StartAdvice``), or nothing.
         states: the state of each known broker by its id (``BrokerState``).
+        awaited: the brokers with replicas of partitions that are not recovered. One that is not in the start order
+            answered when that was found, and stopped since: nothing about its partitions is worth a bolder election.
         declared: the brokers that the operator declared lost.
     """
     lost = {*declared, *(broker_id for broker_id, state in states.items() if state == BrokerState.GIVEN_UP)}
     lost |= {each["broker_id"] for each in start_order if _state(each, states) == BrokerState.GIVEN_UP}
-    if start_order:
-        found = [Return(each["broker_id"], _how(each, states), each) for each in start_order]
-    else:
-        away = [broker_id for broker_id, state in states.items() if state != BrokerState.ONLINE]
-        found = [Return(each, How.FREE if states[each] in _STILL_RUNS else How.START, {}) for each in away]
+    known = {each["broker_id"] for each in start_order}
+    away = [each for each, state in states.items() if state != BrokerState.ONLINE and each in {*awaited} - known]
+    found = [Return(each, How.FREE if states[each] in _STILL_RUNS else How.START, {}) for each in away]
+    found += [Return(each["broker_id"], _how(each, states), each) for each in start_order]
     return tuple(each for each in found if each.broker_id not in lost)
 
 

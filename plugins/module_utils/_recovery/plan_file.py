@@ -34,6 +34,7 @@ from .._documents.screen import is_integer
 from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
 from .._model.fields import DIGEST_PATTERN, SCHEMA_VERSION
+from .._model.variable import set_variable
 from .plan import Plan, PlannedElection
 from .plan_consistency import find_consistency_problems, renew_plan
 
@@ -158,11 +159,9 @@ def _find_digest_problems(value: Any, remedy: str) -> Iterator[Problem]:
 
 
 def _how_to_renew(path: str) -> str:
-    options = shlex.quote(json.dumps({"path": path, "state": "digest_renewed"}))
-    return (
-        "If the change is not yours, make the plan again. If it is, check it and renew the digest: "
-        f"ansible localhost -m kafkaops.recovery.recovery_plan -a {options}"
-    )
+    given = set_variable("unclean_recovery_plan_file", path)
+    renew = shlex.join(["ansible-playbook", "kafkaops.recovery.renew_plan_digest", *given])
+    return f"If the change is not yours, make the plan again. If it is, check it and renew the digest: {renew}"
 
 
 def require_digest(plan: Plan, approved: str | None, place: str) -> Plan:

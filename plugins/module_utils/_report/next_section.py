@@ -17,19 +17,15 @@ from typing import Any
 
 from .._model.partition import BrokerState
 from .._model.variable import set_variable
-from .._recovery.groups import total_loss
-from .._recovery.next_way import How, Return, describe_first, find_returns
+from .._recovery.groups import count_writable, total_loss
+from .._recovery.next_steps import ANY_LOG_DIR, SURVEYED, AfterRun, Commands, list_steps
+from .._recovery.next_way import find_returns
 from .._recovery.outcome import Outcome
-from .._recovery.plan import DONE, Status
-from .blocks import NextStep, ReportParagraph, Section, Steps, format_ids
+from .._recovery.plan import DONE
+from .blocks import NextStep, ReportParagraph, Section, Steps
 from .sources import DocumentKind, Skipped
 
 _MAX_SERVERS = 5
-_OF_CLIENTS = {"committed_beyond_end", "committed_before_start", "open_transaction", "state_lost"}
-_GROUPS = (
-    "Groups may have lost their place, or transactions may hang: read_committed consumers stop there. Look: it prints "
-    "how to repair it."
-)
 _AGAIN = {
     DocumentKind.READINESS: ("Follow the remedies, then check again.", "check_readiness"),
     DocumentKind.QUORUM: ("Follow the remedies under the findings, then check again.", "check_quorum"),
@@ -61,9 +57,22 @@ class Situation:
     damaged: Sequence[Skipped]
 
     @property
-    def returns(self) -> tuple[Return, ...]:
-        """The missing brokers that may return, most useful first."""
-        return find_returns(self.start_order, {each["brokerId"]: each["state"] for each in self.brokers})
+    def after(self) -> AfterRun:
+        """Return what the steps of a recovery depend on."""
+        statuses = {each.status.value for each in self.outcomes} | ({SURVEYED} if self.is_offline else set())
+        states = {each["brokerId"]: each["state"] for each in self.brokers}
+        writable = count_writable(self.outcomes)
+        awaited = {broker for each in self.outcomes if each.status not in DONE for broker in each.replicas}
+        return AfterRun(
+            statuses=statuses,
+            returns=find_returns(self.start_order, states, awaited),
+            states=states,
+            offline_log_dirs={each["brokerId"]: dirs for each in self.brokers if (dirs := each.get("offlineLogDirs"))},
+            start_order=self.start_order,
+            is_unbounded=bool(total_loss(self.outcomes).unbounded),
+            lacking_replicas=writable.led - writable.writable - writable.unknown,
+            aftermath={each["kind"] for each in self.aftermath},
+        )
 
 
 def build_next_section(situation: Situation) -> Section:
@@ -79,68 +88,40 @@ def build_next_section(situation: Situation) -> Section:
 def _steps(situation: Situation) -> Iterator[NextStep]:
     for each in situation.damaged:
         yield NextStep(f"Find out what {each.path} is: it could not be read, and may belong to this incident.")
-    statuses = {each.status for each in situation.outcomes}
-    is_any_left = situation.is_offline or bool(statuses - DONE)
-    yield from _save_disks(situation, statuses)
-    if is_any_left:
-        yield from _let_return(situation.returns)
-    if Status.WOULD_RECOVER in statuses and situation.plan_file is not None:
-        plan = set_variable("unclean_recovery_plan_file", situation.plan_file)
-        elect = set_variable("unclean_recovery_automated_recovery", "true")
-        command = _playbook("recover_offline_partitions", situation, *plan, *elect)
-        yield NextStep("Let a second person review the plan, then carry it out.", command)
-    elif is_any_left:
-        text = "Look again. It changes nothing, and prints what each partition would cost and the next command."
-        yield NextStep(text, _playbook("recover_offline_partitions", situation))
-    for directory in situation.saved_in:
-        command = _playbook("replay_salvaged_records", situation, *set_variable("salvage_replay_dir", directory))
-        yield NextStep("Give the saved records back: look first, then run without --check.", f"{command} --check")
-    kinds = {each["kind"] for each in situation.aftermath}
-    if kinds & _OF_CLIENTS:
-        yield NextStep(_GROUPS, _playbook("restore_groups", situation))
+    after = situation.after
+    for text, words in list_steps(after, _commands(situation)):
+        yield NextStep(text, shlex.join(words))
     if not situation.outcomes:
         for document, (text, playbook) in _AGAIN.items():
             if document in situation.kinds:
-                check = " --check" if document is DocumentKind.LEADERSHIP else ""
-                yield NextStep(text, _playbook(playbook, situation) + check)
-    if not is_any_left and DocumentKind.READINESS not in situation.kinds:
-        yield NextStep("Check that a recovery would work in the next outage.", _playbook("check_readiness", situation))
+                check = ["--check"] if document is DocumentKind.LEADERSHIP else []
+                yield NextStep(text, shlex.join([*_playbook(playbook, situation), *check]))
+    if not {*after.statuses} - DONE and DocumentKind.READINESS not in situation.kinds:
+        command = shlex.join(_playbook("check_readiness", situation))
+        yield NextStep("Check that a recovery would work in the next outage.", command)
 
 
-def _save_disks(situation: Situation, statuses: set[Status]) -> Iterator[NextStep]:
-    away = [each["brokerId"] for each in situation.brokers if each["state"] != BrokerState.ONLINE]
-    if Status.RECOVERED not in statuses or not away or not total_loss(situation.outcomes).unbounded:
-        return
-    words = (
-        "-i",
-        "INVENTORY",
-        *set_variable("log_salvage_hosts", "HOST"),
-        *set_variable("log_salvage_log_dirs", "LOG_DIR"),
+def _commands(situation: Situation) -> Commands:
+    plan_file, where = situation.plan_file, ("-i", "INVENTORY", *set_variable("log_salvage_hosts", "HOST"))
+    plan = set_variable("unclean_recovery_plan_file", plan_file)
+    elect = set_variable("unclean_recovery_automated_recovery", "true")
+    replay = _playbook("replay_salvaged_records", situation)
+    return Commands(
+        look=_playbook("recover_offline_partitions", situation),
+        recover=_playbook("recover_offline_partitions", situation, *plan, *elect) if plan_file else (),
+        salvage=_playbook(
+            "salvage_logs", situation, *where, "-e", ANY_LOG_DIR, *set_variable("log_salvage_dir", "NEW_DIR")
+        ),
+        redundancy=_playbook("restore_redundancy", situation),
+        groups=_playbook("restore_groups", situation),
+        replays=[[*replay, *set_variable("salvage_replay_dir", each), "--check"] for each in situation.saved_in],
+        plan_file=plan_file or "",
     )
-    command = _playbook("salvage_logs", situation, *words, *set_variable("log_salvage_dir", "NEW_DIR"))
-    yield NextStep(
-        f"Before any of these brokers is started, save the records that only its disk may hold: {format_ids(away)}. A "
-        "broker that starts deletes records that the new leaders lack.",
-        command,
-    )
 
 
-def _let_return(returns: Sequence[Return]) -> Iterator[NextStep]:
-    """Yield how the missing broker that helps most returns, or, if only states are known, which ones may be started."""
-    if returns and returns[0].advice:
-        first = describe_first(returns)
-        disk = " Start it only with its old disk." if returns[0].how is How.START else ""
-        yield NextStep(f"{first[0].upper()}{first[1:]}: {returns[0].advice['explanation'].rstrip('.')}.{disk}")
-        return
-    missing = [each.broker_id for each in returns if each.how is How.START]
-    if missing:
-        name = "broker" if len(missing) == 1 else "brokers, one at a time:"
-        yield NextStep(f"If it can be, start with its old disk {name} {format_ids(missing)}.")
-
-
-def _playbook(name: str, situation: Situation, *words: str) -> str:
+def _playbook(name: str, situation: Situation, *words: str) -> list[str]:
     servers = set_variable("kafka_bootstrap_servers", _servers(situation))
-    return shlex.join(["ansible-playbook", f"kafkaops.recovery.{name}", *servers, *words])
+    return ["ansible-playbook", f"kafkaops.recovery.{name}", *servers, *words]
 
 
 def _servers(situation: Situation) -> str:

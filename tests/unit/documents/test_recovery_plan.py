@@ -57,7 +57,7 @@ def test_edited_plan_is_refused_with_the_way_out(run: Any, edited_plan: Path) ->
     result = run(edited_plan, "checked")
     assert result["failed"]
     assert "is refused: 1 problem\n  /digest: the plan was changed" in result["msg"]
-    assert f"""-a '{{"path": "{edited_plan}", "state": "digest_renewed"}}'""" in result["msg"]
+    assert f"kafkaops.recovery.renew_plan_digest -e unclean_recovery_plan_file={edited_plan}" in result["msg"]
     assert "exception" not in result
 
 

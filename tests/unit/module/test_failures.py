@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -61,6 +63,15 @@ def test_results_with_a_message_fail_the_module() -> None:
 
 def test_kafkaops_error_fails_the_module() -> None:
     assert ends(fails(KafkaOpsError("broker 1 is gone"))) == {"msg": "broker 1 is gone", "failed": True}
+
+
+def test_a_path_that_the_file_system_refuses_fails_the_module_without_a_traceback() -> None:
+    """For example a recordings directory that only another user may search: Path.is_file raises then."""
+    refused = PermissionError(errno.EACCES, "Permission denied", "/srv/secret/meta.properties")
+    said = f"/srv/secret/meta.properties: Permission denied (for uid {os.geteuid()}): check the path and its rights"
+    assert ends(fails(refused)) == {"msg": said, "failed": True}
+    with pytest.raises(ConnectionResetError):
+        run(FakeModule(), fails(ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")))
 
 
 def test_a_missing_library_is_named_as_its_registry_names_it_before_anything_is_done(

@@ -13,6 +13,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import count_by_status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes, total_loss
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status
 from unit.recovery import outages
@@ -26,24 +27,22 @@ _PLAYBOOK = [
 ]
 _ALL = ["-e", "unclean_recovery_all_offline_partitions=true"]
 _ELECT = ["-e", "unclean_recovery_automated_recovery=true"]
-COMMANDS = {
-    "plan_file": "",
-    "look": [*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_show_replica_info=true"],
-    "recover": [*_PLAYBOOK, *_ALL, *_ELECT],
-    "groups": [
+COMMANDS = Commands(
+    look=[*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_show_replica_info=true"],
+    recover=[*_PLAYBOOK, *_ALL, *_ELECT],
+    groups=[
         "ansible-playbook",
         "kafkaops.recovery.restore_groups",
         *("-e", "kafka_bootstrap_servers=kafka2.example.com:9092"),
     ],
-    "replay": [],
-    "salvage": [
+    salvage=[
         "ansible-playbook",
         "kafkaops.recovery.salvage_logs",
         *("-i", "INVENTORY", "-e", "log_salvage_hosts=HOST", "-e", "kafka_bootstrap_servers=kafka2.example.com:9092"),
         *("-e", '{"log_salvage_log_dirs": ["LOG_DIR"]}', "-e", "log_salvage_dir=NEW_DIR"),
     ],
-    "aggressive": [*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_strategy=aggressive", *_ELECT, "--check"],
-}
+    aggressive=[*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_strategy=aggressive", *_ELECT, "--check"],
+)
 
 
 def a_recovery(outcomes: Sequence[Outcome], brokers: Sequence[Broker], **fields: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.next_steps import next_commands
@@ -81,7 +82,7 @@ def test_a_log_directory_that_was_declared_lost_is_not_to_be_repaired_first() ->
 
 @pytest.mark.parametrize(
     ("state", "text"),
-    [("hung", "Find out why it does not answer."), ("unreachable", "Start it only with its old disk.")],
+    [("hung", "It runs: find out why."), ("unreachable", "Start it only with its old disk.")],
 )
 def test_a_broker_that_stops_answering_during_the_run_comes_before_bolder_elections(state: str, text: str) -> None:
     """Its records could not be saved, for instance. It is not in the start order, which was found before."""
@@ -93,7 +94,7 @@ def test_a_broker_that_stops_answering_during_the_run_comes_before_bolder_electi
     commands = next_commands({"kafka_bootstrap_servers": "kafka9:9092", "unclean_recovery_lost_brokers": [1]})
     blocks = recovery_page.blocks(result, commands=commands, start_order=[lost], rows=False)
     shown = " ".join(rendered(blocks, 300, color=False).split())
-    assert f"1. Broker 3 has stopped answering during this run. {text}" in shown
+    assert f"1. Broker 3 does not answer. {text}" in shown
     assert "2. Then look again. If broker 3 cannot return because it is lost for good, add" in shown
     assert "unclean_recovery_strategy=aggressive" not in shown
 
@@ -108,7 +109,7 @@ def test_no_bolder_strategy_is_offered_if_records_could_not_be_saved(reason: str
     blocks = recovery_page.blocks(result, commands=next_commands({}), start_order=[], rows=False)
     shown = " ".join(rendered(blocks, 300, color=False).split())
     assert ("unclean_recovery_strategy=aggressive" in shown) == is_offered
-    assert ("1. Follow the reasons below, then look again:" in shown) != is_offered
+    assert ("1. Follow the reasons of the partitions, then look again:" in shown) != is_offered
 
 
 @pytest.mark.parametrize("outcome", [outages.refused(), outages.would_recover()])
@@ -155,10 +156,8 @@ def test_an_offline_log_directory_is_saved_before_the_broker_restarts_with_it() 
 
 
 def test_the_next_step_of_a_plan_is_to_read_it() -> None:
-    commands = {
-        "plan_file": "plan.json",
-        "recover": ["ansible-playbook", "x", "-e", "unclean_recovery_plan_file=plan.json"],
-    }
+    recover = ["ansible-playbook", "x", "-e", "unclean_recovery_plan_file=plan.json"]
+    commands = Commands(plan_file="plan.json", recover=recover)
     result = a_recovery([outages.would_recover()], ())
     text = rendered(recovery_page.blocks(result, commands=commands, start_order=[], rows=False), 120, color=False)
     assert "Let a second person review plan.json, then carry it out:" in text

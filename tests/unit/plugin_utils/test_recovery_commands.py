@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.next_steps import next_commands
 
 _PLAYBOOK = ["ansible-playbook", "kafkaops.recovery.recover_offline_partitions"]
@@ -20,24 +21,24 @@ _ELECT = ["-e", "unclean_recovery_automated_recovery=true"]
 _GIVEN = {"kafka_bootstrap_servers": "a:9092, b:9092", "unclean_recovery_strategy": "balanced"}
 
 
-def _commands(**given: Any) -> dict[str, Any]:
+def _commands(**given: Any) -> Commands:
     return next_commands({**_GIVEN, **given})
 
 
 def test_a_run_of_all_partitions_is_repeated() -> None:
     commands = _commands(kafka_bootstrap_servers=["a:9092", "b:9092"], unclean_recovery_hosts="bastion")
     command = [*_PLAYBOOK, "-e", "unclean_recovery_hosts=bastion", *_SERVERS]
-    assert commands["look"] == [*command, *_ALL, "-e", "unclean_recovery_show_replica_info=true"]
-    assert commands["recover"] == [*command, *_ALL, *_STRATEGY, *_ELECT]
+    assert commands.look == [*command, *_ALL, "-e", "unclean_recovery_show_replica_info=true"]
+    assert commands.recover == [*command, *_ALL, *_STRATEGY, *_ELECT]
     aggressive = ["-e", "unclean_recovery_strategy=aggressive"]
-    assert commands["aggressive"] == [*command, *_ALL, *aggressive, *_ELECT, "--check"]
-    assert commands["salvage"] == [
+    assert commands.aggressive == [*command, *_ALL, *aggressive, *_ELECT, "--check"]
+    assert commands.salvage == [
         *("ansible-playbook", "kafkaops.recovery.salvage_logs", "-i", "INVENTORY", "-e", "log_salvage_hosts=HOST"),
         *_SERVERS,
         *("-e", '{"log_salvage_log_dirs": ["LOG_DIR"]}', "-e", "log_salvage_dir=NEW_DIR"),
     ]
-    assert (commands["replay"], commands["plan_file"]) == ([], "")
-    assert commands["groups"] == ["ansible-playbook", "kafkaops.recovery.restore_groups", *_SERVERS]
+    assert (commands.replays, commands.plan_file) == ([], "")
+    assert commands.groups == ["ansible-playbook", "kafkaops.recovery.restore_groups", *_SERVERS]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_a_run_of_all_partitions_is_repeated() -> None:
 )
 def test_the_next_command_decides_as_this_run_did(given: dict[str, Any], words: list[str]) -> None:
     repeated = [word for each in words for word in ("-e", each)]
-    assert _commands(**given)["recover"] == [*_PLAYBOOK, *_SERVERS, *_ALL, *_STRATEGY, *repeated, *_ELECT]
+    assert _commands(**given).recover == [*_PLAYBOOK, *_SERVERS, *_ALL, *_STRATEGY, *repeated, *_ELECT]
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_the_next_command_decides_as_this_run_did(given: dict[str, Any], words: 
 )
 def test_every_next_command_connects_as_this_run_did(given: dict[str, Any], word: str) -> None:
     commands = next_commands({**_GIVEN, **given}, "/saved")
-    for name in ("look", "recover", "aggressive", "salvage", "redundancy", "groups", "replay"):
-        words = commands[name]
+    names = ("look", "recover", "aggressive", "salvage", "redundancy", "groups")
+    for words in (*(getattr(commands, each) for each in names), *commands.replays):
         start = words.index(_SERVERS[1]) + 1
         assert words[start : start + 2] == ["-e", word]
 
@@ -98,28 +99,28 @@ def test_lost_entries_of_a_journal_are_discarded_once() -> None:
 def test_the_same_partitions_are_selected(given: dict[str, Any], word: str) -> None:
     commands = _commands(**given)
     for name in ("look", "recover", "aggressive"):
-        assert commands[name][: len(_PLAYBOOK + _SERVERS) + 2] == [*_PLAYBOOK, *_SERVERS, "-e", word]
+        assert getattr(commands, name)[: len(_PLAYBOOK + _SERVERS) + 2] == [*_PLAYBOOK, *_SERVERS, "-e", word]
 
 
 def test_a_plan_that_this_run_wrote_or_was_given_is_carried_out() -> None:
     plan = ["-e", "unclean_recovery_plan_file=plan.json", "-e", "unclean_recovery_salvage=required"]
     written = _commands(unclean_recovery_manual_output_file="plan.json", unclean_recovery_salvage="required")
-    assert written["recover"] == [*_PLAYBOOK, *_SERVERS, *plan, *_ELECT]
-    assert written["aggressive"]
+    assert written.recover == [*_PLAYBOOK, *_SERVERS, *plan, *_ELECT]
+    assert written.aggressive
     given = _commands(unclean_recovery_plan_file="plan.json", unclean_recovery_salvage="required")
-    assert (given["recover"], given["plan_file"]) == (written["recover"], "plan.json")
-    assert given["aggressive"] == []
-    assert given["look"] == [*_PLAYBOOK, *_SERVERS, *_ALL, "-e", "unclean_recovery_show_replica_info=true"]
+    assert (given.recover, given.plan_file) == (written.recover, "plan.json")
+    assert given.aggressive == []
+    assert given.look == [*_PLAYBOOK, *_SERVERS, *_ALL, "-e", "unclean_recovery_show_replica_info=true"]
     as_data = _commands(unclean_recovery_plan=True)
-    assert (as_data["recover"], as_data["aggressive"], as_data["look"]) == ([], [], given["look"])
+    assert (as_data.recover, as_data.aggressive, as_data.look) == ([], [], given.look)
 
 
 def test_an_aggressive_run_does_not_advise_itself() -> None:
-    assert _commands(unclean_recovery_strategy="aggressive")["aggressive"] == []
+    assert _commands(unclean_recovery_strategy="aggressive").aggressive == []
 
 
 def test_what_was_saved_is_given_back_where_this_run_acted() -> None:
-    replay = next_commands({**_GIVEN, "unclean_recovery_hosts": "bastion"}, "/saved")["replay"]
+    (replay,) = next_commands({**_GIVEN, "unclean_recovery_hosts": "bastion"}, "/saved").replays
     assert replay == [
         *("ansible-playbook", "kafkaops.recovery.replay_salvaged_records", "-e", "salvage_replay_hosts=bastion"),
         *(*_SERVERS, "-e", "salvage_replay_dir=/saved"),

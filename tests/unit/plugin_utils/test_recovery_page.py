@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import Balance
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
@@ -109,7 +110,7 @@ def test_a_long_topic_and_a_long_reason_fit(width: int) -> None:
     outcome = replace(outages.failed(0, "t" * 249), reason="because " * 40)
     result = a_recovery([outcome], ())
     for blocks in (
-        recovery_page.blocks(result, commands={}, start_order=[], rows=True),
+        recovery_page.blocks(result, commands=Commands(), start_order=[], rows=True),
         recovery_page.replica_blocks(result),
     ):
         assert max(map(len, rendered(blocks, width, color=False).splitlines())) <= width
@@ -119,7 +120,7 @@ def test_of_a_look_the_partitions_that_are_left_alone_are_shown() -> None:
     result = a_recovery([outages.failed(0, "payments")], ())
     look = {**result, "partitions": [], "left_alone": result["partitions"]}
     pages = (
-        rendered(recovery_page.blocks(each, commands={}, start_order=[], rows=True), 120, color=False)
+        rendered(recovery_page.blocks(each, commands=Commands(), start_order=[], rows=True), 120, color=False)
         for each in (result, look)
     )
     assert len(set(pages)) == 1
@@ -129,7 +130,7 @@ def test_the_engine_is_named_to_those_who_ask_for_more() -> None:
     outcomes, count = CASES["14"]
     result = a_recovery(outcomes, outages.brokers(count), engine={"name": "process", "reason": "Spark is away"})
     pages = {
-        rows: rendered(recovery_page.blocks(result, commands={}, start_order=[], rows=rows), 120, color=False)
+        rows: rendered(recovery_page.blocks(result, commands=Commands(), start_order=[], rows=rows), 120, color=False)
         for rows in (True, False)
     }
     words = "Replicas ranked by the module's own process, without Spark: Spark is away."
@@ -151,7 +152,7 @@ def test_each_broker_that_is_awaited_is_named_once() -> None:
     assert text.count("broker 2 returned after 8 s") == 1
     assert text.count("a run that elects would wait up to 30 s for broker 3: its answer may decide 3,000") == 1
     assert "set unclean_recovery_lost_brokers: [3]" in text
-    declared = {**COMMANDS, "lost_brokers": [7]}
+    declared = replace(COMMANDS, lost_brokers=[7])
     blocks = recovery_page.blocks(result, commands=declared, start_order=[], rows=False, awaited=awaited)
     assert "set unclean_recovery_lost_brokers: [3, 7]" in rendered(blocks, 200, color=False)
 
@@ -169,7 +170,7 @@ def test_what_only_other_replicas_held_is_accounted_and_given_back_next(width: i
         "salvage_replay_dir=/var/tmp/saved",
     ]
     result = a_recovery([outages.recovered(outages.losing(0))], (), salvage=salvage)
-    blocks = recovery_page.blocks(result, commands={**COMMANDS, "replay": command}, start_order=[], rows=False)
+    blocks = recovery_page.blocks(result, commands=replace(COMMANDS, replays=[command]), start_order=[], rows=False)
     text = rendered(blocks, width, color=False)
     lines = [line.split() for line in text.splitlines()]
     words = " ".join(text.split())
@@ -185,7 +186,7 @@ def test_what_only_other_replicas_held_is_accounted_and_given_back_next(width: i
 def test_what_a_terminal_would_obey_is_not_printed() -> None:
     outcome = replace(outages.failed(0), reason="a\x1b[31mb [red]c")
     text = rendered(
-        recovery_page.blocks(a_recovery([outcome], ()), commands={}, start_order=[], rows=True), 120, color=True
+        recovery_page.blocks(a_recovery([outcome], ()), commands=Commands(), start_order=[], rows=True), 120, color=True
     )
     assert "a?[31mb [red]c" in _ESCAPE.sub("", text)
 

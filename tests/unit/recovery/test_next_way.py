@@ -123,13 +123,14 @@ def test_one_way_is_offered_and_it_follows_from_the_refusal(refusal: str, kind: 
         assert any("1" in each for each in named) is (kind == "silent"), text
     ways = ["See what it costs to elect" in terminal, "Then look again" in terminal, "Follow the reasons" in terminal]
     assert sum(ways) == is_left, terminal
+    in_page = ["Then look again" in page, "Follow the reasons" in page]
+    # The page does not know the variables of the run, and so offers no other strategy.
+    assert in_page == [ways[1], ways[0] or ways[2]], page
     if is_declared and is_left:
         assert "Then look again" not in terminal, "nothing changes before the next look"
     assert ("Repair the offline log directory of broker 1" in terminal) is (kind == "runs with a dead directory")
-    assert ("a log directory of broker 1 should be repaired" in page.lower()) is (kind == "runs with a dead directory")
     runs = kind in ("runs and is fenced", "runs and hangs", "runs and refuses us")
     assert ("Find out what keeps broker 1" in terminal) is runs
-    assert ("broker 1, which runs, should be looked at first" in page.lower()) is runs
 
 
 def test_every_refusal_is_one() -> None:
@@ -140,6 +141,6 @@ def test_every_refusal_is_one() -> None:
 
 @pytest.mark.parametrize("state", BrokerState)
 def test_without_a_survey_only_brokers_that_neither_run_nor_are_lost_are_started(state: BrokerState) -> None:
-    found = find_returns([], {1: state})
+    found = find_returns([], {1: state}, [1])
     is_started = any(each.how is How.START for each in found)
     assert is_started is (state in (BrokerState.FENCED, BrokerState.UNREACHABLE))

@@ -260,12 +260,12 @@ def test_next_never_starts_a_broker_that_runs_or_was_declared_lost(tmp_path: Pat
     for state, is_named in (("unreachable", True), ("given_up", False), ("online", False)):
         given = [{**brokers[0], "state": state}, *brokers[1:]]
         texts = [text for text, _command in steps_of(page_of(tmp_path, [outages.refused(0)], brokers=given))]
-        assert any("start with its old disk broker 1." in each for each in texts) is is_named, state
+        assert ("Broker 1 does not answer. Start it only with its old disk." in " ".join(texts)) is is_named, state
 
 
 def test_next_looks_again_where_partitions_are_left(tmp_path: Path) -> None:
     *_others, (text, command) = steps_of(page_of(tmp_path, [outages.refused(0)]))
-    assert text.startswith("Look again.")
+    assert text.startswith("Then look again. If broker 1 cannot return because it is lost for good, add -e")
     assert command == (
         "ansible-playbook kafkaops.recovery.recover_offline_partitions -e "
         "kafka_bootstrap_servers=kafka2.example.com:9092,kafka3.example.com:9092"

@@ -142,4 +142,4 @@ def test_every_refusal_is_named_at_once() -> None:
 @pytest.mark.parametrize("name", sorted(own_options(ROLE) - NOT_REPEATED))
 def test_the_next_commands_repeat_what_decides(name: str) -> None:
     commands = next_commands({"unclean_recovery_strategy": "balanced", name: "given"})
-    assert any(name in word for word in commands["recover"])
+    assert any(name in word for word in commands.recover)

@@ -1,0 +1,205 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""List what to do next after a recovery or a look. The terminal and the page print these steps.
+
+Each caller gives the commands as it knows them: the terminal has the variables of its run, and the page only what its
+documents say. A step whose command is missing is left out.
+
+Pure; standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from .._model.partition import BrokerState
+from .._model.reasons import name_brokers
+from .._model.variable import set_variable
+from .next_way import How, Return, Way, choose_way
+from .plan import DONE, Status
+from .verdict import count_partitions
+
+Step: TypeAlias = tuple[str, Sequence[str]]
+"""A text, and the words of its command; no words if there is none."""
+
+_LOG_DIRS = "log_salvage_log_dirs"
+ANY_LOG_DIR = set_variable(_LOG_DIRS, ["LOG_DIR"])[1]
+"""A word of the command that saves disks, for a person to fill in."""
+SURVEYED = "surveyed"
+"""In place of a status: nothing is known of the partitions but that they have no leader."""
+_MOST_BROKERS = 3
+_OLD_DISK = (
+    "Start it only with its old disk. With an empty disk it can still be elected, and all other replicas then delete "
+    "what they hold."
+)
+_OLD_DIR = (
+    "Its old content must be there when the broker restarts. With an empty directory it can still be elected, and all "
+    "other replicas then delete what they hold."
+)
+_DECLARED_LOST = (
+    "declared lost: with an empty disk a broker can be elected, and all other replicas then delete what they hold. "
+    "Only after all partitions that have other replicas are recovered, an empty disk is safe: partitions without "
+    "another replica then begin at offset 0."
+)
+_OF_CLIENTS = {"committed_beyond_end", "committed_before_start", "open_transaction", "state_lost"}
+_GROUPS = (
+    "Groups may have lost their place, or transactions may hang: read_committed consumers stop there. This looks, and "
+    "prints how to repair it:"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commands:
+    """The command of each step as words; empty if there is none."""
+
+    look: Sequence[str] = ()
+    recover: Sequence[str] = ()
+    aggressive: Sequence[str] = ()
+    salvage: Sequence[str] = ()
+    redundancy: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    replays: Sequence[Sequence[str]] = ()
+    plan_file: str = ""
+    """The plan that ``recover`` carries out. Not a command."""
+    lost_brokers: Sequence[int] = ()
+    """The brokers that were declared lost. Not a command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AfterRun:
+    """What the next steps depend on. All collections may be empty."""
+
+    statuses: Collection[str]
+    """Those that partitions have (``plan.Status``), or ``SURVEYED``."""
+    returns: Sequence[Return] = ()
+    states: Mapping[int, str] = field(default_factory=dict)
+    """The state of each broker by its id."""
+    offline_log_dirs: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    start_order: Sequence[Mapping[str, Any]] = ()
+    is_unbounded: bool = False
+    """Whether what only silent replicas held may be lost without a bound."""
+    is_led_by_replaced: bool = False
+    is_only_unsaved: bool = False
+    """Whether partitions were refused, all because records could not be saved. No strategy changes that."""
+    lacking_replicas: int = 0
+    """Partitions with a leader that take no record with acks=all."""
+    aftermath: Collection[str] = ()
+    """The kinds of findings."""
+    has_changed_orders: bool = False
+    """Whether replica orders that an earlier run changed are not restored."""
+
+    @property
+    def away(self) -> list[int]:
+        """The brokers that are not online."""
+        return [each for each, state in self.states.items() if state != BrokerState.ONLINE]
+
+
+def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
+    """Yield the next steps in their order. There are none if everything is well."""
+    may_elect = bool(commands.aggressive) and not after.is_only_unsaved
+    way = choose_way(after.statuses, after.returns, may_elect=may_elect)
+    yield from _save_disks(after, commands)
+    if way is Way.RETURN:
+        yield from ((text, ()) for text in _describe_returns(after.returns))
+        yield _look_after(after.returns, commands), commands.look
+    elif way is Way.ELECT:
+        text = "See what it costs to elect the best surviving replicas. To carry it out, omit --check:"
+        yield text, commands.aggressive
+    elif way is Way.FOLLOW_REASONS and commands.look:
+        is_known = SURVEYED not in after.statuses
+        text = "Follow the reasons of the partitions, then look again:" if is_known else "Look at what each would cost:"
+        yield text, commands.look
+    if Status.WOULD_RECOVER in after.statuses and commands.recover:
+        plan_file = commands.plan_file
+        text = f"Let a second person review {plan_file}, then carry it out:" if plan_file else "Carry it out:"
+        yield text, commands.recover
+    given_up = [each["broker_id"] for each in after.start_order if _is_given_up(each)]
+    if given_up and {*after.statuses} - DONE:
+        yield f"Do not start {name_brokers(given_up)}, {_DECLARED_LOST}", ()
+    for each in commands.replays:
+        yield "Replay the saved records of other replicas, first with --check:", each
+    if after.lacking_replicas and after.away and commands.redundancy:
+        yield _make_writable(after), [*commands.redundancy, *set_variable("redundancy_lost_brokers", after.away)]
+    if {*after.aftermath} & _OF_CLIENTS and commands.groups:
+        yield _GROUPS, commands.groups
+    if after.has_changed_orders:
+        yield "Run again to restore the replica orders that are still changed:", commands.look
+
+
+def _save_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
+    """Yield the steps that save the disks of offline brokers and log dirs, if new leaders may lack their records."""
+    is_lacking = Status.RECOVERED in after.statuses and after.is_unbounded
+    if not commands.salvage or not (is_lacking or after.is_led_by_replaced):
+        return
+    for broker_id, dirs in after.offline_log_dirs.items():
+        yield (
+            f"Before broker {broker_id} restarts with {', '.join(dirs)}: save the records that only this disk may "
+            "hold, if it can be read. The broker deletes records that the new leaders lack. Fill in INVENTORY, HOST "
+            "and NEW_DIR:",
+            [set_variable(_LOG_DIRS, [*dirs])[1] if word == ANY_LOG_DIR else word for word in commands.salvage],
+        )
+    if after.away:
+        are, their = ("is", "its") if len(after.away) == 1 else ("are", "their")
+        yield (
+            f"Before {name_brokers(after.away)} {are} started: save the records that only {their} disks may hold. A "
+            "broker that starts deletes records that the new leaders lack. Fill in INVENTORY, HOST, LOG_DIR (each of "
+            "log.dirs) and NEW_DIR:",
+            commands.salvage,
+        )
+
+
+def _make_writable(after: AfterRun) -> str:
+    verb = "takes" if after.lacking_replicas == 1 else "take"
+    return (
+        f"{count_partitions(after.lacking_replicas)} {verb} no record with acks=all until more replicas are in "
+        f"sync. If {name_brokers(after.away)} cannot return, copy the replicas to other brokers. This looks first:"
+    )
+
+
+def _is_given_up(advice: Mapping[str, Any]) -> bool:
+    return bool(advice["broker"]) and advice["broker"]["state"] == BrokerState.GIVEN_UP
+
+
+def _describe_returns(returns: Sequence[Return]) -> Iterator[str]:
+    for each in returns[:_MOST_BROKERS]:
+        if not each.advice:
+            do = _OLD_DISK if each.how is How.START else "It runs: find out why."
+            yield f"Broker {each.broker_id} does not answer. {do}"
+            continue
+        broker, name, effect = each.advice["broker"], f"broker {each.broker_id}", _effect(each.advice)
+        name += f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
+        name += f" (rack {broker['rack']})" if broker and broker.get("rack") else ""
+        yield {
+            How.START: f"Start {name}: {effect}. {_OLD_DISK}",
+            How.REPAIR: f"Repair the offline log directory of {name}, which runs: {effect}. {_OLD_DIR}",
+            How.FREE: f"Find out what keeps {name}, which runs, from leading: {effect}.",
+        }[each.how]
+    rest = [str(each.broker_id) for each in returns[_MOST_BROKERS:] if each.how is How.START]
+    if rest:
+        yield f"If this is not sufficient, start brokers {', '.join(rest[:10])}, in this order."
+
+
+def _look_after(returns: Sequence[Return], commands: Commands) -> str:
+    """Return the text of the next look, and what to add to it if a broker never returns."""
+    lost = sorted({*commands.lost_brokers, returns[0].broker_id})
+    add = f"-e unclean_recovery_lost_brokers={','.join(map(str, lost))}"
+    is_disk = returns[0].how is How.REPAIR
+    what = "its log directory is lost with all that it holds" if is_disk else "it is lost for good"
+    before = ", before the directory is replaced" if is_disk else ""
+    return f"Then look again. If broker {returns[0].broker_id} cannot return because {what}, add {add}{before}:"
+
+
+def _effect(advice: Mapping[str, Any]) -> str:
+    always, clean = advice["always_back"], advice["back_after_clean_stop"]
+    if always and clean:
+        return f"{count_partitions(always)} get a leader when it returns, {clean:,} more if it was stopped cleanly"
+    if always:
+        return f"{count_partitions(always)} get{'s' if always == 1 else ''} a leader as soon as it returns"
+    if clean:
+        return f"{count_partitions(clean)} get{'s' if clean == 1 else ''} a leader if it was stopped cleanly"
+    replicas = "replica" if advice["replica_of"] == 1 else f"{advice['replica_of']:,} replicas"
+    return f"no partition gets a leader by it alone, but its {replicas} can be compared"
