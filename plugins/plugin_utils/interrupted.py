@@ -27,6 +27,8 @@ from .words import Result, printable, words
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STDOUT, _STDERR = 1, 2
+_OF_A_SIGNAL = 128
+"""A shell adds this to the number of the signal that ended a command."""
 _IMPORTED_BY = os.getpid()
 _OUTPUTS: dict[int, int] = {}
 """Copies of stdout and stderr of the process that imported this: a worker has none of its own."""
@@ -119,7 +121,19 @@ def _read(report: str) -> Result:
     return {}
 
 
+def describe_end(result: Result) -> str:
+    """Return which signal ended a module before it returned a complete result; empty if none did."""
+    number = int(result.get("rc") or 0) - _OF_A_SIGNAL
+    if "module_stdout" not in result or number not in {*signal.Signals}:
+        return ""
+    why = " (the kernel sends it if memory runs out: see dmesg)" if number == signal.SIGKILL else ""
+    name = signal.Signals(number).name
+    return f"{name}{why} ended the module before it returned a result: run the same command again"
+
+
 def _no_result(result: Result) -> str:
+    if describe_end(result):
+        return "The module had no result yet."
     return f"The module returned no result: {printable(result.get('msg', 'it was ended'))}"
 
 

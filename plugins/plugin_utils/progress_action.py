@@ -25,7 +25,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.program import program
 
 from .failing import printed_once
-from .interrupted import describe, outlasted
+from .interrupted import describe, describe_end, outlasted
 from .progress import ProgressPace, followed, writer_of
 from .rendering import is_terminal, show
 from .variable_names import name_variables, variables_of
@@ -75,6 +75,8 @@ class ModuleAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = super().run(tmp, task_vars)
         result |= self.results(dict(self._task.args), task_vars)
+        if end := describe_end(result):
+            result["msg"] = end
         role = self._task._role
         if role is None or role._role_collection != _COLLECTION or role._role_name in _WITHOUT_VARIABLES:
             return printed_once(result)

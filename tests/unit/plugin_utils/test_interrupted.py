@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.interrupted import describe, outlasted
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.interrupted import describe, describe_end, outlasted
 
 LOSS = {"at_least": 5, "at_most": 5, "unbounded": 0}
 RECOVERY: dict[str, Any] = {"summary": {"recovered": 1001, "failed": 99, "refused": 0}, "loss": LOSS}
@@ -40,10 +40,33 @@ def test_a_recovery_counts_its_partitions(tmp_path: Path) -> None:
         ({"summary": {"reordered": 3000, "left_alone": 12, "failed": 0}}, "3,000 reordered, 12 left alone."),
         ({"failed": True, "msg": "MODULE FAILURE"}, "The module returned no result: MODULE FAILURE"),
         ({}, "The module returned no result: it was ended"),
+        (
+            {"failed": True, "msg": "No start of json char", "rc": 143, "module_stdout": ""},
+            "The module had no result yet.",
+        ),
     ],
 )
 def test_other_modules_say_what_they_did(result: dict[str, Any], text: str) -> None:
     assert describe(signal.SIGTERM, result, {}).splitlines() == [f"Stopped by SIGTERM. {text}", _AGAIN]
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (
+            {"rc": 143, "module_stdout": ""},
+            "SIGTERM ended the module before it returned a result: run the same",
+        ),
+        ({"rc": 137, "module_stdout": '{"cha'}, "SIGKILL (the kernel sends it if memory runs out: see dmesg) ended"),
+        ({"rc": 1, "module_stdout": "Traceback"}, ""),
+        ({"rc": 143, "msg": "a result of the module"}, ""),
+        ({"rc": 255, "module_stdout": ""}, ""),
+    ],
+)
+def test_the_signal_that_ended_a_module_is_named(result: dict[str, Any], text: str) -> None:
+    """Ansible says of each of these that no JSON was found."""
+    assert describe_end(result).startswith(text)
+    assert bool(describe_end(result)) == bool(text)
 
 
 def test_the_report_is_read_where_the_results_were_cut_off(tmp_path: Path) -> None:
