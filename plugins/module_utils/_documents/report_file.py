@@ -43,7 +43,7 @@ class ReportFile:
             write_document(self._path, document, schema)
 
     def write_or_explain(self, document_at: Callable[[str, str], dict[str, Any]], schema: Schema | None = None) -> str:
-        """Write the report after a change, and return the error as text, so that the outcomes are still returned.
+        """Write the report at the end, and return the error as text, so that the outcomes are still returned.
 
         The text is empty if the report was written, or if no path was given.
         """

@@ -80,6 +80,8 @@ class Planned:
     """Where the answers of the replicas are stored. None if none were asked, or if they could not be stored."""
     returned: dict[str, Any] = field(default_factory=dict)
     """The plan in the form that was asked for, by the name of the module's result."""
+    report_error: str = ""
+    """Why there is no report file, although one was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,9 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
         outcomes=outcomes,
         engine=planned.engine,
     )
-    report.write(document_at, REPORT_FILE)
-    return replace(planned, document=document, returned=returned)
+    # A full disk must not hide what was found: the brokers may answer otherwise a minute later.
+    report_error = report.write_or_explain(document_at, REPORT_FILE)
+    return replace(planned, document=document, returned=returned, report_error=report_error)
 
 
 def _from_evidence(path: str, options: PlanOptions, progress: Progress) -> Planned:

@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, ReplicaLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import (
@@ -25,6 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.eviden
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import plan_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.modules import leader_candidate_info
 from unit.fakes.brokers import a_log, a_partition
 from unit.recovery.test_ranking import to_table
 from unit.recovery.wreckage import an_offline_partition
@@ -45,6 +48,21 @@ def evidence() -> Evidence:
 
 def test_read_evidence_equals_written_evidence(evidence: Evidence, tmp_path: Path) -> None:
     assert read_evidence(write_evidence(evidence, tmp_path / "evidence")) == evidence
+
+
+def test_a_plan_is_returned_if_its_report_cannot_be_written(
+    evidence: Evidence, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on a full disk: the look has found something all the same. Here the plan's own file takes the name first."""
+    kept, same = str(write_evidence(evidence, tmp_path / "evidence")), str(tmp_path / "same.json")
+    arguments = {"evidence": kept, "engine": "process", "plan_file": same, "report_file": same}
+    with patch_module_args(arguments | {"_ansible_remote_tmp": str(tmp_path)}), pytest.raises(SystemExit):
+        leader_candidate_info.main()
+    results = json.loads(capsys.readouterr().out)
+    assert results["failed"]
+    assert results["msg"] == results["report_fault"]
+    assert results["msg"].startswith(f"the report is not written: {same} is refused")
+    assert sum(results["summary"].values()) == len(evidence.partitions)
 
 
 def test_empty_evidence_is_read_back(evidence: Evidence, tmp_path: Path) -> None:
