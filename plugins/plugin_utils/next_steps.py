@@ -57,7 +57,9 @@ def _is_only_unsaved(result: Result) -> bool:
     """Return whether partitions were refused, all because records could not be saved."""
     rows = (result.get("salvage") or {}).get("partitions", ())
     unsaved = {(each["topic"], each["partition"]) for each in rows if each["reason"]}
-    refused = {(each["topic"], each["partition"]) for each in result["partitions"] if each["status"] == "refused"}
+    refused = {
+        (each["topic"], each["partition"]) for each in result.get("partitions", ()) if each["status"] == "refused"
+    }
     return bool(refused) and refused <= unsaved
 
 
@@ -66,7 +68,9 @@ def find_returns_of(result: Result, commands: Commands, start_order: Sequence[Re
     if not start_order:
         return ()
     states = {each["broker_id"]: each["state"] for each in result.get("brokers", [])}
-    awaited = {each for row in result["partitions"] if row["status"] not in DONE for each in row.get("replicas") or ()}
+    awaited = {
+        each for row in result.get("partitions", ()) if row["status"] not in DONE for each in row.get("replicas") or ()
+    }
     return find_returns(start_order, states, awaited, commands.lost_brokers)
 
 
