@@ -81,18 +81,13 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-report_fault:
-  description: Why O(report_file) could not be written. The task fails then, with all results.
-  returned: when that is so
-  type: str
-  sample: 'the report is not written: report.json is refused: 1 problem'
+report_fault: {type: str, returned: if there is one, sample: disk full, description: Why there is no O(report_file).}
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
 brokers:
   description: As RV(kafkaops.recovery.offline_partition_info#module:brokers). Empty with O(evidence).
   returned: success
   type: list
   elements: dict
-  sample: []
 evidence:
   description:
     - The directory or URI with the replicas' answers, for O(kafkaops.recovery.leader_candidate_info#module:evidence).
@@ -398,7 +393,6 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "loss": to_json_types(total_loss(outcomes)),
         "plan_digest": planned.document["digest"],
         **planned.returned,
-        **({"report_fault": error, "msg": error} if (error := planned.report_error) else {}),
     }
 
 

@@ -79,9 +79,7 @@ class Planned:
     evidence: str | None = None
     """Where the answers of the replicas are stored. None if none were asked, or if they could not be stored."""
     returned: dict[str, Any] = field(default_factory=dict)
-    """The plan in the form that was asked for, by the name of the module's result."""
-    report_error: str = ""
-    """Why there is no report file, although one was asked for."""
+    """The plan in the form that was asked for, and why there is no report, by the names of the module's results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +157,9 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
         engine=planned.engine,
     )
     # A full disk must not hide what was found: the brokers may answer otherwise a minute later.
-    report_error = report.write_or_explain(document_at, REPORT_FILE)
-    return replace(planned, document=document, returned=returned, report_error=report_error)
+    if fault := report.write_or_explain(document_at, REPORT_FILE):
+        returned |= {"report_fault": fault, "msg": fault}
+    return replace(planned, document=document, returned=returned)
 
 
 def _from_evidence(path: str, options: PlanOptions, progress: Progress) -> Planned:
