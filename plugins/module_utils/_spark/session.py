@@ -53,6 +53,8 @@ _SETTINGS = {
     "spark.eventLog.enabled": "false",
     # There are few queries, and their sizes are known: planning them again costs more than it saves.
     "spark.sql.adaptive.enabled": "false",
+    # Rows that Spark takes as a part of the plan are evaluated while it plans: by one thread, without generated code.
+    "spark.sql.execution.arrow.localRelationThreshold": "0",
     "spark.driver.maxResultSize": "0",
     # Only this user may read its files. Set at the start, because an open Hadoop FileSystem keeps its umask.
     "spark.hadoop.fs.permissions.umask-mode": "077",
