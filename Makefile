@@ -145,7 +145,7 @@ molecule: install ## The roles' scenarios on a real cluster
 	PATH=$(CURDIR)/$(BIN):$$PATH molecule test --all
 
 .PHONY: galaxy
-galaxy: install ## Build the artefact for Galaxy, and check it with Galaxy's importer
+galaxy: install ## Build the artifact for Galaxy, and check it with Galaxy's importer
 	$(BIN)/python -m publish $(if $(WIDE),--lint)
 
 .PHONY: release-check
@@ -153,7 +153,7 @@ release-check: install ## Whether this tree can be released: changelog, version,
 	$(BIN)/python -m publish.release
 
 .PHONY: test-ansible
-test-ansible: install ## The artefact on ansible-core 2.18 to 2.21 and Python 3.11 to 3.13, which must be there, as must 3.9
+test-ansible: install ## The artifact on ansible-core 2.18 to 2.21 and Python 3.11 to 3.13, which must be there, as must 3.9
 	$(BIN)/python -m pytest tests/matrix
 
 .PHONY: surveys

@@ -122,7 +122,7 @@ awaited:
     state:
       description: Its last observed state.
       type: str
-      choices: [online, fenced, unreachable, hung, not_authorised, given_up]
+      choices: [online, fenced, unreachable, hung, not_authorized, given_up]
     cause: {type: str, description: Why it was in this state. Empty when it was online.}
     partitions: {type: int, description: For how many partitions its answer may change the elected leader.}
     holds_back: {type: int, description: How many of these cannot be recovered without it.}

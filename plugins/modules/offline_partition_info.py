@@ -111,7 +111,7 @@ brokers:
         - V(given_up) is away, and was named as gone for good, with
           O(kafkaops.recovery.leader_candidate_info#module:lost_brokers).
       type: str
-      choices: [online, fenced, unreachable, hung, not_authorised, given_up]
+      choices: [online, fenced, unreachable, hung, not_authorized, given_up]
     cause:
       description: Why it is in this state, or why replicas on it are offline although it is online. Empty otherwise.
       type: str

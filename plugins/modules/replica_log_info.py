@@ -84,7 +84,7 @@ rows:
         - fenced
         - unreachable
         - hung
-        - not_authorised
+        - not_authorized
         - disconnected
         - restarted
         - wrong_broker

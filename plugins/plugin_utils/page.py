@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The blocks that tasks print: paragraphs, labelled entries, tables, commands."""
+"""The blocks that tasks print: paragraphs, labeled entries, tables, commands."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def diverged(
     """Create partitions whose first surviving replica has a shorter log than the second, in the same lineage.
 
     ``replicas`` are (dead, shorter, longer). Of ``records`` per partition, the first number reaches all three, the
-    second (labelled "longer") the longer one and the dead, the third (labelled "lost") the dead leader alone. With more
+    second (labeled "longer") the longer one and the dead, the third (labeled "lost") the dead leader alone. With more
     replicas, and as many numbers, each one holds more than those before it.
     """
     dead, *survivors = replicas
@@ -79,7 +79,7 @@ def longer_log_of_older_epoch(
     """Create partitions where the longer surviving log ends in an older leader epoch than the shorter one.
 
     ``replicas`` are (dead, older, newer). Of ``records`` per partition, the first number reaches all three, the second
-    (labelled "older") the older one and the dead; then ``newer`` is elected unclean and writes the third ("newer").
+    (labeled "older") the older one and the dead; then ``newer`` is elected unclean and writes the third ("newer").
     ``older_bytes`` is the size of each record of the second kind, if it matters.
     """
     dead, older, newer = replicas

@@ -2,4 +2,4 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The artefact that goes to Galaxy: built, checked by Galaxy's importer, and installed as a user does."""
+"""The artifact that goes to Galaxy: built, checked by Galaxy's importer, and installed as a user does."""

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check the artefact with Galaxy's own importer: an error or a warning of it fails. ``python -m publish [--lint]``.
+"""Check the artifact with Galaxy's own importer: an error or a warning of it fails. ``python -m publish [--lint]``.
 
 With ``--lint`` the importer runs ansible-lint, as Galaxy's own does. `make lint` runs it by stricter rules on the files
-that the artefact is made of, so that this finds only what is wrong with the choice of them.
+that the artifact is made of, so that this finds only what is wrong with the choice of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from publish import artefact
+from publish import artifact
 
 _COMPLAINTS = ("WARNING", "ERROR", "CRITICAL")
 _DONE = "Importer processing completed successfully"
@@ -25,14 +25,14 @@ _DONE = "Importer processing completed successfully"
 
 def main() -> int:
     """Build and import; return 1 if the importer reports a problem."""
-    parser = argparse.ArgumentParser(prog="python -m publish", description="Build the artefact, and import it.")
+    parser = argparse.ArgumentParser(prog="python -m publish", description="Build the artifact, and import it.")
     parser.add_argument("--lint", action="store_true", help="also run ansible-lint on it, as Galaxy does")
     with_lint = parser.parse_args().lint
     with tempfile.TemporaryDirectory(prefix="kafkaops-publish-") as scratch:
-        tarball = artefact.build(Path(scratch))
+        tarball = artifact.build(Path(scratch))
         # ansible-lint resolves modules in the home directory, where an older copy may be installed: use this copy.
         home = Path(scratch) / "home"
-        artefact.install(tarball, home / ".ansible" / "collections")
+        artifact.install(tarball, home / ".ansible" / "collections")
         # The importer needs ansible-lint and ansible-doc on the PATH, and only warns if they are missing.
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         ran = subprocess.run(

@@ -21,16 +21,16 @@ from typing import Any
 
 import yaml
 
-from publish import artefact
+from publish import artifact
 
-DEFINITION = artefact.PROJECT / "extensions" / "ee" / "execution-environment.yml"
+DEFINITION = artifact.PROJECT / "extensions" / "ee" / "execution-environment.yml"
 IMAGE = "localhost/kafka-recovery-ee:test"
 PROGRAMS = ("buildah", "mmdebstrap")
 RELEASE = "bookworm"
 
 _BASE = f"localhost/kafka-recovery-base:{RELEASE}"
-_CACHE = artefact.PROJECT / ".cache" / "ee"
-_PINS = artefact.PROJECT / "requirements" / "constraints.txt"
+_CACHE = artifact.PROJECT / ".cache" / "ee"
+_PINS = artifact.PROJECT / "requirements" / "constraints.txt"
 # git and a compiler are not needed: all packages are wheels.
 _PACKAGES = ("ca-certificates", "python3", "python3-pip", "python3-venv")
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -61,7 +61,7 @@ def build(scratch: Path) -> str:
         raise FileNotFoundError(f"apt-get install --no-install-recommends {' '.join(missing)}")
     _make_base(scratch)
     definition = scratch / DEFINITION.name
-    definition.write_text(yaml.safe_dump(_on_the_base(artefact.build(scratch / "artefact")), width=1000))
+    definition.write_text(yaml.safe_dump(_on_the_base(artifact.build(scratch / "artifact")), width=1000))
     context = scratch / "context"
     builder = Path(sys.executable).with_name("ansible-builder")
     _run([str(builder), "create", "--file", str(definition), "--context", str(context), *_CONTAINERFILE])
@@ -73,9 +73,9 @@ def _on_the_base(tarball: Path) -> dict[str, Any]:
     """Return the shipped definition with our base image, and with this collection instead of Galaxy's."""
     definition: dict[str, Any] = yaml.safe_load(DEFINITION.read_text(encoding="utf-8"))
     definition["images"]["base_image"]["name"] = _BASE
-    collection = {"name": f"/build/artefact/{tarball.name}", "type": "file"}
+    collection = {"name": f"/build/artifact/{tarball.name}", "type": "file"}
     definition["dependencies"]["galaxy"] = {"collections": [collection]}
-    definition["additional_build_files"] = [{"src": str(tarball), "dest": "artefact"}]
+    definition["additional_build_files"] = [{"src": str(tarball), "dest": "artifact"}]
     return definition
 
 

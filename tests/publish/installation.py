@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from lab.playbook import PlaybookRun
-from publish import artefact
+from publish import artifact
 
-_PINNED = ("--constraint", str(artefact.PROJECT / "requirements" / "constraints.txt"))
+_PINNED = ("--constraint", str(artifact.PROJECT / "requirements" / "constraints.txt"))
 _INSTALL_TIMEOUT_S = 900
 
 
@@ -89,16 +89,16 @@ def installed(python: str, ansible_core: str = "", *, only_the_kept: bool = Fals
     Args:
         python: the interpreter, such as ``python3.12``.
         ansible_core: the release line, such as ``2.20``; the pinned release unless given.
-        only_the_kept: leave only ``artefact.KEPT`` of the collection, as packagers may.
+        only_the_kept: leave only ``artifact.KEPT`` of the collection, as packagers may.
     """
     with TemporaryDirectory(prefix="kafkaops-installed-") as scratch:
         installation = Installation(Path(scratch))
         subprocess.run([python, "-m", "venv", installation.directory / "venv"], check=True)
         # The pins belong to the pinned ansible-core.
         _pip(installation, *([f"ansible-core=={ansible_core}.*"] if ansible_core else [*_PINNED, "ansible-core"]))
-        tarball = artefact.build(installation.directory)
+        tarball = artifact.build(installation.directory)
         if only_the_kept:
-            collection = artefact.unpack_only_the_kept(tarball, installation.collections)
+            collection = artifact.unpack_only_the_kept(tarball, installation.collections)
         else:
             installation.output(
                 "ansible-galaxy", "collection", "install", "-p", str(installation.collections), str(tarball)

@@ -6,7 +6,7 @@
 
 1. The version is the same everywhere, and no documentation names a later one.
 2. The changelog has a section for it, is what its source makes, and no fragment waits.
-3. The artefact has the same bytes twice, built in other directories and with another umask.
+3. The artifact has the same bytes twice, built in other directories and with another umask.
 4. It installs from the tarball and from a git address, each by command and by requirements.yml, with the same files.
 5. Of what is installed, ansible-doc describes every module and role.
 """
@@ -24,8 +24,8 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
-from publish import artefact
-from publish.artefact import PROJECT
+from publish import artifact
+from publish.artifact import PROJECT
 
 _NAME = "kafkaops.recovery"
 _VERSION_ADDED = re.compile(r"^\s*version_added: ['\"]?([\d.]+)", re.MULTILINE)
@@ -45,7 +45,7 @@ def main() -> int:
             tarball = check_bytes(Path(scratch))
             check_installations(tarball, Path(scratch))
             size = tarball.stat().st_size // 1024
-            digest = artefact.digest(tarball)
+            digest = artifact.digest(tarball)
     except (NotReadyError, subprocess.CalledProcessError) as error:
         print(getattr(error, "stdout", None) or "", f"Not ready for a release: {error}", sep="\n")
         return 1
@@ -99,14 +99,14 @@ def check_changelog(version: str) -> None:
 
 
 def check_bytes(scratch: Path) -> Path:
-    """Build the artefact twice, and return the first one. Raises NotReadyError if they differ."""
+    """Build the artifact twice, and return the first one. Raises NotReadyError if they differ."""
     built = []
     for name, umask in (("first", 0o022), ("second-elsewhere", 0o077)):
         directory = scratch / name
         directory.mkdir()
         before = os.umask(umask)
         try:
-            built.append(artefact.build(directory))
+            built.append(artifact.build(directory))
         finally:
             os.umask(before)
     if built[0].read_bytes() != built[1].read_bytes():
@@ -115,7 +115,7 @@ def check_bytes(scratch: Path) -> Path:
 
 
 def check_installations(tarball: Path, scratch: Path) -> None:
-    """Install the artefact in each way that README names, and compare the files. Raises NotReadyError."""
+    """Install the artifact in each way that README names, and compare the files. Raises NotReadyError."""
     repository = f"git+file://{_cloned(scratch)}"
     requirements = {
         "tarball": {"name": str(tarball), "type": "file"},
@@ -160,7 +160,7 @@ def check_documentation(collections: Path) -> None:
 def _cloned(scratch: Path) -> Path:
     """Return a repository with one commit: the files of this work tree, without the history."""
     repository = scratch / "repository"
-    artefact.copy_known_files(repository)
+    artifact.copy_known_files(repository)
     author = ("-c", "user.name=release", "-c", "user.email=release@localhost", "-c", "commit.gpgsign=false")
     for words in (("init", "-q"), ("add", "-A"), (*author, "commit", "-q", "-m", "Release")):
         subprocess.run(["git", "-C", str(repository), *words], check=True)

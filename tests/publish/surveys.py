@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from publish.artefact import PROJECT
+from publish.artifact import PROJECT
 
 FILE = PROJECT / "extensions" / "awx" / "vars" / "surveys.yml"
 

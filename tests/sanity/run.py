@@ -7,7 +7,7 @@
 ansible-test wants its collection at ``ansible_collections/kafkaops/recovery``, and as a real directory. A clone may be
 anywhere, so the files that git knows, or would add, are copied to such a place under ``.cache``.
 
-The tests stay behind: they are not in the artefact, and ruff and mypy check them by stricter rules in less time.
+The tests stay behind: they are not in the artifact, and ruff and mypy check them by stricter rules in less time.
 """
 
 from __future__ import annotations

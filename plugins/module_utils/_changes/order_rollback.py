@@ -146,7 +146,7 @@ def _restore_after_drops(
 ) -> tuple[dict[TopicPartition, str], frozenset[TopicPartition]]:
     """Restore orders after brokers were dropped. Return the failures, and the partitions that keep all their replicas.
 
-    The removal of a broker that has registered again is cancelled. A broker that has left the replica set stays out,
+    The removal of a broker that has registered again is canceled. A broker that has left the replica set stays out,
     because adding it would copy the partition. Then only the order of the other replicas is restored.
 
     Raises CallError.
@@ -169,7 +169,7 @@ def _restore_after_drops(
 
 
 def _cancel_removal(writer: Writer, change: OrderChange, state: PartitionState) -> bool:
-    """Cancel the removal of the dropped brokers if possible, and return whether it was cancelled."""
+    """Cancel the removal of the dropped brokers if possible, and return whether it was canceled."""
     if state.is_offline or not {*change.dropped} <= {*state.replicas} or writer.why_forbidden():
         return False
     try:
@@ -214,10 +214,10 @@ def _preview(change: OrderChange, state: PartitionState | None, running: _Runnin
         return Leftover(change, Undoing.CONFLICT, f"its replicas are {replicas}, set by another party; {original}")
     if change.topic_partition in running.by_others:
         return Leftover(change, Undoing.CONFLICT, f"another party is reassigning it; {original}")
-    if not is_running and _was_cancelled(change, state):
+    if not is_running and _was_canceled(change, state):
         what = "the reassignment" if change.reassignment else "the removal of the dropped brokers"
-        cancelled = f"its replicas are {replicas}: another party cancelled {what}"
-        return Leftover(change, Undoing.CONFLICT, f"{cancelled}; {original}")
+        canceled = f"its replicas are {replicas}: another party canceled {what}"
+        return Leftover(change, Undoing.CONFLICT, f"{canceled}; {original}")
     leader = predict(state, change.restored_order, acceptable_replicas(state), unclean=False).leader_id
     if state.is_offline and leader != NO_LEADER:
         # The replica may have an empty disk, because nothing has read it yet (docs/strategies.md).
@@ -237,7 +237,7 @@ def _preview(change: OrderChange, state: PartitionState | None, running: _Runnin
     return Leftover(change, Undoing.WOULD_RESTORE, f"an earlier run left {list(change.changed)}: {restored}")
 
 
-def _was_cancelled(change: OrderChange, state: PartitionState) -> bool:
+def _was_canceled(change: OrderChange, state: PartitionState) -> bool:
     """Return whether the partition keeps replicas that were to leave, although no reassignment is running."""
     if change.reassignment:
         return bool({*change.removing} & {*state.replicas})

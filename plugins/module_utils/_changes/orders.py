@@ -170,7 +170,7 @@ def undo_on_new_topics(writer: Writer, replicas: Mapping[TopicPartition, tuple[i
 
     ``replicas`` were requested for the deleted topics.
 
-    A request for other replicas than those of the new topic begins a reassignment, which is cancelled. The order of the
+    A request for other replicas than those of the new topic begins a reassignment, which is canceled. The order of the
     same replicas is set at once, and nothing returns the earlier one: so it is named.
     """
     found = dict.fromkeys(replicas, "the topic was re-created, and cannot be read: compare its replica order")
@@ -216,6 +216,6 @@ def cancel_on_new_topic(writer: Writer, state: PartitionState, requested: Sequen
         writer.note_doubt_after(error, [partition_subject(state.topic_partition)])
         problem = str(error)
     if problem:
-        return f"{began}, and it could not be cancelled: {problem}"
-    # Tried on 4.3.1: [1, 2] on which [3, 2] was requested and cancelled is [2, 1].
-    return f"{began}: it was cancelled, which keeps its replicas, perhaps in another order than its first"
+        return f"{began}, and it could not be canceled: {problem}"
+    # Tried on 4.3.1: [1, 2] on which [3, 2] was requested and canceled is [2, 1].
+    return f"{began}: it was canceled, which keeps its replicas, perhaps in another order than its first"

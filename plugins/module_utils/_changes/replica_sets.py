@@ -214,7 +214,7 @@ class ReplicaSets:
             self.writer.note_doubt_after(error, [partition_subject(change.topic_partition)])
             problem = str(error)
         if problem:
-            self.progress.step(f"{change.topic_partition}: its reassignment cannot be cancelled: {problem}")
+            self.progress.step(f"{change.topic_partition}: its reassignment cannot be canceled: {problem}")
 
     def read_state(self, change: ReplicaChange) -> PartitionState:
         """Return the partition's state.

@@ -132,7 +132,7 @@ class BaseKafka:
     def hidden_among(self, topics: Collection[str]) -> tuple[str, ...]:
         """Return those of the topics that exist, and that our principal may not see."""
         refused = self.describe_partitions(sorted(topics)).refused if topics else ()
-        return tuple(each.topic for each in refused if each.is_unauthorised)
+        return tuple(each.topic for each in refused if each.is_unauthorized)
 
     def read_partition_states(self, partitions: Collection[TopicPartition]) -> PartitionStates:
         """Return the states of these partitions, and which of their topics are hidden."""

@@ -24,7 +24,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
 _STATES = {
     Cause.UNREACHABLE: BrokerState.UNREACHABLE,
     Cause.HUNG: BrokerState.HUNG,
-    Cause.NOT_AUTHORISED: BrokerState.NOT_AUTHORISED,
+    Cause.NOT_AUTHORIZED: BrokerState.NOT_AUTHORIZED,
 }
 _LISTS_FENCED = 2
 """The version of DescribeCluster, since Kafka 4.0 (KIP-1073)."""

@@ -87,7 +87,7 @@ def reach_controllers(wire: Wire, named: quorum.QuorumConfigs | None, cluster_id
             answer = wire.call(address, quorum.controllers_request(), timeout_ms=REACH_MS)
             return quorum.controllers(answer).cluster_id
         except RequestRefusedError as error:
-            raise BrokerCallError(str(address), Cause.NOT_AUTHORISED, str(error)) from None
+            raise BrokerCallError(str(address), Cause.NOT_AUTHORIZED, str(error)) from None
 
     answers = wire.in_parallel(ask, dict.fromkeys(named.controllers))
     silent = {address: found for address, found in answers.items() if isinstance(found, BrokerCallError)}

@@ -191,9 +191,9 @@ def _classify(error: BaseException, text: str, settings: ConnectionSettings, sta
     if isinstance(error, kafka_errors.IllegalSaslStateError) and settings.uses_sasl:
         plain = "SSL" if settings.uses_tls else "PLAINTEXT"
         hint = f"set security_protocol to {plain}, or use the port of a listener with SASL"
-        return Cause.NOT_AUTHORISED, "this listener does not use SASL", hint
+        return Cause.NOT_AUTHORIZED, "this listener does not use SASL", hint
     if isinstance(error, _AUTHORIZATION_ERRORS):
-        return Cause.NOT_AUTHORISED, text, _authorization_hint(settings)
+        return Cause.NOT_AUTHORIZED, text, _authorization_hint(settings)
     if isinstance(error, _TIMEOUTS) or "timed out" in text:
         limit = f"no answer within {settings.request_timeout_ms} ms"
         if stage is Stage.CONNECTING and "Connection timed out" in text:
@@ -203,7 +203,7 @@ def _classify(error: BaseException, text: str, settings: ConnectionSettings, sta
         return Cause.ERROR, text, "this collection needs Kafka 3.9 or later"
     tls_hint = _find_tls_hint(text, settings)
     if tls_hint:
-        return Cause.NOT_AUTHORISED, _without_tls_noise(text), tls_hint
+        return Cause.NOT_AUTHORIZED, _without_tls_noise(text), tls_hint
     if settings.uses_tls and "Handshake failed" in text:
         hint = "the TLS handshake failed: the port may speak no TLS, or the broker requires a client certificate"
         return Cause.UNREACHABLE, _without_tls_noise(text), hint
@@ -219,7 +219,7 @@ def _classify_disconnection(text: str, settings: ConnectionSettings, stage: Stag
         return Cause.UNREACHABLE, _system_error_text(text), ""
     if stage is Stage.AUTHENTICATING and settings.uses_sasl:
         # A broker that refuses credentials answers and closes the connection. kafka-python may lose that answer.
-        return Cause.NOT_AUTHORISED, f"{text} while we authenticated", _authorization_hint(settings)
+        return Cause.NOT_AUTHORIZED, f"{text} while we authenticated", _authorization_hint(settings)
     if stage is Stage.GREETING and not settings.uses_tls:
         return Cause.DISCONNECTED, text, "a port that speaks TLS closes like this: check security_protocol"
     if stage is Stage.READY and not settings.uses_sasl:

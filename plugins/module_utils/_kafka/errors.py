@@ -31,7 +31,7 @@ class CredentialsError(KafkaOpsError):
     """Credentials could not be fetched. The message has the source, the cause and the remedy, and no secret."""
 
 
-_NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORISED})
+_NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORIZED})
 
 
 class CallError(KafkaOpsError):

@@ -47,7 +47,7 @@ class TopicError:
     code: int
 
     @property
-    def is_unauthorised(self) -> bool:
+    def is_unauthorized(self) -> bool:
         return self.code == error_codes.TOPIC_AUTHORIZATION_FAILED
 
     @property

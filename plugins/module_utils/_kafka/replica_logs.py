@@ -46,7 +46,7 @@ _STATE_CAUSES = {
     BrokerState.FENCED: Cause.FENCED,
     BrokerState.UNREACHABLE: Cause.UNREACHABLE,
     BrokerState.HUNG: Cause.HUNG,
-    BrokerState.NOT_AUTHORISED: Cause.NOT_AUTHORISED,
+    BrokerState.NOT_AUTHORIZED: Cause.NOT_AUTHORIZED,
     BrokerState.GIVEN_UP: Cause.GIVEN_UP,
 }
 # A broker that has just started may not know its replicas yet, so these causes are asked about again a few times.
@@ -151,7 +151,7 @@ def probe_replicas(
 
 def _is_final(error: BrokerCallError) -> bool:
     # Another broker at its address is not final: a proxy or a load balancer may have an old target for a while.
-    return error.cause is Cause.NOT_AUTHORISED or isinstance(error, NotOfferedError)
+    return error.cause is Cause.NOT_AUTHORIZED or isinstance(error, NotOfferedError)
 
 
 @dataclass(slots=True)

@@ -110,7 +110,7 @@ class Connection:
             try:
                 self._credentials.prepare(self.address.host, limit_ms / 1000, is_connected=self._connection is not None)
             except CredentialsError as error:
-                raise BrokerCallError(str(self.address), Cause.NOT_AUTHORISED, str(error), request=name) from None
+                raise BrokerCallError(str(self.address), Cause.NOT_AUTHORIZED, str(error), request=name) from None
         try:
             left_ms = max(1, int((deadline - time.monotonic()) * 1000))
             limits = [min(left_ms + place * limit_ms, total_limit_ms) for place in range(len(requests))]

@@ -51,7 +51,7 @@ class LeadershipReport:
 _REPORT, _MOVE = codec(LeadershipReport, "a leadership report is an object"), codec(Move)
 LEADERSHIP_REPORT = document(
     "leadership-report",
-    "What became of the list of deprioritised brokers, of replica orders, and of leaders",
+    "What became of the list of deprioritized brokers, of replica orders, and of leaders",
     _REPORT.schema,
 )
 

@@ -69,7 +69,7 @@ class ControllerWatch:
             self.is_no_longer_asked = error.cause is Cause.HUNG or left_s < limit_s * _SPENT_BELOW
             return None
         except RequestRefusedError as error:
-            self.error = BrokerCallError(str(self.address), Cause.NOT_AUTHORISED, str(error))
+            self.error = BrokerCallError(str(self.address), Cause.NOT_AUTHORIZED, str(error))
             return None
         return answer
 

@@ -46,7 +46,7 @@ _IT_RUNS = {
         "It runs, so do not start it a second time. Find out why it does not answer: a paused process, a slow or full "
         "disk, a long garbage collection"
     ),
-    BrokerState.NOT_AUTHORISED: "It runs. Correct the credentials or the certificate, or grant what is missing",
+    BrokerState.NOT_AUTHORIZED: "It runs. Correct the credentials or the certificate, or grant what is missing",
 }
 SAVE_FIRST = (
     "Do not start it yet: it may hold the only copy of records whose leader has a new disk, and would delete them. "

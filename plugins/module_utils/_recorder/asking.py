@@ -46,7 +46,7 @@ _CAUSES = {
 _NOT_ASKED = {
     BrokerState.UNREACHABLE: Cause.UNREACHABLE,
     BrokerState.HUNG: Cause.HUNG,
-    BrokerState.NOT_AUTHORISED: Cause.NOT_AUTHORISED,
+    BrokerState.NOT_AUTHORIZED: Cause.NOT_AUTHORIZED,
 }
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from .._model.partition import BrokerState
 
-_STILL_RUNS = frozenset({BrokerState.ONLINE, BrokerState.HUNG, BrokerState.NOT_AUTHORISED})
+_STILL_RUNS = frozenset({BrokerState.ONLINE, BrokerState.HUNG, BrokerState.NOT_AUTHORIZED})
 """States of brokers whose process accepts connections, although the controller may fence them."""
 
 

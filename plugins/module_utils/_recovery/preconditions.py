@@ -130,7 +130,7 @@ def _find_reassignment_changes(election: PlannedElection, observation: Partition
     elif found is None and planned is not None:
         yield (
             f"the reassignment that was running when the plan was made, which {describe_reassignment(planned)}, has "
-            "ended or was cancelled: make a new plan"
+            "ended or was canceled: make a new plan"
         )
 
 

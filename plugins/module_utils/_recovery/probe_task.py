@@ -40,7 +40,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from .rows import to_record_batch
 
 
-_NOT_ASKED = frozenset({BrokerState.UNREACHABLE, BrokerState.NOT_AUTHORISED, BrokerState.GIVEN_UP})
+_NOT_ASKED = frozenset({BrokerState.UNREACHABLE, BrokerState.NOT_AUTHORIZED, BrokerState.GIVEN_UP})
 """States of brokers that are not asked. A fenced broker may answer, and a hung one may answer again."""
 
 

@@ -8,8 +8,8 @@
    topic is re-created after that, its successor gets the request, which is then undone as far as possible.
 2. Request its target, if each broker that gets a replica copies fewer than ``at_once`` others.
 3. Look until the new replicas are in sync. If all lost replicas of a partition are back in sync first, they stay: the
-   copy is cancelled. While one of them is missing, it goes on.
-4. A partition whose copies do not grow for ``stall_s`` is cancelled, and the others go on.
+   copy is canceled. While one of them is missing, it goes on.
+4. A partition whose copies do not grow for ``stall_s`` is canceled, and the others go on.
 5. A partition that loses its leader for a while has failed, and its reassignment stays.
 6. If a new replica is offline for a while, its broker died, or the disk is full. Nothing more is begun on that broker,
    and its partitions are ``left`` to the caller, who plans them again or gives them up. Their other copies go on.
@@ -198,7 +198,7 @@ class ReplicaCopier:
             copy.leaderless_since = self._now()
         elif not state.is_offline and copy.leaderless_since is not None:
             copy.leaderless_since, copy.grew_at = None, self._now()
-        # While another lost replica is missing, the copy goes on: cancelled, the partition would stay without it.
+        # While another lost replica is missing, the copy goes on: canceled, the partition would stay without it.
         is_back = bool(move.removing) and {*move.removing} <= {*state.isr} & {*state.replicas}
         if {*move.adding} <= {*state.isr}:
             if _is_complete(move, state, running):
@@ -249,7 +249,7 @@ class ReplicaCopier:
                 brokers = ", ".join(map(str, copy.move.adding))
                 why = f"the copy on broker {brokers} has not grown for {self.pace.stall_s:.0f} s"
                 problem = self._cancel(copy.move)
-                self._end(outcome_of(copy.move, ReplicaStatus.FAILED, f"{why}: {problem or 'it was cancelled'}"))
+                self._end(outcome_of(copy.move, ReplicaStatus.FAILED, f"{why}: {problem or 'it was canceled'}"))
 
     def give_up(self, move: ReplicaMove) -> MoveOutcome:
         """Cancel one of the moves that are left, unless it is complete by now, and return its outcome."""
@@ -271,7 +271,7 @@ class ReplicaCopier:
             if copy.leaderless_since is not None:
                 how = _LEADERLESS
             elif self.cancels_on_stop:
-                how = self._cancel(copy.move) or "it was cancelled, because it would go on without a throttle"
+                how = self._cancel(copy.move) or "it was canceled, because it would go on without a throttle"
             self._end(outcome_of(copy.move, ReplicaStatus.STOPPED, f"the run was asked to stop during the copy: {how}"))
         for move in waiting:
             self._end(
@@ -293,7 +293,7 @@ class ReplicaCopier:
             return {partition: Seen(False, "it still runs" if is_ours else _OTHERS, is_final=not is_ours)}
 
         unseen = until_seen(self.writer, [partition], send, look, name=partition_subject)
-        return f"it could not be cancelled: {unseen[partition].reason}" if unseen else ""
+        return f"it could not be canceled: {unseen[partition].reason}" if unseen else ""
 
     def _request(self, address: Address, request: Callable[[Address], Answer]) -> Answer:
         """Send a request. If the broker may hang, later requests begin with the others."""
@@ -327,7 +327,7 @@ class ReplicaCopier:
 _OTHERS = "another party has set its replicas"
 _LEADERLESS = (
     "it has no leader now: recover it first (playbook kafkaops.recovery.recover_offline_partitions). What was copied "
-    "may be all that is left, so its reassignment is not cancelled. When it has a leader, the copy goes on without a "
+    "may be all that is left, so its reassignment is not canceled. When it has a leader, the copy goes on without a "
     "throttle: then run this again"
 )
 _STAYS_RUNNING = (

@@ -351,7 +351,7 @@ def _find_obstacle(
     found: Sequence[DiskReplica], state: PartitionState | None, refused: TopicError | None
 ) -> tuple[SalvageStatus, str, Absence | None] | None:
     partition = found[0].topic_partition
-    if refused is not None and refused.is_unauthorised:
+    if refused is not None and refused.is_unauthorized:
         return SalvageStatus.FAILED, f"topic {partition.topic} cannot be looked at: {refused}", None
     if state is None:
         what = f"topic {partition.topic}" if refused is not None else str(partition)

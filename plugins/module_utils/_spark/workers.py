@@ -37,7 +37,7 @@ def _pack(root: Path, archive: Path) -> Path:
     Each package gets an ``__init__.py``, as in AnsiballZ, because other installed collections have one.
     """
     packages = {*_MODULE_UTILS.parents, _MODULE_UTILS} - {PurePosixPath(".")}
-    # Files of an artefact are dated 1970, which a zip file cannot hold.
+    # Files of an artifact are dated 1970, which a zip file cannot hold.
     with zipfile.ZipFile(archive, "w", strict_timestamps=False) as zipped:
         for file in sorted((root / _MODULE_UTILS).rglob("*.py")):
             name = PurePosixPath(file.relative_to(root).as_posix())

@@ -4,8 +4,8 @@
 
 """Every job template runs with what an execution environment has, and with the answers that its survey offers.
 
-The content of the execution environment is installed as ansible-builder installs it: ansible-core, the built artefact,
-and the requirements that the artefact's metadata names. No container is used here (tests/ee has one).
+The content of the execution environment is installed as ansible-builder installs it: ansible-core, the built artifact,
+and the requirements that the artifact's metadata names. No container is used here (tests/ee has one).
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def test_an_order_that_reaches_a_new_topic_is_named_with_the_leader_that_was_fir
     assert "broker 2, which leads it, was probably the first" in reason
 
 
-def test_a_reassignment_that_a_new_topic_gets_is_cancelled(cluster: Cluster) -> None:
+def test_a_reassignment_that_a_new_topic_gets_is_canceled(cluster: Cluster) -> None:
     """Broker 1 is down, so it cannot end before the run sees it."""
     cluster.client.create_topic(NAME, {0: [1, 2]})
     cluster.brokers[1].kill()
@@ -114,14 +114,13 @@ def test_a_reassignment_that_a_new_topic_gets_is_cancelled(cluster: Cluster) -> 
         with cluster.proxy.inject(faults.Before(re_creates(cluster, [3, 2])), api_key=_REORDER, times=1):
             (reason,) = set_orders(writer_of(lock, journal), {PARTITION: request}).values()
     assert reason.endswith(
-        "which began a reassignment: it was cancelled, which keeps its replicas, "
-        "perhaps in another order than its first"
+        "which began a reassignment: it was canceled, which keeps its replicas, perhaps in another order than its first"
     )
     wait_until(lambda: {*replicas_of(cluster)} == {2, 3}, 10, what="the new topic has its own replicas")
 
 
 @pytest.mark.wide
-def test_a_copy_that_is_requested_for_a_new_topic_is_cancelled(cluster: Cluster) -> None:
+def test_a_copy_that_is_requested_for_a_new_topic_is_canceled(cluster: Cluster) -> None:
     """The redundancy wants another broker in place of one that died, and the topic is created again on the same two."""
     cluster.client.create_topic(NAME, {0: [1, 2]}, {"min.insync.replicas": 1})
     cluster.brokers[1].kill()
@@ -133,7 +132,7 @@ def test_a_copy_that_is_requested_for_a_new_topic_is_cancelled(cluster: Cluster)
     }
     with cluster.proxy.inject(faults.Before(re_creates(cluster, [1, 2])), api_key=_REORDER, times=1):
         done = run_module("redundancy", options)
-    assert "which began a reassignment: it was cancelled" in done["msg"]
+    assert "which began a reassignment: it was canceled" in done["msg"]
     assert {*replicas_of(cluster)} == {1, 2}
 
 

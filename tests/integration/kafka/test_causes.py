@@ -45,7 +45,7 @@ def causes(cluster: Cluster, listener: str, properties: Properties, directory: P
 def test_a_wrong_password(cluster: Cluster, tmp_path: Path) -> None:
     properties = sasl(cluster, "SCRAM-SHA-512", f'{SCRAM} username="alice" password="{_SECRET}";')
     for line in causes(cluster, "SASL_SSL", properties, tmp_path):
-        assert "not_authorised" in line
+        assert "not_authorized" in line
         assert "check the credentials for SCRAM-SHA-512" in line
 
 
@@ -68,7 +68,7 @@ def test_our_certificate_is_refused(kafka_version: str, tmp_path: Path) -> None:
         stranger = Certificates(tmp_path / "stranger")
         properties = pkcs12(started, tmp_path) | {"ssl.keystore.location": stranger.client_keystore_p12}
         for line in causes(started, "SSL", properties, tmp_path):
-            assert "not_authorised" in line
+            assert "not_authorized" in line
             assert "the broker refuses our client certificate, from the key store of kafka_command_config" in line
 
 

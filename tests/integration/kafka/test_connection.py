@@ -105,7 +105,7 @@ def test_a_token_of_the_operators(cluster: Cluster) -> None:
 def test_a_token_that_has_expired(cluster: Cluster) -> None:
     options = _oauth(cluster, seconds_left=-300)
     text = _refusal(options)
-    assert "not_authorised" in text
+    assert "not_authorized" in text
     assert "check the credentials for OAUTHBEARER" in text
     assert options["sasl_oauthbearer_token"] not in text
 
@@ -132,7 +132,7 @@ def test_ipv6(kafka_version: str) -> None:
 
 def test_wrong_password(cluster: Cluster) -> None:
     text = _refusal(_sasl(cluster, "SCRAM-SHA-512") | {"sasl_password": "not-the-password"})
-    assert "not_authorised" in text
+    assert "not_authorized" in text
     assert "check the credentials for SCRAM-SHA-512" in text
     assert "not-the-password" not in text
 

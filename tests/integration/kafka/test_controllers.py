@@ -62,7 +62,7 @@ def test_they_are_asked_as_their_own_file_says(cluster: Cluster, command_config:
     run = run_playbook(_CHECK, variables(cluster, **more), "-v")
     assert run.returncode == 0, run.output
     assert f'"supports_pre_vote": {json.dumps(has_pre_vote(cluster.version))}' in run.output
-    assert "not_authorised" not in run.output
+    assert "not_authorized" not in run.output
 
 
 def test_without_it_the_cause_is_reported(cluster: Cluster) -> None:

@@ -27,7 +27,7 @@ from lab.waiting import wait_until
 
 _ORIGINAL = {0: (1, 2, 3), 1: (2, 1, 3)}
 _WITHOUT_1 = {0: (2, 3, 1), 1: (2, 3, 1)}
-_NOT_AUTHORISED = 29
+_NOT_AUTHORIZED = 29
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_topic_that_cannot_be_written_refuses_the_run(cluster: Cluster, operat
     def refuse(response: Any) -> None:
         for each in response.responses:
             if each.name == MEMORY_TOPIC:
-                each.partition_responses[0].error_code = _NOT_AUTHORISED
+                each.partition_responses[0].error_code = _NOT_AUTHORIZED
 
     with (
         cluster.proxy.inject(Rewrite(refuse), api_key=ApiKey.Produce),

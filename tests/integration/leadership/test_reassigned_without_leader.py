@@ -148,7 +148,7 @@ def test_a_cancellation_gives_no_leader_and_no_record_is_lost_by_it(
     cluster: Cluster, tmp_path: Path, target: tuple[int, ...]
 ) -> None:
     """Kafka refuses it where the ISR is empty (4.x), and carries it out where the dead leader is in the ISR (3.9)."""
-    on_call, topic = OnCall(cluster, tmp_path), f"cancelled{len(target)}"
+    on_call, topic = OnCall(cluster, tmp_path), f"canceled{len(target)}"
     _begin(cluster, topic, target)
     live = cluster.brokers[_BEST]
     with Wire(on_call.settings) as connected:

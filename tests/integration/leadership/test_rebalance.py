@@ -29,7 +29,7 @@ def rebalancing(kafka_version: str) -> Iterator[Cluster]:
 
 
 @pytest.mark.wide
-def test_the_automatic_rebalance_honours_the_list(rebalancing: Cluster, tmp_path: Path) -> None:
+def test_the_automatic_rebalance_honors_the_list(rebalancing: Cluster, tmp_path: Path) -> None:
     cluster, operator = rebalancing, Operator(rebalancing)
     cluster.client.create_topic("balanced", {0: (1, 2), 1: (2, 1)})
     operator.list(1)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lab import Cluster
-from publish import artefact, release
+from publish import artifact, release
 from publish.installation import installed
 
 pytestmark = [pytest.mark.on_any_version, pytest.mark.timeout(900)]
@@ -39,4 +39,4 @@ def test_check_quorum_from_the_tarball(kafka_version: str, tmp_path: Path) -> No
 @pytest.mark.wide
 def test_tarball_and_git_address_install_the_same_files_offline(tmp_path: Path) -> None:
     """By command and by requirements.yml, as README shows."""
-    release.check_installations(artefact.build(tmp_path), tmp_path)
+    release.check_installations(artifact.build(tmp_path), tmp_path)

@@ -155,7 +155,7 @@ def test_both_orders_are_named_if_a_topic_is_re_created_right_before_the_request
     assert wreck.cluster.kinds() == ["reorder"]
 
 
-def test_a_reassignment_that_a_request_began_on_a_new_topic_is_cancelled(wreck: Wreck) -> None:
+def test_a_reassignment_that_a_request_began_on_a_new_topic_is_canceled(wreck: Wreck) -> None:
     """The new topic has other brokers, so the order of the deleted topic would move its data."""
 
     def re_create() -> None:
@@ -165,8 +165,7 @@ def test_a_reassignment_that_a_request_began_on_a_new_topic_is_cancelled(wreck: 
     wreck.cluster.fates["reorder"] = [Fate(errors={FIRST: 0}, after=re_create)]
     (reason,) = set_all(wreck).values()
     assert reason.endswith(
-        "which began a reassignment: it was cancelled, which keeps its replicas, "
-        "perhaps in another order than its first"
+        "which began a reassignment: it was canceled, which keeps its replicas, perhaps in another order than its first"
     )
     assert wreck.cluster.kinds() == ["reorder", "cancel"]
     assert FIRST not in wreck.cluster.removing

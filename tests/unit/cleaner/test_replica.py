@@ -106,7 +106,7 @@ def test_no_replica_is_dropped_after_a_change_during_the_election(
     assert journal.pending == ()
 
 
-def test_another_partys_reassignment_is_neither_overridden_nor_cancelled(
+def test_another_partys_reassignment_is_neither_overridden_nor_canceled(
     replicas: FakeReplicas, journal: Journal
 ) -> None:
     replicas.after_elect = lambda: another_party_reassigns(replicas)

@@ -14,7 +14,7 @@ import yaml
 
 from extensions.awx_parts import data, job_template, rendered
 from publish import surveys
-from publish.artefact import PROJECT
+from publish.artifact import PROJECT
 from unit.roles.role import options
 
 _DATA = data()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from publish.artefact import PROJECT
+from publish.artifact import PROJECT
 
 EXTENSIONS = PROJECT / "extensions"
 (_RULESET,) = yaml.safe_load((EXTENSIONS / "eda" / "rulebooks" / "kafka_recovery.yml").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from bindep.depends import Depends
 
-from publish.artefact import PROJECT
+from publish.artifact import PROJECT
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from publish.artefact import PROJECT
+from publish.artifact import PROJECT
 
 _SCREEN = 50
 _DIRECTORIES = sorted(each for each in (PROJECT / "extensions").iterdir() if each.is_dir())

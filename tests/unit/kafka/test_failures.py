@@ -49,26 +49,26 @@ def verification(text: str) -> ssl.SSLCertVerificationError:
         (DISCONNECTED, "PLAINTEXT", Stage.GREETING, Cause.DISCONNECTED, "check security_protocol"),
         (DISCONNECTED, "PLAINTEXT", Stage.READY, Cause.DISCONNECTED, "check security_protocol"),
         (DISCONNECTED, "SASL_SSL", Stage.READY, Cause.DISCONNECTED, ""),
-        (DISCONNECTED, "SASL_SSL", Stage.AUTHENTICATING, Cause.NOT_AUTHORISED, "credentials for SCRAM-SHA-512"),
+        (DISCONNECTED, "SASL_SSL", Stage.AUTHENTICATING, Cause.NOT_AUTHORIZED, "credentials for SCRAM-SHA-512"),
         (
             kafka_errors.SaslAuthenticationFailedError("invalid credentials"),
             "SASL_PLAINTEXT",
             Stage.AUTHENTICATING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "check the credentials for SCRAM-SHA-512",
         ),
         (
             kafka_errors.UnsupportedSaslMechanismError("only GSSAPI"),
             "SASL_PLAINTEXT",
             Stage.AUTHENTICATING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "check the credentials for SCRAM-SHA-512",
         ),
         (
             kafka_errors.IllegalSaslStateError("Metadata before authentication"),
             "PLAINTEXT",
             Stage.READY,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "the broker requires authentication: check security_protocol",
         ),
         (
@@ -85,63 +85,63 @@ def verification(text: str) -> ssl.SSLCertVerificationError:
             kafka_errors.InvalidReceiveError(f"Invalid frame length: {ALERT_AS_LENGTH}"),
             "PLAINTEXT",
             Stage.GREETING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "this port speaks TLS: set security_protocol to SSL or SASL_SSL",
         ),
         (
             verification("Hostname mismatch, certificate is not valid for 'one'."),
             "SSL",
             Stage.CONNECTING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "its certificate is for another host: check the name in bootstrap_servers and in advertised.listeners",
         ),
         (
             verification("IP address mismatch, certificate is not valid for '::1'."),
             "SSL",
             Stage.CONNECTING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "its certificate is for another host: check the address in bootstrap_servers and in advertised.listeners",
         ),
         (
             verification("certificate has expired"),
             "SASL_SSL",
             Stage.CONNECTING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "the broker's certificate has expired: renew it",
         ),
         (
             verification("certificate is not yet valid"),
             "SSL",
             Stage.CONNECTING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "the broker's certificate is not valid yet: check the clocks",
         ),
         (
             verification("self-signed certificate in certificate chain"),
             "SSL",
             Stage.CONNECTING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "the broker's certificate is not signed by a CA that this host trusts: set ssl_cafile",
         ),
         (
             ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number"),
             "SSL",
             Stage.CONNECTING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "this port seems to speak no TLS: check security_protocol and the port",
         ),
         (
             ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required"),
             "SSL",
             Stage.GREETING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "the broker requires a client certificate: set ssl_certfile and ssl_keyfile",
         ),
         (
             ssl.SSLError(1, "[SSL: TLSV1_ALERT_UNKNOWN_CA] tlsv1 alert unknown ca"),
             "SSL",
             Stage.GREETING,
-            Cause.NOT_AUTHORISED,
+            Cause.NOT_AUTHORIZED,
             "the broker requires a client certificate: set ssl_certfile and ssl_keyfile",
         ),
     ],
@@ -168,9 +168,9 @@ def test_a_refused_certificate_is_named(tmp_path: Path, *, has_own: bool, named:
     )
     alert = "[SSL: SSLV3_ALERT_CERTIFICATE_UNKNOWN] sslv3 alert certificate unknown (_ssl.c:2580)"
     found = broker_call_error(ssl.SSLError(1, alert), settings, "one:1", "Metadata", Stage.GREETING)
-    assert found.cause is Cause.NOT_AUTHORISED, "the broker runs: it is not to be started"
+    assert found.cause is Cause.NOT_AUTHORIZED, "the broker runs: it is not to be started"
     assert named in found.hint
-    assert str(found).startswith("Metadata at one:1: not_authorised: sslv3 alert certificate unknown (the broker re")
+    assert str(found).startswith("Metadata at one:1: not_authorized: sslv3 alert certificate unknown (the broker re")
 
 
 def test_exception_without_text_is_reported_by_its_class_name() -> None:
@@ -207,7 +207,7 @@ def test_no_answer_is_reported_with_every_failure() -> None:
 def test_a_listener_without_sasl_is_named_as_one() -> None:
     refused = kafka_errors.IllegalSaslStateError("Request is not valid given the current SASL state.")
     found = broker_call_error(refused, SETTINGS["SASL_SSL"], "one:1", "Metadata", Stage.AUTHENTICATING)
-    assert (found.cause, found.detail) == (Cause.NOT_AUTHORISED, "this listener does not use SASL")
+    assert (found.cause, found.detail) == (Cause.NOT_AUTHORIZED, "this listener does not use SASL")
     assert found.hint == "set security_protocol to SSL, or use the port of a listener with SASL"
 
 

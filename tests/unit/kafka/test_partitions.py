@@ -226,7 +226,7 @@ def test_refused_topics_are_distinguished_and_the_rest_goes_on() -> None:
     found = describe(FakeWire(lambda _request: page), ["orders", "hidden", "absent"])
     assert [each.topic for each in found.partitions] == ["orders"]
     assert found.refused == (TopicError("absent", 3), TopicError("hidden", 29))
-    assert [each.is_unauthorised for each in found.refused] == [False, True]
+    assert [each.is_unauthorized for each in found.refused] == [False, True]
     assert str(found.refused[1]) == "TOPIC_AUTHORIZATION_FAILED (error 29) (our principal needs DESCRIBE on the topic)"
 
 

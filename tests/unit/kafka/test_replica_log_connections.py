@@ -125,7 +125,7 @@ def test_broker_is_retried_until_the_deadline_and_its_last_error_reported(probe:
     assert len(wire.connections) == 3
 
 
-@pytest.mark.parametrize(("broker", "cause"), [(BROKER, Cause.NOT_AUTHORISED), (FENCED, Cause.UNREACHABLE)])
+@pytest.mark.parametrize(("broker", "cause"), [(BROKER, Cause.NOT_AUTHORIZED), (FENCED, Cause.UNREACHABLE)])
 def test_useless_retries_are_skipped(probe: Probe, broker: Broker, cause: Cause) -> None:
     rows, wire = probe(failing(cause), broker=broker)
     assert causes(rows) == [cause, cause]
@@ -165,7 +165,7 @@ def test_a_broker_without_an_address_is_not_asked(probe: Probe) -> None:
         (BrokerState.FENCED, Cause.FENCED),
         (BrokerState.UNREACHABLE, Cause.UNREACHABLE),
         (BrokerState.HUNG, Cause.HUNG),
-        (BrokerState.NOT_AUTHORISED, Cause.NOT_AUTHORISED),
+        (BrokerState.NOT_AUTHORIZED, Cause.NOT_AUTHORIZED),
     ],
 )
 def test_a_broker_that_is_not_asked_gives_its_state_as_the_cause(state: BrokerState, cause: Cause) -> None:

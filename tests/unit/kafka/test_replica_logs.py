@@ -205,7 +205,7 @@ def test_a_log_emptied_by_retention_keeps_its_newest_epoch(probe: Probe) -> None
     [
         (3, Cause.MISSING, "UNKNOWN_TOPIC_OR_PARTITION (error 3)"),
         (6, Cause.MISSING, "NOT_LEADER_OR_FOLLOWER (error 6)"),
-        (29, Cause.NOT_AUTHORISED, "TOPIC_AUTHORIZATION_FAILED (error 29)"),
+        (29, Cause.NOT_AUTHORIZED, "TOPIC_AUTHORIZATION_FAILED (error 29)"),
         (56, Cause.LOG_DIR_OFFLINE, "KAFKA_STORAGE_ERROR (error 56)"),
         (-1, Cause.ERROR, "UNKNOWN_SERVER_ERROR (error -1)"),
         (999, Cause.ERROR, "UNKNOWN_ERROR_CODE_999 (error 999)"),

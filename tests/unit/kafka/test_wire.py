@@ -164,13 +164,13 @@ def test_garbage_instead_of_a_greeting_is_a_bad_answer() -> None:
 
 def test_plaintext_to_a_tls_port_says_so() -> None:
     fault = failure(greet_with(UNEXPECTED_MESSAGE_ALERT))
-    assert fault.cause is Cause.NOT_AUTHORISED
+    assert fault.cause is Cause.NOT_AUTHORIZED
     assert fault.hint == "this port speaks TLS: set security_protocol to SSL or SASL_SSL"
 
 
 def test_tls_to_a_plaintext_port_says_so() -> None:
     fault = failure(greet_with(b"I speak no TLS"), security_protocol="SSL")
-    assert fault.cause is Cause.NOT_AUTHORISED
+    assert fault.cause is Cause.NOT_AUTHORIZED
     assert "no TLS" in fault.hint
 
 

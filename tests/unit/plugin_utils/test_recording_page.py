@@ -37,10 +37,10 @@ def test_what_changed_its_size_and_what_expired() -> None:
 
 
 def test_silent_brokers_and_their_replicas_are_no_zeros() -> None:
-    text = printed(missing={"not_authorised": 6_000}, silent_brokers={"7": "SASL was refused"})
+    text = printed(missing={"not_authorized": 6_000}, silent_brokers={"7": "SASL was refused"})
     assert "; 6,000 replicas gave no answer." in text
     assert "594,000" in text
-    assert "not authorised" in text
+    assert "not authorized" in text
     assert "7       SASL was refused" in text
 
 

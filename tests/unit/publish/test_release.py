@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The artefact has the same bytes wherever it is built, and one version."""
+"""The artifact has the same bytes wherever it is built, and one version."""
 
 from __future__ import annotations
 

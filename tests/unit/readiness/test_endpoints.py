@@ -35,7 +35,7 @@ def fake_kafka(error: BrokerCallError | None = None) -> Any:
         (BrokerState.UNREACHABLE, "Start it, or correct advertised.listeners"),
         (BrokerState.FENCED, "Start it, or correct advertised.listeners"),
         (BrokerState.HUNG, "It runs, so do not start it a second time. Find out why it does not answer"),
-        (BrokerState.NOT_AUTHORISED, "It runs. Correct the credentials"),
+        (BrokerState.NOT_AUTHORIZED, "It runs. Correct the credentials"),
     ],
 )
 def test_only_a_broker_that_may_be_down_is_to_be_started(state: BrokerState, begin: str) -> None:

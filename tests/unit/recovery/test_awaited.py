@@ -46,7 +46,7 @@ def test_aggressive_waits_for_every_replica_and_balanced_for_those_that_it_needs
 
 
 def test_lost_and_unauthorized_brokers_are_not_awaited() -> None:
-    for state in (BrokerState.GIVEN_UP, BrokerState.NOT_AUTHORISED):
+    for state in (BrokerState.GIVEN_UP, BrokerState.NOT_AUTHORIZED):
         assert awaited(AGGRESSIVE, brokers(b1=state, b2=HUNG, b3=ONLINE), **ONE_AND_TWO_AWAY) == {2: (1, 0)}
     given_up = brokers(b1=BrokerState.GIVEN_UP, b2=FENCED, b3=ONLINE)
     assert awaited(BALANCED, given_up, **ONE_AND_TWO_AWAY) == {2: (1, 1)}, "the others are compared then"

@@ -55,7 +55,7 @@ def test_metadata_is_read_before_an_order_is_requested_again(wreck: Wreck, fate:
     assert kinds[: kinds.index("elect")] == ["reorder"] * reorders
 
 
-@pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.NOT_AUTHORISED])
+@pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.NOT_AUTHORIZED])
 def test_a_dead_broker_does_not_delay_requests_to_others(wreck: Wreck, clock: FakeClock, cause: Cause) -> None:
     """After a refused connection, no answer can be lost: the next broker is asked at once."""
     _dead, first, second = wreck.writer().addresses

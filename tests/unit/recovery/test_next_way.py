@@ -65,7 +65,7 @@ BROKERS: dict[str, Callable[[Broker], Broker]] = {
     ),
     "runs and is fenced": lambda each: replace(each, state=BrokerState.ONLINE, cause=""),
     "runs and hangs": lambda each: replace(each, state=BrokerState.HUNG),
-    "runs and refuses us": lambda each: replace(each, state=BrokerState.NOT_AUTHORISED),
+    "runs and refuses us": lambda each: replace(each, state=BrokerState.NOT_AUTHORIZED),
 }
 _START = re.compile(r"(?<!not )(?:\bstart(?: it| with its old disk)?|should be started\b)[^.;]*", re.IGNORECASE)
 

@@ -119,7 +119,7 @@ def moving(adding: tuple[int, ...] = (2,), removing: tuple[int, ...] = (1, 4)) -
         (moving(removing=(1, 3, 4)), "removes brokers 1, 3, 4, and was another one in the plan"),
         (
             observation(replicas=(2, 3, 1, 4)),
-            "which adds broker 2 and removes brokers 1, 4, has ended or was cancelled",
+            "which adds broker 2 and removes brokers 1, 4, has ended or was canceled",
         ),
     ],
 )

@@ -228,7 +228,7 @@ def test_a_removal_canceled_by_another_party_is_left_alone(gone: Wreck) -> None:
     gone.cluster.removing.clear()
     (undone,) = gone.run(NOTHING).leftovers
     assert undone.undoing is Undoing.CONFLICT
-    assert "another party cancelled the removal" in undone.reason
+    assert "another party canceled the removal" in undone.reason
     assert gone.cluster.writes == []
 
 

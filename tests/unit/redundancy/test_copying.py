@@ -73,7 +73,7 @@ class FakeCopies(Kafka):
     """When the only leader dies, by the clock. Nothing is copied from then on."""
     begun: dict[TopicPartition, tuple[Sequence[int], float]] = field(default_factory=dict)
     """The target of each reassignment, and when it was requested."""
-    cancelled: list[int] = field(default_factory=list)
+    canceled: list[int] = field(default_factory=list)
     clock: FakeClock = field(default_factory=FakeClock)
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class FakeCopies(Kafka):
     def cancel(self, address: Address, partition: TopicPartition) -> str | None:
         if address in self.hung:
             raise BrokerCallError(str(address), Cause.HUNG, "no answer")
-        self.cancelled.append(partition.partition)
+        self.canceled.append(partition.partition)
         del self.begun[partition]
         return None
 
@@ -162,14 +162,14 @@ def test_each_broker_copies_so_many_at_once_and_a_free_place_is_taken(kafka: Fak
 
 
 def test_a_broker_that_dies_is_given_up_after_a_minute_and_the_rest_goes_on(kafka: FakeCopies) -> None:
-    """Its partitions are left to the caller. Their other copies are not cancelled."""
+    """Its partitions are left to the caller. Their other copies are not canceled."""
     kafka.dies.add(4)
     both, other, later = a_move(0, (1, 4, 6)), a_move(1, (1, 3, 6)), a_move(2, (1, 4, 5))
     run = copier(kafka, at_once=1)
     outcomes = run.carry_out([both, later, other])
     assert [(each.partition, each.status) for each in outcomes] == [(1, ReplicaStatus.RESTORED)]
     assert (run.given_up, [each.partition for each in run.left]) == ({4}, [0, 2])
-    assert kafka.cancelled == []
+    assert kafka.canceled == []
     assert TopicPartition("t", 2) not in kafka.begun, "a copy that cannot be made is not begun"
 
 
@@ -181,37 +181,37 @@ def test_a_broker_that_is_back_within_a_minute_goes_on(kafka: FakeCopies) -> Non
     assert (outcome.status, run.given_up) == (ReplicaStatus.RESTORED, set())
 
 
-def test_a_partition_that_is_given_up_is_cancelled_unless_it_is_complete(kafka: FakeCopies) -> None:
+def test_a_partition_that_is_given_up_is_canceled_unless_it_is_complete(kafka: FakeCopies) -> None:
     kafka.dies.add(4)
     run = copier(kafka)
     run.carry_out([a_move(0, (1, 4, 6)), a_move(1, (1, 4, 6))])
     outcome = run.give_up(run.left[0])
     assert outcome.status is ReplicaStatus.FAILED
     assert "what broker 4 copied is offline" in outcome.reason
-    assert kafka.cancelled == [0]
+    assert kafka.canceled == [0]
 
     kafka.back_at = kafka.clock.now
     kafka.clock.sleep(_SIZE)
     assert run.give_up(run.left[1]).status is ReplicaStatus.RESTORED
-    assert kafka.cancelled == [0]
+    assert kafka.canceled == [0]
 
 
-def test_a_copy_that_does_not_grow_is_cancelled(kafka: FakeCopies) -> None:
+def test_a_copy_that_does_not_grow_is_canceled(kafka: FakeCopies) -> None:
     kafka.stuck.add(4)
     (outcome,) = copier(kafka, stall_s=120).carry_out([a_move(0, (1, 4, 6))])
     assert outcome.status is ReplicaStatus.FAILED
-    assert "has not grown for 120 s: it was cancelled" in outcome.reason
-    assert kafka.cancelled == [0]
+    assert "has not grown for 120 s: it was canceled" in outcome.reason
+    assert kafka.canceled == [0]
 
 
-def test_a_copy_is_cancelled_by_another_broker_if_the_first_one_hangs(kafka: FakeCopies) -> None:
+def test_a_copy_is_canceled_by_another_broker_if_the_first_one_hangs(kafka: FakeCopies) -> None:
     """The broker that hangs gets no further request first."""
     kafka.stuck.add(4)
     kafka.hung.add(_LIVING[1])
     moves = [a_move(number, (1, 4, 6)) for number in range(9)]
     outcomes = copier(kafka, stall_s=120).carry_out(moves)
-    assert all("it was cancelled" in each.reason for each in outcomes), outcomes
-    assert kafka.cancelled == [*range(9)]
+    assert all("it was canceled" in each.reason for each in outcomes), outcomes
+    assert kafka.canceled == [*range(9)]
     assert kafka.clock.now < 10 + 120 + 5
 
 
@@ -219,17 +219,17 @@ def test_a_broker_that_dies_is_given_up_also_if_a_stall_would_be_seen_first(kafk
     kafka.dies.add(4)
     run = copier(kafka, stall_s=30)
     assert run.carry_out([a_move(0, (1, 4, 5))]) == []
-    assert (run.given_up, [each.partition for each in run.left], kafka.cancelled) == ({4}, [0], [])
+    assert (run.given_up, [each.partition for each in run.left], kafka.canceled) == ({4}, [0], [])
 
 
 @pytest.mark.parametrize("stall_s", [30, 600])
-def test_a_copy_without_a_leader_is_never_cancelled(kafka: FakeCopies, stall_s: float) -> None:
+def test_a_copy_without_a_leader_is_never_canceled(kafka: FakeCopies, stall_s: float) -> None:
     """What the new replicas have may be all that is left."""
     kafka.leaderless_at = 1
     (outcome,) = copier(kafka, stall_s=stall_s).carry_out([a_move(0, (1, 4, 6))])
     assert outcome.status is ReplicaStatus.FAILED
     assert outcome.reason.startswith("it has no leader now: recover it first")
-    assert kafka.cancelled == []
+    assert kafka.canceled == []
     assert kafka.clock.now < 1 + 65
 
 

@@ -117,7 +117,7 @@ def test_a_silent_leader_is_reported_with_its_cause_at_the_deadline(cause: Cause
     assert cluster.clock.now == 4.5
 
 
-@pytest.mark.parametrize("cause", [Cause.NOT_AUTHORISED, Cause.LOG_DIR_OFFLINE, Cause.ERROR])
+@pytest.mark.parametrize("cause", [Cause.NOT_AUTHORIZED, Cause.LOG_DIR_OFFLINE, Cause.ERROR])
 def test_a_permanent_failure_is_not_waited_for(cause: Cause) -> None:
     cluster = FakeCluster(lambda _now: {0: DEAD}, {DEAD: cause})
     assert cluster.ask().logs[TopicPartition("orders", 0)].cause is cause

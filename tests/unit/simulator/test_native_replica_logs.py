@@ -158,7 +158,7 @@ def refused(logs: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "cause"), [(left_out, Cause.BAD_ANSWER), (twice, Cause.BAD_ANSWER), (refused, Cause.NOT_AUTHORISED)]
+    ("change", "cause"), [(left_out, Cause.BAD_ANSWER), (twice, Cause.BAD_ANSWER), (refused, Cause.NOT_AUTHORIZED)]
 )
 def test_a_lie_spoils_one_row(cluster: SimulatedCluster, change: Callable[[list[Any]], None], cause: Cause) -> None:
     def lie(response: Any) -> None:
