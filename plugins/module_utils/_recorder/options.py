@@ -45,14 +45,17 @@ def read_recorder_dir(place: str) -> str:
         return place
     in_log_dir = why_no_directory(place)
     if in_log_dir:
-        raise RecorderOptionsError(f"recorder_dir: {in_log_dir}")
+        raise RecorderOptionsError(f"recordings: {in_log_dir}")
     path = Path(place).absolute()
     existing = next(each for each in (path, *path.parents) if os.path.lexists(each))
     if not existing.is_dir():
-        raise RecorderOptionsError(f"recorder_dir {place}: {existing} is not a directory: name another place")
+        raise RecorderOptionsError(
+            f"recordings cannot be in {place}: {existing} is not a directory: name another place"
+        )
     if not os.access(existing, os.W_OK | os.X_OK, effective_ids=True):
         raise RecorderOptionsError(
-            f"recorder_dir {place}: uid {os.geteuid()} may not write to {existing}: grant that, or name another place"
+            f"recordings cannot be in {place}: uid {os.geteuid()} may not write to {existing}: grant that, or name "
+            "another place"
         )
     return place
 

@@ -48,7 +48,9 @@ def test_a_place_beside_a_log_directory(log_dir: Path) -> None:
 @pytest.mark.parametrize("below", ["", "/recordings", "/a/b"])
 def test_recordings_are_not_stored_in_a_file(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(KafkaOpsError, match=f"recorder_dir {tmp_path}/file{below}: {tmp_path}/file is not a directory"):
+    with pytest.raises(
+        KafkaOpsError, match=f"recordings cannot be in {tmp_path}/file{below}: {tmp_path}/file is not a directory"
+    ):
         read_recorder_dir(f"{tmp_path}/file{below}")
     assert read_recorder_dir(f"{tmp_path}/new/place") == f"{tmp_path}/new/place"
 
