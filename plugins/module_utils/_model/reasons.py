@@ -19,6 +19,8 @@ from .reason import likeness, merge
 
 _MAX_TOPICS = 4
 """Topics to name in a group."""
+_MAX_BROKERS = 20
+"""Brokers to name. A person must know which ones to start, or not to start."""
 _MAX_RANGES = 12
 """Ranges of numbers to name."""
 
@@ -108,8 +110,8 @@ def join_first(names: Iterable[object], most: int = 5) -> str:
 
 
 def name_brokers(broker_ids: Collection[int]) -> str:
-    """Return "broker 3" or "brokers 3, 4", the first ones of many."""
-    return f"broker{'s' if len(broker_ids) > 1 else ''} {join_first(sorted(broker_ids))}"
+    """Return "broker 3" or "brokers 3, 4", in order of their ids, the first ones of very many."""
+    return f"broker{'s' if len(broker_ids) > 1 else ''} {join_first(sorted(broker_ids), _MAX_BROKERS)}"
 
 
 def common_reason(reasons: Sequence[str]) -> str:

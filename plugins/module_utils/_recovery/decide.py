@@ -20,13 +20,14 @@ from .._model.controller_model import acceptable_replicas, predict
 from .._model.outage import ReplicaPast
 from .._model.partition import NO_LEADER, Cause, PartitionState
 from .._model.reason import because, say
+from .._model.reasons import name_brokers
 from .candidate import Candidate, Flag, SilentReplica
 from .empty_leader import explain_empty_leader
 from .expected_loss import ExpectedLosses, describe_forecast, describe_losses, explain_estimate_refusal
 from .forecast import Comparison, Forecast, explain_limit_refusal, forecast_losses
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, explain_choice, leave_alone, plan_election
 from .preconditions import find_election_order, find_obstacles
-from .strategy import Policy, Step, Strategy, apply_strategy, name_brokers
+from .strategy import Policy, Step, Strategy, apply_strategy
 
 
 def decide(

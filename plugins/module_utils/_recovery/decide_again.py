@@ -16,6 +16,7 @@ from dataclasses import replace
 from .._model.controller_model import acceptable_replicas
 from .._model.partition import Cause, PartitionState, ReplicaLog
 from .._model.reason import ClauseKind, as_kind, because, say
+from .._model.reasons import name_brokers
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 from .decide import decide
 from .empty_leader import explain_empty_leader
@@ -23,7 +24,6 @@ from .expected_loss import describe_losses
 from .forecast import forecast_losses
 from .plan import LeftAlone, PlannedElection
 from .preconditions import PartitionObservation
-from .strategy import name_brokers
 
 
 def decide_again(election: PlannedElection, observation: PartitionObservation) -> tuple[PlannedElection, str]:
@@ -60,7 +60,7 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
     decision = _decide_as_before(election, state, candidates, silent)
     if isinstance(decision, LeftAlone):
         return election, (
-            f"with what {name_brokers(sorted(known))} holds, silent in the plan and answering now: {decision.reason}; "
+            f"with what {name_brokers(known)} holds, silent in the plan and answering now: {decision.reason}; "
             "make a new plan"
         )
     # The reason stays that of the plan; ``explained`` has the new forecast.

@@ -23,6 +23,7 @@ from .._kafka.port import Kafka
 from .._model.log_contents import SaveTails, Stretches, subtract, union
 from .._model.partition import NO_LEADER, PARTITIONS_PER_REQUEST, Broker, TopicPartition, in_batches
 from .._model.reason import because, say
+from .._model.reasons import name_brokers
 from .._model.run import KafkaOpsError, PartOfProgress, Progress, garbage_collection_paused
 from .._model.silent_leaders import silent_brokers
 from .election_batch import ElectionBatch, Limits
@@ -38,7 +39,6 @@ from .observation import has_taken_over, observe_partitions
 from .outcome import Outcome, doubt_leaders, outcome_of_election, outcome_of_left_alone
 from .plan import ElectionType, Plan, PlannedElection, Status, find_tails
 from .preconditions import PartitionObservation, judge_election
-from .strategy import name_brokers
 
 _UNPLANNED_LEADER = "the run stopped before this election: another partition got a leader that was not designated"
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from .._model.controller_model import PredictedLeader, Rule, acceptable_replicas, predict
 from .._model.partition import PartitionState, Reassignment, ReplicaLog
 from .._model.reason import because, say
+from .._model.reasons import name_brokers
 from .candidate import Flag
 from .plan import ElectionType, PlannedElection, Status
-from .strategy import name_brokers
 
 _NO_EPOCH = -1
 

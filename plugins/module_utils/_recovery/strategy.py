@@ -188,8 +188,3 @@ def _find_replicas_to_compare(state: PartitionState, lost: Collection[int]) -> t
     if len(others) < len(state.replicas):
         return others, "all replicas except those in lost_brokers"
     return others, "all replicas, since the last known ELR is unknown"
-
-
-def name_brokers(broker_ids: Sequence[int]) -> str:
-    """Return "broker 3" or "brokers 3, 4"."""
-    return f"broker{'s' if len(broker_ids) > 1 else ''} {', '.join(map(str, broker_ids))}"

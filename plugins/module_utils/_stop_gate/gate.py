@@ -26,7 +26,7 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.partition import Broker, BrokerState, Racks, TopicPartition, grouped
-from .._model.reasons import join_first, name_partitions
+from .._model.reasons import name_brokers, name_partitions
 from .._model.stop_prediction import ClusterView, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import StopTicket
 from .advice import Bears, Wave, largest_allowed
@@ -236,7 +236,7 @@ def smallest_changes(
     changes: list[str] = []
     if part:
         rest = [each for each in brokers if each not in part]
-        changes.append(f"stop only {_brokers(part)} now, and {_brokers(rest)} when these are back and in sync")
+        changes.append(f"stop only {name_brokers(part)} now, and {name_brokers(rest)} when these are back and in sync")
     if not view.keeps_a_broker(brokers):
         return part, (*changes, "keep at least one broker up")
     if not bears(brokers):
@@ -251,7 +251,7 @@ def smallest_changes(
     left = predict_stop(whole, brokers).effects
     if down and not left:
         to_save = sorted(view.to_save)
-        saved = f"save the disks of {_brokers(to_save)} (playbook salvage_logs), then " if to_save else ""
+        saved = f"save the disks of {name_brokers(to_save)} (playbook salvage_logs), then " if to_save else ""
         changes.append(f"{saved}{_bring_back(down)}, and wait until all replicas are in sync")
     elif left:
         names = name_partitions(sorted({each.state for each in left}))
@@ -266,15 +266,11 @@ def _bring_back(down: Sequence[Broker]) -> str:
     """Return what to do. A broker that runs is never to be started."""
     hung = [each.broker_id for each in down if each.state is BrokerState.HUNG]
     others = [each.broker_id for each in down if each.broker_id not in hung]
-    steps = [f"start {_brokers(others)}"] if others else []
+    steps = [f"start {name_brokers(others)}"] if others else []
     if hung:
         is_one = len(hung) == 1
-        steps.append(f"find out why {_brokers(hung)}, which {'runs, does' if is_one else 'run, do'} not answer")
+        steps.append(f"find out why {name_brokers(hung)}, which {'runs, does' if is_one else 'run, do'} not answer")
     return ", ".join(steps)
-
-
-def _brokers(ids: Sequence[int]) -> str:
-    return f"broker{'' if len(ids) == 1 else 's'} {join_first(ids, 20)}"
 
 
 def notes_about(view: ClusterView) -> tuple[str, ...]:
