@@ -161,7 +161,7 @@ def _make_writable(after: AfterRun) -> str:
 
 
 def _is_given_up(advice: Mapping[str, Any]) -> bool:
-    return bool(advice["broker"]) and advice["broker"]["state"] == BrokerState.GIVEN_UP
+    return (advice.get("broker") or {}).get("state") == BrokerState.GIVEN_UP
 
 
 def _describe_returns(returns: Sequence[Return]) -> Iterator[str]:
@@ -170,7 +170,7 @@ def _describe_returns(returns: Sequence[Return]) -> Iterator[str]:
             do = _OLD_DISK if each.how is How.START else "It runs: find out why."
             yield f"Broker {each.broker_id} does not answer. {do}"
             continue
-        broker, name, effect = each.advice["broker"], f"broker {each.broker_id}", _effect(each.advice)
+        broker, name, effect = each.advice.get("broker"), f"broker {each.broker_id}", _effect(each.advice)
         name += f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
         name += f" (rack {broker['rack']})" if broker and broker.get("rack") else ""
         yield {

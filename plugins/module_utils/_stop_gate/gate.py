@@ -237,16 +237,17 @@ def smallest_changes(
     if part:
         rest = [each for each in brokers if each not in part]
         changes.append(f"stop only {name_brokers(part)} now, and {name_brokers(rest)} when these are back and in sync")
-    if not view.keeps_a_broker(brokers):
+    down = [each for each in view.brokers if each.broker_id not in view.live]
+    keeps_a_broker = view.keeps_a_broker(brokers)
+    if not keeps_a_broker and not down:
         return part, (*changes, "keep at least one broker up")
-    if not bears(brokers):
+    if keeps_a_broker and not bears(brokers):
         return part, (*changes, "keep the controllers up that the quorum needs")
     repaired = view.repaired(with_down_brokers=False)
-    if not predict_stop(repaired, brokers).effects:
+    if keeps_a_broker and not predict_stop(repaired, brokers).effects:
         names = name_partitions(sorted({each.state for each in bad}))
         changes.append(f"wait until all replicas on live brokers are in sync, and no reassignment runs: {names}")
         return part, tuple(changes)
-    down = [each for each in view.brokers if each.broker_id not in view.live]
     whole = view.repaired(with_down_brokers=True)
     left = predict_stop(whole, brokers).effects
     if down and not left:

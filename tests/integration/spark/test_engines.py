@@ -135,7 +135,7 @@ rank(EngineOptions())
 del os.environ["JAVA_HOME"]
 if java:
     os.environ["JAVA_HOME"] = java
-rank(EngineOptions(spark=SparkOptions(driver_memory="40m")))
+rank(EngineOptions(spark=SparkOptions(driver_memory="40m"), wait_ms=120_000))
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import REQUIRED
 REQUIRED["pyspark"] = ("pyspark", "99")
 rank(EngineOptions())

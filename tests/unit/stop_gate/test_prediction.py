@@ -186,6 +186,12 @@ def test_one_broker_stays_up_also_without_any_topic() -> None:
     assert notes_about(view) == ("no topic is visible: the answer rests on the brokers and the quorum alone",)
 
 
+def test_brokers_that_are_down_come_back_before_the_last_one_stops() -> None:
+    view = a_view(down={5: BrokerState.UNREACHABLE, 6: BrokerState.UNREACHABLE})
+    _part, changes = smallest_changes(view, [1, 2, 3, 4], view.keeps_a_broker)
+    assert changes[-1] == "start brokers 5, 6, and wait until all replicas are in sync"
+
+
 def test_the_quorum_divides_a_wave() -> None:
     waves, _left_out = plan_waves(a_view(), lambda stopped: not {1, 2} <= {*stopped})
     assert waves[:2] == (Wave("a", (1,)), Wave("a", (2,)))
