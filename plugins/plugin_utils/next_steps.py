@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import (
-    ANY_LOG_DIR,
     AfterRun,
     Commands,
     list_steps,
+    salvage_command,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import Return, find_returns
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE
@@ -146,20 +146,13 @@ def next_commands(variables: Result, saved_in: str = "") -> Commands:
         # The path of a plan that was given as data is unknown here.
         recover=[] if given.get("unclean_recovery_plan") else [*command, *decided, *_ELECT],
         aggressive=[] if has_plan or is_aggressive else aggressive,
-        salvage=_salvage_command(connection),
+        salvage=salvage_command(connection),
         redundancy=[]
         if given.get(_THEN_RESTORE)
         else ["ansible-playbook", "kafkaops.recovery.restore_redundancy", *connection],
         groups=["ansible-playbook", "kafkaops.recovery.restore_groups", *connection],
         replays=[_replay_command(given, connection, saved_in)] if saved_in else [],
     )
-
-
-def _salvage_command(connection: Iterable[str]) -> list[str]:
-    """Return the command that saves the disks of an offline broker. A person replaces the names in capitals."""
-    where = (*("-i", "INVENTORY"), *set_variable("log_salvage_hosts", "HOST"))
-    what = ("-e", ANY_LOG_DIR, *set_variable("log_salvage_dir", "NEW_DIR"))
-    return ["ansible-playbook", "kafkaops.recovery.salvage_logs", *where, *connection, *what]
 
 
 def _replay_command(given: Result, connection: Iterable[str], saved_in: str) -> list[str]:

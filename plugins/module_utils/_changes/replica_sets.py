@@ -130,10 +130,7 @@ class ReplicaSets:
 
         def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
             answers = self.writer.kafka.elect(address, PREFERRED, partitions)
-            return {
-                each: None if answer.is_elected or answer.was_not_needed else str(answer)
-                for each, answer in answers.items()
-            }
+            return {each: answer.error for each, answer in answers.items()}
 
         def look(_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
             state = self.read_state(change)

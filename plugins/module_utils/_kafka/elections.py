@@ -94,6 +94,11 @@ class ElectionAnswer(NamedTuple):
         """Return whether there was a leader (UNCLEAN), or the preferred replica led (PREFERRED). May be no success."""
         return self.code == error_codes.ELECTION_NOT_NEEDED
 
+    @property
+    def error(self) -> str | None:
+        """The error in words. None if a leader was elected, or was there before."""
+        return None if self.is_elected or self.was_not_needed else str(self)
+
     def __str__(self) -> str:
         return error_codes.describe_error(self.code, self.message)
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import NamedTuple
 
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
@@ -40,7 +40,6 @@ _ROUND_S = 0.5
 """The shortest round. Brokers usually lag behind the controller by less."""
 _OPEN = frozenset({MoveStatus.WOULD_MOVE, MoveStatus.STILL_PREFERRED})
 _NOTHING = Memory()
-_Look: TypeAlias = tuple[Cluster, tuple[Broker, ...], dict[TopicPartition, Move]]
 STOPPED = "the run was asked to stop before this election; run it again"
 
 
@@ -127,7 +126,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
 
     def look_again() -> list[Move]:
         looks[:] = [_look(kafka, options)]
-        return [each for each in looks[0][2].values() if each.status is MoveStatus.LED_BY_SILENT]
+        return [each for each in looks[0].moves.values() if each.status is MoveStatus.LED_BY_SILENT]
 
     wait_for_fencing(look_again, 0 if options.check_mode else options.fencing_wait_ms, kafka.clock, progress.step)
     cluster, brokers, moves = looks[0]
@@ -140,10 +139,9 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             writer = options.writer(kafka, [*living.values()], journal)
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             leftovers = rollback.undo()
-            temporary_orders = TemporaryOrders(writer, journal)
-            silent = silent_brokers(brokers)
-            moves = _Run(writer, options, silent, temporary_orders, progress, stop, requested).move(moves)
-            moves |= {each: _unrestored(moves[each], why) for each, why in temporary_orders.not_restored.items()}
+            orders = TemporaryOrders(writer, journal)
+            moves = _Run(writer, options, silent_brokers(brokers), orders, progress, stop, requested).move(moves)
+            moves |= {each: _unrestored(moves[each], why) for each, why in orders.not_restored.items()}
             rollback.settle_doubt()
         notes = (*journal.notes, *(each.described for each in leftovers))
     return MoveReport(
@@ -156,6 +154,12 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     )
 
 
+class _Look(NamedTuple):
+    cluster: Cluster
+    brokers: tuple[Broker, ...]
+    moves: dict[TopicPartition, Move]
+
+
 def _look(kafka: Kafka, options: MoveOptions) -> _Look:
     cluster = kafka.describe_cluster().with_last(options.from_brokers)
     brokers = kafka.probe_brokers(cluster)
@@ -163,7 +167,7 @@ def _look(kafka: Kafka, options: MoveOptions) -> _Look:
     if options.check_mode and options.to_brokers:
         undone = MemoryTopic(kafka, cluster.living(brokers), options.memory_topic).read()
     states = kafka.describe_partitions().partitions
-    return cluster, brokers, _find_moves(options, states, silent_brokers(brokers), undone)
+    return _Look(cluster, brokers, _find_moves(options, states, silent_brokers(brokers), undone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +212,8 @@ class _Run:
         self.progress.step("looking at the leaders again")
         states = {each.topic_partition: each for each in self.writer.kafka.describe_partitions().partitions}
         found = _find_moves(self.options, states.values(), self.silent)
-        failed = {each for each, move in moves.items() if move.status is MoveStatus.FAILED}
         settled = [each for each in _open_moves(moves) if each not in found]
-        return {each: move for each, move in found.items() if each not in failed} | {
+        return {each: move for each, move in found.items() if moves.get(each, move).status is not MoveStatus.FAILED} | {
             each: _end_move(moves[each], states.get(each)) for each in settled
         }
 
@@ -224,10 +227,7 @@ class _Run:
         def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
             self.requested.update(partitions)
             answers = self.writer.kafka.elect(address, PREFERRED, partitions)
-            return {
-                each: None if answer.is_elected or answer.was_not_needed else str(answer)
-                for each, answer in answers.items()
-            }
+            return {each: answer.error for each, answer in answers.items()}
 
         def look(partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Seen]:
             over, open_moves = self._judge_again({each: waiting[each] for each in partitions})

@@ -301,13 +301,7 @@ class ElectionBatch(BatchOutcomes):
                 return _RequestResult(lost_response=str(error))
             refused = dict.fromkeys(waiting, str(error))
             return _RequestResult(refused, may_retry=error.is_transient, was_sent=error.was_sent)
-        return _RequestResult(
-            {
-                partition: str(answers[partition])
-                for partition in waiting
-                if partition in answers and not (answers[partition].is_elected or answers[partition].was_not_needed)
-            }
-        )
+        return _RequestResult({each: why for each in waiting if each in answers and (why := answers[each].error)})
 
     def _send(
         self, writer: Writer, waiting: list[TopicPartition], attempt: int

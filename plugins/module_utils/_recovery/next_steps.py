@@ -12,7 +12,7 @@ Pure; standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -27,7 +27,7 @@ Step: TypeAlias = tuple[str, Sequence[str]]
 """A text, and the words of its command; no words if there is none."""
 
 _LOG_DIRS = "log_salvage_log_dirs"
-ANY_LOG_DIR = set_variable(_LOG_DIRS, ["LOG_DIR"])[1]
+_ANY_LOG_DIR = set_variable(_LOG_DIRS, ["LOG_DIR"])[1]
 """A word of the command that saves disks, for a person to fill in."""
 SURVEYED = "surveyed"
 """In place of a status: nothing is known of the partitions but that they have no leader."""
@@ -98,6 +98,13 @@ class AfterRun:
         return [each for each, state in self.states.items() if state != BrokerState.ONLINE]
 
 
+def salvage_command(connection: Iterable[str]) -> list[str]:
+    """Return the command that saves the disks of an offline broker. A person replaces the names in capitals."""
+    where = ("-i", "INVENTORY", *set_variable("log_salvage_hosts", "HOST"))
+    what = ("-e", _ANY_LOG_DIR, *set_variable("log_salvage_dir", "NEW_DIR"))
+    return ["ansible-playbook", "kafkaops.recovery.salvage_logs", *where, *connection, *what]
+
+
 def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
     """Yield the next steps in their order. There are none if everything is well."""
     may_elect = bool(commands.aggressive) and not after.is_only_unsaved
@@ -140,7 +147,7 @@ def _save_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
             f"Before broker {broker_id} restarts with {', '.join(dirs)}: save the records that only this disk may "
             "hold, if it can be read. The broker deletes records that the new leaders lack. Fill in INVENTORY, HOST "
             "and NEW_DIR:",
-            [set_variable(_LOG_DIRS, [*dirs])[1] if word == ANY_LOG_DIR else word for word in commands.salvage],
+            [set_variable(_LOG_DIRS, [*dirs])[1] if word == _ANY_LOG_DIR else word for word in commands.salvage],
         )
     if after.away:
         are, their = ("is", "its") if len(after.away) == 1 else ("are", "their")

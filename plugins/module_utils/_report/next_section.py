@@ -18,8 +18,8 @@ from typing import Any
 from .._model.partition import BrokerState
 from .._model.variable import set_variable
 from .._recovery.groups import count_writable, total_loss
-from .._recovery.next_steps import ANY_LOG_DIR, SURVEYED, AfterRun, Commands, list_steps
-from .._recovery.next_way import find_returns
+from .._recovery.next_steps import SURVEYED, AfterRun, Commands, list_steps, salvage_command
+from .._recovery.next_way import Return, find_returns
 from .._recovery.outcome import Outcome
 from .._recovery.plan import DONE
 from .blocks import NextStep, ReportParagraph, Section, Steps
@@ -57,16 +57,24 @@ class Situation:
     damaged: Sequence[Skipped]
 
     @property
-    def after(self) -> AfterRun:
-        """Return what the steps of a recovery depend on."""
-        statuses = {each.status.value for each in self.outcomes} | ({SURVEYED} if self.is_offline else set())
-        states = {each["brokerId"]: each["state"] for each in self.brokers}
-        writable = count_writable(self.outcomes)
+    def returns(self) -> tuple[Return, ...]:
+        """The missing brokers that may return, most useful first."""
         awaited = {broker for each in self.outcomes if each.status not in DONE for broker in each.replicas}
+        return find_returns(self.start_order, self._states, awaited)
+
+    @property
+    def _states(self) -> dict[int, str]:
+        return {each["brokerId"]: each["state"] for each in self.brokers}
+
+    @property
+    def after(self) -> AfterRun:
+        """What the steps of a recovery depend on."""
+        statuses = {each.status.value for each in self.outcomes} | ({SURVEYED} if self.is_offline else set())
+        writable = count_writable(self.outcomes)
         return AfterRun(
             statuses=statuses,
-            returns=find_returns(self.start_order, states, awaited),
-            states=states,
+            returns=self.returns,
+            states=self._states,
             offline_log_dirs={each["brokerId"]: dirs for each in self.brokers if (dirs := each.get("offlineLogDirs"))},
             start_order=self.start_order,
             is_unbounded=bool(total_loss(self.outcomes).unbounded),
@@ -102,16 +110,14 @@ def _steps(situation: Situation) -> Iterator[NextStep]:
 
 
 def _commands(situation: Situation) -> Commands:
-    plan_file, where = situation.plan_file, ("-i", "INVENTORY", *set_variable("log_salvage_hosts", "HOST"))
+    plan_file = situation.plan_file
     plan = set_variable("unclean_recovery_plan_file", plan_file)
     elect = set_variable("unclean_recovery_automated_recovery", "true")
     replay = _playbook("replay_salvaged_records", situation)
     return Commands(
         look=_playbook("recover_offline_partitions", situation),
         recover=_playbook("recover_offline_partitions", situation, *plan, *elect) if plan_file else (),
-        salvage=_playbook(
-            "salvage_logs", situation, *where, "-e", ANY_LOG_DIR, *set_variable("log_salvage_dir", "NEW_DIR")
-        ),
+        salvage=salvage_command(_connection(situation)),
         redundancy=_playbook("restore_redundancy", situation),
         groups=_playbook("restore_groups", situation),
         replays=[[*replay, *set_variable("salvage_replay_dir", each), "--check"] for each in situation.saved_in],
@@ -120,8 +126,11 @@ def _commands(situation: Situation) -> Commands:
 
 
 def _playbook(name: str, situation: Situation, *words: str) -> list[str]:
-    servers = set_variable("kafka_bootstrap_servers", _servers(situation))
-    return ["ansible-playbook", f"kafkaops.recovery.{name}", *servers, *words]
+    return ["ansible-playbook", f"kafkaops.recovery.{name}", *_connection(situation), *words]
+
+
+def _connection(situation: Situation) -> Sequence[str]:
+    return set_variable("kafka_bootstrap_servers", _servers(situation))
 
 
 def _servers(situation: Situation) -> str:

@@ -118,7 +118,7 @@ def _build_page(
         saved_in=_list_unreplayed(sources, balances),
         damaged=[each for each in skipped if each.is_damaged],
     )
-    first = describe_first(situation.after.returns) if start_order else ""
+    first = describe_first(situation.returns) if start_order else ""
     if incident.outcomes:
         verdict = build_recovery_verdict(incident, first, account)
         tone = judge_recovery(incident, is_settled=is_settled if account else None)

@@ -45,8 +45,10 @@ class Site:
         named = {f"quorum_recovery_{name}": value for name, value in variables.items()}
         return run_playbook(_PLAYBOOK, named, "-i", str(self.inventory), *arguments)
 
-    def carry_out(self, plan: Path, report: Path, lost: Sequence[int], start_command: str) -> PlaybookRun:
-        """Carry out a plan, with a backup beside the report."""
+    def carry_out(
+        self, plan: Path, report: Path, lost: Sequence[int], start_command: str, **variables: object
+    ) -> PlaybookRun:
+        """Carry out a plan, with a backup beside the report, and with further variables of the role."""
         return self.run(
             lost_voters=lost,
             plan_file=str(plan),
@@ -54,6 +56,7 @@ class Site:
             backup_dir=str(report.with_name("backup")),
             report_file=str(report),
             start_command=start_command,
+            **variables,
         )
 
     @contextmanager

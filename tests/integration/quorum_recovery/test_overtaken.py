@@ -48,16 +48,7 @@ def test_a_broker_that_left_the_isr_starts_last(kafka_version: str, tmp_path: Pa
         assert "all records are only on brokers 2, 3" in look.words, look.output
 
         with site.started(cluster.controllers[behind]) as start_command:
-            run = site.run(
-                hosts="all",
-                lost_voters=lost,
-                plan_file=str(plan),
-                automated_recovery=True,
-                backup_dir=str(tmp_path / "backup"),
-                report_file=str(report),
-                start_command=start_command,
-                verify_timeout_ms=20_000,
-            )
+            run = site.carry_out(plan, report, lost, start_command, hosts="all", verify_timeout_ms=20_000)
             assert "Start broker 1 last, when others lead these partitions" in run.words, run.output
             _copy_metadata_again(cluster, (2, 3))
             wait_until(lambda: client.describe(_TOPIC, broker=2)[0].leader != 1, 60, what="broker 1 is fenced")

@@ -66,14 +66,7 @@ def test_the_longer_log_goes_on_without_its_torn_batch(cluster: Cluster, tmp_pat
     assert {each: files_of(path) for each, path in disks.items()} == before, "a look writes nothing"
 
     with site.started(cluster.controllers[ahead]) as start_command:
-        run = site.run(
-            hosts="all",
-            lost_voters=lost,
-            plan_file=str(plan),
-            automated_recovery=True,
-            backup_dir=str(tmp_path / "backup"),
-            start_command=start_command,
-        )
+        run = site.carry_out(plan, tmp_path / "report.json", lost, start_command, hosts="all")
         broker = cluster.brokers[1]
         if run.returncode == 0:
             # A broker that did not know yet that its last record is committed cuts it off.
