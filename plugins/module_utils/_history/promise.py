@@ -11,8 +11,12 @@ that left the ISR before the leader was lost has these steps:
 1. While the replica was in the ISR, nothing was acknowledged that it did not hold.
 2. After it left, the ISR was smaller than ``min.insync.replicas`` until the leader was lost. So the leader acknowledged
    nothing more. It learns of a smaller ISR later than the controller, and until then it still waits for the replica.
-3. Since then, the replica has kept its records: it did not restart uncleanly, its disk is the same, it is not empty,
-   no leader with fewer records made it truncate its log, and no reassignment deleted it.
+3. Since then, the replica has kept its records: it did not restart, it is not empty, no leader with fewer records made
+   it truncate its log, and no reassignment deleted it.
+
+A restart breaks step 3, also after a controlled shutdown: a disk that was restored from an older image has the same
+directory id. Kafka notices that by the broker epoch in ``.kafka_cleanshutdown``, which no record has, and takes such a
+broker out of the ELR. Without ELR it believes the disk.
 
 A step that cannot be shown makes the answer unknown, never "kept".
 """
@@ -57,13 +61,14 @@ class Obstacle(StrEnum):
     """Before. A replica that has not been in sync since then may still hold what was acknowledged before it."""
     WAS_NO_REPLICA = "was_no_replica"
     """A reassignment took the replica away since it left the ISR. So its log was deleted."""
-    UNCLEAN_RESTART = "unclean_restart"
+    RESTARTED = "restarted"
+    """Its host may have lost power, or come back with an older image of the disk."""
     DISK_REPLACED = "disk_replaced"
     LEADER_RESTARTED = "leader_restarted"
-    """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
+    """The leader restarted after the replica had left: the replica may have truncated its log to it."""
     EMPTY = "empty"
     ENDS_EARLY = "ends_early"
-    """The history is from a copy that ends before now. The replica may have restarted uncleanly since."""
+    """The history is from a copy that ends before now. The replica may have restarted since."""
     NOT_DECODED = "not_decoded"
     """The log has records that this collection does not know. They may say anything."""
     CLOCKS_DIFFER = "clocks_differ"
@@ -99,11 +104,11 @@ class Promise:
 
     @property
     def keeps_its_end(self) -> bool:
-        """Whether its log surely ends where it ended then. A host that loses power loses what was not synced yet.
+        """Whether its log surely ends where it ended then. It may not after a restart.
 
-        No log tells that from a process that was killed.
+        A host that loses power loses what was not synced yet. No log tells that from a process that was killed.
         """
-        return self.keeps_its_log and self.obstacle is not Obstacle.UNCLEAN_RESTART
+        return self.keeps_its_log and self.obstacle is not Obstacle.RESTARTED
 
 
 _LOG_MAY_BE_LOST = frozenset(
@@ -133,10 +138,13 @@ _WORDS = {
         "them may hold records that were acknowledged before that election"
     ),
     Obstacle.WAS_NO_REPLICA: "broker {broker} was no replica for a while since it left the ISR, so its log was deleted",
-    Obstacle.UNCLEAN_RESTART: "broker {broker} restarted since then without a controlled shutdown",
+    Obstacle.RESTARTED: (
+        "broker {broker} restarted since then: its host may have lost power before all was synced, or its disk may be "
+        "an older image, which has the same directory id"
+    ),
     Obstacle.DISK_REPLACED: "broker {broker} came back with another log directory",
     Obstacle.LEADER_RESTARTED: (
-        "the leader restarted since then without a controlled shutdown, and broker {broker} may have truncated its log "
+        "the leader restarted since then, perhaps with fewer records, and broker {broker} may have truncated its log "
         "to it"
     ),
     Obstacle.ENDS_EARLY: (
@@ -235,14 +243,12 @@ def _obstacles_of_log(history: MetadataHistory, found: PartitionHistory, promise
     for restart in _restarts(own):
         if restart.at_ms < left:
             continue
-        if not restart.was_clean:
-            yield _broken(promise, Obstacle.UNCLEAN_RESTART, at_ms=restart.at_ms)
-        if restart.has_new_disk:
-            yield _broken(promise, Obstacle.DISK_REPLACED, at_ms=restart.at_ms)
+        obstacle = Obstacle.DISK_REPLACED if restart.has_new_disk else Obstacle.RESTARTED
+        yield _broken(promise, obstacle, at_ms=restart.at_ms)
     leaders = {each.leader_id for each, end in found.spans(history.ends_at_ms) if end > left}
     for leader in sorted({each for each in leaders if each is not None} - {NO_LEADER, promise.broker_id}):
         for restart in _restarts(history.brokers.get(leader, ())):
-            if left <= restart.at_ms and not restart.was_clean and _led_after(found, leader, restart.at_ms):
+            if left <= restart.at_ms and _led_after(found, leader, restart.at_ms):
                 yield _broken(promise, Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
 
 
@@ -254,27 +260,22 @@ def has_new_disk(history: MetadataHistory, broker_id: int, since_ms: int) -> boo
 @dataclass(frozen=True, slots=True)
 class _Restart:
     at_ms: int
-    was_clean: bool
     has_new_disk: bool
 
 
 def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[_Restart]:
-    """Yield each start of a broker. A stop is clean if the broker asked for it: then it has flushed its logs.
+    """Yield each start of a broker.
 
     A registration in a snapshot is an earlier one: it was read before, or it is older than all that was read.
     """
-    asked_for_stop = False
     epoch: int | None = None
     directories: tuple[str, ...] | None = None
     for moment in moments:
-        if moment.change is BrokerChange.SHUTTING_DOWN:
-            asked_for_stop = True
-        elif moment.change is BrokerChange.REGISTERED and not moment.is_change and epoch in (None, moment.broker_epoch):
-            epoch, directories = moment.broker_epoch, moment.directories
-        elif moment.change is BrokerChange.REGISTERED:
-            is_new = directories is not None and not {*directories} <= {*moment.directories}
-            yield _Restart(moment.at_ms, asked_for_stop, is_new)
-            asked_for_stop, epoch, directories = False, moment.broker_epoch, moment.directories
+        if moment.change is not BrokerChange.REGISTERED:
+            continue
+        if moment.is_change or epoch not in (None, moment.broker_epoch):
+            yield _Restart(moment.at_ms, directories is not None and not {*directories} <= {*moment.directories})
+        epoch, directories = moment.broker_epoch, moment.directories
 
 
 def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:

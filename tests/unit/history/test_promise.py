@@ -159,8 +159,8 @@ def restart(at_ms: int, *, clean: bool, directory: str = "dir") -> list[BrokerMo
 @pytest.mark.parametrize(
     ("moments", "expected"),
     [
-        pytest.param(restart(LOST + 10, clean=False), Obstacle.UNCLEAN_RESTART, id="unclean, after the outage"),
-        pytest.param(restart(LOST + 10, clean=True), None, id="clean, after the outage"),
+        pytest.param(restart(LOST + 10, clean=False), Obstacle.RESTARTED, id="unclean, after the outage"),
+        pytest.param(restart(LOST + 10, clean=True), Obstacle.RESTARTED, id="clean, but of which disk"),
         pytest.param(restart(LEFT - 10, clean=False), None, id="unclean, before it caught up"),
         pytest.param(restart(LOST + 10, clean=True, directory="new"), Obstacle.DISK_REPLACED, id="another disk"),
     ],
@@ -169,9 +169,10 @@ def test_a_restart_of_the_replica_counts(moments: list[BrokerMoment], expected: 
     assert obstacle(history(*OUTAGE, brokers={3: moments})) is expected
 
 
-def test_a_leader_that_restarted_uncleanly_may_have_truncated_the_replica() -> None:
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_leader_that_restarted_may_have_truncated_the_replica(*, clean: bool) -> None:
     moments = (*OUTAGE[:3], moment(ALONE + 10, -1, 1), moment(ALONE + 50, 1, 1), moment(LOST, -1, 1))
-    brokers = {1: restart(ALONE + 40, clean=False)}
+    brokers = {1: restart(ALONE + 40, clean=clean)}
     assert obstacle(history(*moments, brokers=brokers)) is Obstacle.LEADER_RESTARTED
 
 

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A broker that was shut down properly comes back with an older image of its disk: nothing is proven of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.history.alone import WITHOUT_ELR, controllers_at, produce
+from lab import Cluster, scenarios
+from lab.module_process import run_module
+from lab.pool import ClusterPool
+
+_TOPIC = "imaged"
+
+
+@pytest.fixture
+def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
+    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
+        yield healthy
+
+
+@pytest.mark.wide
+def test_an_older_image_of_a_disk_is_not_taken_for_the_disk(cluster: Cluster, tmp_path: Path) -> None:
+    restored, last_leader = cluster.brokers[3], cluster.brokers[1]
+    # A broker that leads nothing shuts down without a record of it.
+    cluster.client.create_topic("led", {0: [3, 1]})
+    cluster.client.create_topic(_TOPIC, {0: [1, 2, 3]}, {"min.insync.replicas": 2})
+    produce(cluster, _TOPIC, 10, "all")
+    restored.stop()
+    image = shutil.copytree(restored.data_dirs[0], tmp_path / "image")
+    restored.start()
+    scenarios.wait_isr(cluster, _TOPIC, {1, 2, 3}, seen_by=1)
+    produce(cluster, _TOPIC, 100, "all")
+    cluster.brokers[2].freeze()
+    scenarios.wait_isr(cluster, _TOPIC, {1, 3}, seen_by=1)
+    produce(cluster, _TOPIC, 50, "all")
+    restored.stop()
+    scenarios.wait_isr(cluster, _TOPIC, {1}, seen_by=1)
+    last_leader.kill()
+    shutil.rmtree(restored.data_dirs[0])
+    shutil.copytree(image, restored.data_dirs[0])
+    restored.start()
+    scenarios.wait_offline(cluster, _TOPIC, away={1, 2}, seen_by=3)
+    assert cluster.client.log_end_offset(_TOPIC, 0, 3) == 10, "150 records are gone that were acknowledged by all"
+
+    asked = {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "bootstrap_controllers": [controllers_at(cluster)],
+        "partitions": [{"topic": _TOPIC, "partition": 0}],
+        "recovery_duration_ms": 2_000,
+        "proof": "accept",
+    }
+    (row,) = run_module("leader_candidate_info", asked)["partitions"]
+    (loss,) = row["losses"]
+    assert (loss["acks_all_lost"], loss["lacks_seconds"], row["status"]) == (None, None, "refused")
+    assert "broker 3 restarted since then" in loss["proof"]
