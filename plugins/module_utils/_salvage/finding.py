@@ -212,25 +212,19 @@ def compare_with_leader(
     )
     errors = read_errors(one.replicas, contents)
     if intersect(found.held, lost):
-        return replace(
-            found,
-            status=SalvageStatus.WOULD_BE_SAVED,
-            reason="; ".join(
-                filter(
-                    None,
-                    [
-                        _name_set_aside_directories(one),
-                        _name_unnamed_topic(one),
-                        *name_deleted(one.replicas, contents),
-                        *errors,
-                    ],
-                )
-            ),
-        )
+        said = [
+            _name_set_aside_directories(one),
+            _name_unnamed_topic(one),
+            *name_deleted(one.replicas, contents),
+            *errors,
+        ]
+        return replace(found, status=SalvageStatus.WOULD_BE_SAVED, reason="; ".join(filter(None, said)))
     if lost:
         return without_any_batch(found)
     if errors:
         return replace(found, reason="; ".join(errors))
+    if all(each.directory.kind is DirKind.FUTURE for each in one.replicas):
+        return replace(found, reason=_ask_for_log_in_use(one))
     tails = "; ".join(describe_tail(each) for each in found.damages if each.is_tail)
     reason = f"broker {state.leader_id}, the leader, has all of it" + (f" that can be read: {tails}" if tails else "")
     reason = "; ".join([reason, *name_deleted(one.replicas, contents)])
@@ -333,6 +327,15 @@ def find_segments_with(replicas: Sequence[DiskReplica], wanted: Stretches) -> It
                 for each in wanted
             ):
                 yield segment
+
+
+def _ask_for_log_in_use(one: Comparable) -> str:
+    """Say that the disks have an unfinished copy of the replica only. The log in use may have more records."""
+    copies = ", ".join(each.directory.path for each in one.replicas)
+    return (
+        f"the leader has all of {copies}, which is an unfinished copy: the broker was moving this replica from another "
+        "log directory. What the cluster lacks of the log there is unknown: name that directory, too"
+    )
 
 
 def _name_set_aside_directories(one: Comparable) -> str:
