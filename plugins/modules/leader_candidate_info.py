@@ -172,6 +172,7 @@ partitions:
         explanation: {type: str, description: "Why it has this rank, in words."}
         local_log_start_offset: {type: int, description: "Of a tiered topic, the first offset on its own disk."}
         last_tiered_offset: {type: int, description: "Of a tiered topic, the last offset in the tier."}
+        reused_epochs: {type: list, elements: int, description: "Epochs of which it has other records than rank 1."}
     silent:
       description: The replicas that gave no answer.
       type: list
@@ -194,8 +195,7 @@ partitions:
         log_ends_at: {type: str, description: "The timestamp of its newest record, null if unknown."}
         lacks_seconds:
           description:
-            - How many seconds before the leader was lost the oldest record was written that it lacks, at most. Null if
-              unknown.
+            - How many seconds before the leader was lost the oldest record was written that it lacks, at most, or null.
           type: int
         acks_all_lost: {type: int, description: "C(acks=all) records that are lost at most, null if unknown."}
         proof: {type: str, description: "The proof from the metadata log, or why there is none."}

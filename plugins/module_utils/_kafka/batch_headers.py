@@ -21,8 +21,11 @@ from .messages import FUTURE_REPLICA
 _NO_LIMIT = 2**31 - 1
 _ANSWER = struct.Struct(">ih24xB4x")
 """Partition, error code, number of aborted transactions. Offsets and the preferred read replica are skipped."""
-_HEADER = struct.Struct(">qiibIhi")
-"""Base offset, length of the rest, leader epoch, magic, CRC, attributes, delta of the last offset."""
+_HEADER = struct.Struct(">qiibIhi30xi")
+"""Base offset, length of the rest, leader epoch, magic, CRC, attributes, delta of the last offset, number of records.
+
+Timestamps and the producer are skipped. The CRC is of all that follows it.
+"""
 _PREFIX = 12
 """Bytes of base offset and length."""
 _FIRST_MAGIC_WITH_EPOCHS = 2
@@ -36,6 +39,8 @@ class BatchEpoch(NamedTuple):
     epoch: int
     base_offset: int
     next_offset: int
+    checksum: int | None = None
+    """None if a log cleaner may have removed records."""
 
 
 class HeaderAnswer(NamedTuple):
@@ -95,7 +100,9 @@ def _convert_answer(response: Any) -> Headers:
 def _read_header(records: bytes | memoryview) -> BatchEpoch | None:
     if len(records) < _HEADER.size:
         return None
-    base, length, epoch, magic, _crc, _attributes, last = _HEADER.unpack_from(records)
+    base, length, epoch, magic, crc, _attributes, last, count = _HEADER.unpack_from(records)
     if magic < _FIRST_MAGIC_WITH_EPOCHS:
         return BatchEpoch(NO_EPOCH, base, base + 1)
-    return None if last < 0 or length < _HEADER.size - _PREFIX else BatchEpoch(epoch, base, base + last + 1)
+    if last < 0 or length < _HEADER.size - _PREFIX:
+        return None
+    return BatchEpoch(epoch, base, base + last + 1, crc if count == last + 1 else None)

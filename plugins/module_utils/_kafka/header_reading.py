@@ -2,16 +2,17 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read headers of batches for the searches in many logs of one broker together. No I/O: the caller sends requests."""
+"""Read headers of batches of many logs of one broker together: for searches, and at given offsets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
 
 from .._model.partition import TopicPartition, in_batches, to_topic_partition
-from .batch_headers import HeaderAnswer, Offsets, headers_request
-from .header_search import HeaderSearch
-from .lockstep import Exchange
+from .batch_headers import BatchEpoch, HeaderAnswer, Offsets, headers_request
+from .lockstep import Exchange, in_lockstep
+from .wire import Connection
 
 _HEADER_BYTES = 4096
 """Larger batches are read one by one: most batches of a log that ends are small."""
@@ -20,7 +21,49 @@ _LARGE_AT_ONCE = 100
 _NO_HEADER = HeaderAnswer(0, None, 0)
 
 
-def read_headers(reading: Mapping[TopicPartition, HeaderSearch]) -> Exchange[None]:
+class HeaderReader(Protocol):
+    """What is read of one log: offsets to read next, until there are none, and the answers."""
+
+    def next_offsets(self) -> Sequence[int]: ...
+    def take_answer(self, offset: int, answer: HeaderAnswer) -> None: ...
+
+
+class _BatchesAt:
+    """The batches at some offsets of one log, or after them."""
+
+    def __init__(self, offsets: Collection[int]) -> None:
+        self._left = sorted(offsets)
+        self.found: dict[int, BatchEpoch] = {}
+
+    def next_offsets(self) -> Sequence[int]:
+        return tuple(self._left)
+
+    def take_answer(self, offset: int, answer: HeaderAnswer) -> None:
+        self._left.remove(offset)
+        if answer.batch is not None:
+            self.found[offset] = answer.batch
+
+
+def read_batches(
+    connection: Connection, offsets: Mapping[TopicPartition, Collection[int]], limit_ms: int
+) -> dict[TopicPartition, dict[int, BatchEpoch]]:
+    """Return the batch at each offset of the broker's replicas, or after it. What it does not send is missing.
+
+    ``limit_ms`` is for each request. Raises BrokerCallError.
+    """
+    reading = {each: _BatchesAt(some) for each, some in offsets.items()}
+    for partitions in in_batches([*reading]):
+        exchange = read_headers({each: reading[each] for each in partitions})
+        in_lockstep(
+            lambda requests: [
+                each.value for each in connection.call_pipelined(requests, limit_ms, limit_ms * len(requests))
+            ],
+            [exchange],
+        )
+    return {each: one.found for each, one in reading.items()}
+
+
+def read_headers(reading: Mapping[TopicPartition, HeaderReader]) -> Exchange[None]:
     """Carry out all searches, in rounds: each round reads the next offsets of all logs."""
     while rounds := _next_offsets(reading):
         answers = yield [headers_request(offsets, _HEADER_BYTES) for offsets in rounds]
@@ -40,7 +83,7 @@ def read_headers(reading: Mapping[TopicPartition, HeaderSearch]) -> Exchange[Non
                 reading[each].take_answer(offset, found.get(each.topic, {}).get(each.partition, _NO_HEADER))
 
 
-def _next_offsets(reading: Mapping[TopicPartition, HeaderSearch]) -> list[Offsets]:
+def _next_offsets(reading: Mapping[TopicPartition, HeaderReader]) -> list[Offsets]:
     """Return the next offsets of all searches, in requests that have each partition once."""
     requests: list[Offsets] = []
     for each, search in reading.items():

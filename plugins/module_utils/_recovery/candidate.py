@@ -77,6 +77,8 @@ class Candidate:
     """The first offset on the replica's own disk, for a tiered topic. None if unknown, and for other topics."""
     last_tiered_offset: Offset | None = None
     """The last offset that this broker knows to be in the tier, for a tiered topic."""
+    reused_epochs: Annotated[tuple[LeaderEpoch, ...], Meta(description="reused epochs are a list")] = ()
+    """Leader epochs that were given to two leaders: its records of them are others than those of rank 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,13 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
     returned = [log for each in election.silent if (log := observation.logs.get(each.broker_id)) and log.answered]
     if not returned:
         return election, ""
+    if any(each.reused_epochs for each in election.candidates):
+        return election, (
+            say(
+                "{brokers} answered since the plan was made, and some leader epochs had two leaders: make a new plan",
+                brokers=[each.broker_id for each in returned],
+            )
+        )
     known = {each.broker_id for each in returned}
     is_tiered = any(Flag.LOCAL_ONLY in each.flags for each in election.candidates)
     again = [_unranked_candidate(log, state, is_tiered=is_tiered) for log in returned]

@@ -247,6 +247,8 @@ def _compare_answered(one: Candidate, other: Candidate, logs: dict[int, Stretche
         return LossAgainst(other.broker_id, True, ())
     if mine is None or theirs is None:
         return LossAgainst(other.broker_id, True, None)
+    if reused := {*one.reused_epochs, *other.reused_epochs}:
+        mine = tuple(each for each in mine if each.epoch not in reused)
     missing = compare_logs(one, mine, theirs)
     is_shared = missing.divergence_offset is not None
     return LossAgainst(

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ from .plan import LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas
 from .recorded import add_recordings
 from .retention import Retention
+from .reused_epochs import AskBatches, ask_batches, explain_reused_epochs, mark_reused_epochs
 from .strategy import Policy
 from .survey import Survey
 
@@ -183,6 +185,7 @@ def plan_from_survey(  # noqa: PLR0917
         outages=outages,
         seen=recorded.seen,
         retentions=retentions,
+        ask=partial(ask_batches, settings, found.brokers),
     )
     return plan, collected
 
@@ -259,15 +262,21 @@ def plan_recovery(
     outages: Mapping[TopicPartition, Outage] = MappingProxyType({}),
     seen: Mapping[TopicPartition, Mapping[int, LastSeen]] = MappingProxyType({}),
     retentions: Mapping[str, Retention] = MappingProxyType({}),
+    ask: AskBatches | None = None,
 ) -> Plan:
     """Return a plan for all partitions of the evidence, each by the policy of its topic.
 
     ``left_alone`` are further partitions for the plan. ``leaders`` are those that a person chose for some partitions.
     ``outages`` is what is known besides the logs, and ``seen`` what replicas held when they were recorded last.
-    ``retentions`` is by topic: what a leader may have deleted since then is not lost.
+    ``retentions`` is by topic: what a leader may have deleted since then is not lost. ``ask`` reads batches of the
+    replicas; without it, and of very many replicas, epochs that were given to two leaders are not found.
     """
     now_ms = round(time.time() * 1000)
     replicas = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(evidence.replica_logs))}
+    if ask is not None and evidence.replica_logs.num_rows <= MOST_CHECKED_REPLICAS:
+        marked = mark_reused_epochs({each: found.candidates for each, found in replicas.items()}, ask)
+        # Spark compares by epochs alone.
+        replicas |= {each: replicas[each]._replace(candidates=some, compared=None) for each, some in marked.items()}
     rebuilt = find_rebuilt(evidence.replica_logs)
     decisions: list[PlannedElection | LeftAlone] = []
     for state in evidence.partitions:
@@ -282,7 +291,7 @@ def plan_recovery(
         )
         policy = policies[state.topic]
         decision = decide(state, candidates, silent, policy, chosen, pasts=recorded.pasts, compared=compared)
-        notes = (*recorded.notes, *_note_on_epochs(decision, rebuilt))
+        notes = (*recorded.notes, *_note_on_epochs(decision, rebuilt), *explain_reused_epochs(candidates))
         decisions.append(_with_history(_with_notes(decision, notes), outage))
     elections = [each for each in decisions if isinstance(each, PlannedElection)]
     others = [*left_alone, *(each for each in decisions if isinstance(each, LeftAlone))]

@@ -45,7 +45,7 @@ def test_records_of_an_epoch_that_two_leaders_had_are_saved_and_given_back(kafka
                 leader, other = other, leader
         lost = _EPOCHS * _PER_EPOCH
 
-        _restore(cluster, tmp_path / "snapshot")
+        restore_controller(cluster, tmp_path / "snapshot")
         cluster.brokers[1].start()
         wait_until(
             lambda: cluster.client.describe(_TOPIC, broker=1)[0].leader in (1, None), 60, what="the others are fenced"
@@ -71,7 +71,7 @@ def _wait_for_leader(cluster: Cluster, leader: int, epoch: int) -> None:
     wait_until(is_led, 60, what=f"broker {leader} leads in epoch {epoch}")
 
 
-def _restore(cluster: Cluster, snapshot: Path) -> None:
+def restore_controller(cluster: Cluster, snapshot: Path) -> None:
     """Stop all brokers, and let the controller go on with the snapshot of its disk."""
     (controller,) = cluster.controllers.values()
     for each in (2, 3):

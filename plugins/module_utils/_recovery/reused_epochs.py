@@ -1,0 +1,149 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Find leader epochs that were given to two leaders, by the batches of the replicas.
+
+After the controllers lost the newest part of their metadata (an older disk, a recovery from a copy that was behind),
+they give leader epochs again. Then two logs have other records with the same epoch and offset, and a comparison of
+epochs takes them for the same. Kafka does so, too. But followers copy batches as they are. So of two logs with a leader
+epoch in common, the batch at the last offset that both have of it is the same one. If it is not, the epoch had two
+leaders, and no record of it is in both logs. Compaction drops batches or shortens them: that shows nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from .._kafka.batch_headers import BatchEpoch
+from .._kafka.header_reading import read_batches
+from .._kafka.settings import Address, ConnectionSettings
+from .._kafka.wire import Wire
+from .._model.partition import Broker, BrokerState, TopicPartition
+from .candidate import Candidate, Flag
+
+_MOST_EPOCHS = 16
+"""Epochs of two logs that are compared, the newest ones, if the newest one had two leaders."""
+
+Questions: TypeAlias = Mapping[int, Mapping[TopicPartition, Collection[int]]]
+"""Offsets, by broker id and partition."""
+Batches: TypeAlias = Mapping[int, Mapping[TopicPartition, Mapping[int, BatchEpoch]]]
+"""The batch at each offset or after it, by broker id and partition. What was not answered is missing."""
+AskBatches: TypeAlias = Callable[[Questions], Batches]
+
+
+class _Pair(NamedTuple):
+    """Two logs with a leader epoch in common, and the last offset that both have of it."""
+
+    partition: TopicPartition
+    best: int
+    other: int
+    epoch: int
+    offset: int
+
+
+def mark_reused_epochs(
+    ranked: Mapping[TopicPartition, Sequence[Candidate]], ask: AskBatches
+) -> dict[TopicPartition, tuple[Candidate, ...]]:
+    """Return the candidates of the partitions with such epochs. Each one has those that differ from the best one's.
+
+    Only replicas that end otherwise than the best one are asked.
+    """
+    logs = {
+        partition: {each.broker_id: each for each in candidates}
+        for partition, candidates in ranked.items()
+        if any(each.lineage != candidates[0].lineage for each in candidates)
+    }
+    newest = [
+        pair
+        for partition, by_id in logs.items()
+        for other in [*by_id.values()][1:]
+        for pair in _pairs(partition, next(iter(by_id.values())), other, most=1)
+    ]
+    differing = [*_find_differing(newest, ask)]
+    older = [
+        pair
+        for each in differing
+        for pair in _pairs(
+            each.partition, logs[each.partition][each.best], logs[each.partition][each.other], most=_MOST_EPOCHS
+        )
+    ]
+    epochs: dict[TopicPartition, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for each in (*differing, *_find_differing(older, ask)):
+        epochs[each.partition][each.other].add(each.epoch)
+    return {
+        partition: tuple(
+            replace(each, reused_epochs=tuple(sorted(found.get(each.broker_id, ())))) for each in ranked[partition]
+        )
+        for partition, found in epochs.items()
+    }
+
+
+def _pairs(partition: TopicPartition, best: Candidate, other: Candidate, *, most: int) -> Iterator[_Pair]:
+    """Yield the newest epochs that two logs have in common, if they have records of them on their own disks."""
+    if best.lineage == other.lineage or Flag.LOCAL_ONLY in best.flags:
+        return
+    ends = dict(best.lineage)
+    start = max(best.log_start_offset, other.log_start_offset)
+    shared = [(each.epoch, min(each.end_offset, ends[each.epoch]) - 1) for each in other.lineage if each.epoch in ends]
+    for epoch, offset in shared[-most:]:
+        if offset >= start:
+            yield _Pair(partition, best.broker_id, other.broker_id, epoch, offset)
+
+
+def _find_differing(pairs: Sequence[_Pair], ask: AskBatches) -> Iterator[_Pair]:
+    if not pairs:
+        return
+    offsets: dict[int, dict[TopicPartition, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for each in pairs:
+        for broker_id in (each.best, each.other):
+            offsets[broker_id][each.partition].add(each.offset)
+    found = ask(offsets)
+    for each in pairs:
+        one, other = (found.get(broker_id, {}).get(each.partition, {}).get(each.offset) for broker_id in each[1:3])
+        if one is not None and other is not None and _differ(one, other, each.offset):
+            yield each
+
+
+def _differ(one: BatchEpoch, other: BatchEpoch, offset: int) -> bool:
+    """Return whether two batches at an offset are not copies of one batch."""
+    if max(one.base_offset, other.base_offset) > offset:
+        return False
+    if one[:3] != other[:3]:
+        return True
+    return None not in {one.checksum, other.checksum} and one.checksum != other.checksum
+
+
+def ask_batches(settings: ConnectionSettings, brokers: Iterable[Broker], questions: Questions) -> Batches:
+    """Read the batches from the brokers, in parallel. A broker that fails has no answers."""
+    addresses = {
+        each.broker_id: Address(each.host, each.port)
+        for each in brokers
+        if each.broker_id in questions and each.state is BrokerState.ONLINE and each.host and each.port
+    }
+    with Wire(settings) as wire:
+        found = wire.in_parallel(
+            lambda broker_id: wire.with_connection(
+                addresses[broker_id],
+                partial(read_batches, offsets=questions[broker_id], limit_ms=settings.request_timeout_ms),
+            ),
+            addresses,
+        )
+    return {broker_id: each for broker_id, each in found.items() if isinstance(each, Mapping)}
+
+
+def explain_reused_epochs(candidates: Sequence[Candidate]) -> Iterator[str]:
+    """Yield what the epochs of these candidates, best first, mean for an election, one clause for each replica."""
+    for each in candidates:
+        if each.reused_epochs:
+            epochs = f"epoch{'s' if len(each.reused_epochs) > 1 else ''} {', '.join(map(str, each.reused_epochs))}"
+            yield (
+                f"broker {each.broker_id} holds other records of leader {epochs} than {candidates[0].broker_id}: "
+                "controllers that had lost metadata gave them again. Kafka does not notice, so one that follows keeps "
+                "its own records there: stop it, and move the partition's directory away, so that it copies the log of "
+                "the leader"
+            )

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Controllers of an older disk give a leader epoch again: two survivors have other records of it, and both are live."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from integration.salvage.test_reused_epochs import restore_controller
+from integration.strategies.outages import wait_isr
+from lab import Cluster, wait_until
+from lab.client import PartitionState
+from lab.module_process import run_module
+
+_TOPIC, _COMMON, _OLD, _NEW, _EPOCH = "orders", 100, 50, 120, 5
+
+
+@pytest.mark.wide
+def test_the_records_of_an_epoch_that_two_leaders_had_are_lost_and_saved(kafka_version: str, tmp_path: Path) -> None:
+    with Cluster(kafka_version, brokers=3, controllers=1) as cluster:
+        (controller,) = cluster.controllers.values()
+        cluster.client.create_topic(_TOPIC, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
+        cluster.client.produce(_TOPIC, [0], _COMMON)
+        wait_isr(cluster, [_TOPIC], {1, 2, 3}, seen_by=1)
+        controller.stop()
+        shutil.copytree(controller.data_dirs[0], tmp_path / "snapshot")
+        controller.start()
+        cluster.brokers[1].stop()
+        old, other = _lead_in_the_epoch(cluster, {2, 3})
+        cluster.client.produce(_TOPIC, [0], _OLD, label="old")
+
+        restore_controller(cluster, tmp_path / "snapshot")
+        cluster.brokers[1].start()
+        wait_until(lambda: _state(cluster, 1).leader in {1, None}, 60, what="the others are fenced")
+        if _state(cluster, 1).leader is None:
+            cluster.client.elect_unclean(_TOPIC, [0])
+        wait_until(lambda: _state(cluster, 1).leader == 1, 60, what="broker 1 leads")
+        cluster.brokers[other].wipe()
+        cluster.brokers[other].start()
+        wait_isr(cluster, [_TOPIC], {1, other}, seen_by=1)
+        dead, copy = _lead_in_the_epoch(cluster, {1, other})
+        cluster.client.produce(_TOPIC, [0], _NEW, label="new")
+        wait_until(
+            lambda: cluster.client.log_end_offset(_TOPIC, 0, copy) == _COMMON + _NEW, 60, what="the follower has it"
+        )
+        cluster.brokers[copy].freeze()
+        wait_isr(cluster, [_TOPIC], {dead}, seen_by=dead)
+        cluster.brokers[dead].kill()
+        cluster.brokers[copy].thaw()
+        wait_until(lambda: _state(cluster, copy).leader is None, 60, what="it has no leader")
+        cluster.brokers[old].start()
+        wait_until(lambda: _state(cluster, copy).offline_replicas == (dead,), 60, what="both survivors are there")
+
+        wanted = {
+            "bootstrap_servers": [cluster.bootstrap()],
+            "partitions": [{"topic": _TOPIC, "partition": 0}],
+            "recovery_strategy": "aggressive",
+            "lost_brokers": [dead],
+            "recovery_duration_ms": 5000,
+        }
+        (row,) = run_module("leader_candidate_info", wanted)["partitions"]
+        assert {each["broker_id"]: each["reused_epochs"] for each in row["candidates"]} == {copy: [], old: [_EPOCH]}
+        assert {each["broker_id"]: each["at_least"] for each in row["losses"]} == {copy: _OLD, old: _NEW}
+        assert f"broker {old} holds other records of leader epoch {_EPOCH} than {copy}" in row["reason"]
+        limited = run_module("leader_candidate_info", wanted | {"max_lost_records": _OLD - 1})
+        assert limited["partitions"][0]["status"] == "refused"
+        saved = Path("/var/tmp") / tmp_path.name
+        done = run_module("unclean_recovery", wanted | {"salvage": "required", "salvage_dir": str(saved)})
+        shutil.rmtree(saved, ignore_errors=True)
+        assert [each["saved"] for each in done["salvage"]["partitions"]] == [_OLD], done
+
+
+def _state(cluster: Cluster, seen_by: int) -> PartitionState:
+    return cluster.client.describe(_TOPIC, broker=seen_by)[0]
+
+
+def _lead_in_the_epoch(cluster: Cluster, brokers: set[int]) -> tuple[int, int]:
+    """Restart leaders, without a record in between, until one leads in the epoch. Return it, and the other broker."""
+    while True:
+        (now,) = wait_until(lambda: _led(cluster, brokers), 60, what=f"one of {brokers} leads, and both are in sync")
+        leader = now.leader
+        assert leader is not None
+        (other,) = brokers - {leader}
+        if now.leader_epoch == _EPOCH:
+            return leader, other
+        assert now.leader_epoch < _EPOCH, "the epoch was passed"
+        cluster.brokers[leader].stop()
+        cluster.brokers[leader].start()
+
+
+def _led(cluster: Cluster, brokers: set[int]) -> list[PartitionState]:
+    states = [_state(cluster, each) for each in brokers]
+    is_settled = states[0] == states[1] and states[0].leader in brokers and {*states[0].isr} == brokers
+    return states[:1] if is_settled else []

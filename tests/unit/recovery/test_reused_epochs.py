@@ -1,0 +1,109 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Leader epochs that two leaders had: found by batches, and never taken for the same records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_headers import BatchEpoch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.reused_epochs import (
+    Batches,
+    Questions,
+    explain_reused_epochs,
+    mark_reused_epochs,
+)
+from unit.recovery.wreckage import a_candidate, an_offline_partition
+
+ORDERS = TopicPartition("orders", 0)
+COMMON = BatchEpoch(0, 0, 100, 7)
+
+
+class FakeDisks:
+    """Batches of replicas, by broker id."""
+
+    def __init__(self, **logs: Sequence[BatchEpoch]) -> None:
+        self.logs = {int(name.removeprefix("of_")): log for name, log in logs.items()}
+        self.asked: list[Questions] = []
+
+    def ask(self, questions: Questions) -> Batches:
+        self.asked.append(questions)
+        return {
+            broker_id: {
+                each: {at: batch for at in offsets if (batch := self._at(broker_id, at))}
+                for each, offsets in partitions.items()
+            }
+            for broker_id, partitions in questions.items()
+        }
+
+    def _at(self, broker_id: int, offset: int) -> BatchEpoch | None:
+        return next((each for each in self.logs.get(broker_id, ()) if each.next_offset > offset), None)
+
+
+def marked(disks: FakeDisks, *candidates: Candidate) -> tuple[Candidate, ...]:
+    return mark_reused_epochs({ORDERS: candidates}, disks.ask).get(ORDERS, candidates)
+
+
+def lost_of_second(candidates: Sequence[Candidate]) -> int:
+    """Return how many records are lost if the first candidate is elected."""
+    return forecast_losses(an_offline_partition(replicas=(2, 3)), candidates, ())[0].at_least
+
+
+def test_an_epoch_that_begins_twice_at_the_same_offset_is_found_by_its_batches() -> None:
+    new, old = a_candidate(3, (0, 100), (5, 220)), a_candidate(2, (0, 100), (5, 150))
+    assert lost_of_second([new, old]) == 0, "by epochs alone"
+    disks = FakeDisks(
+        of_3=[COMMON, BatchEpoch(5, 100, 150, 8), BatchEpoch(5, 150, 220, 1)], of_2=[COMMON, BatchEpoch(5, 100, 150, 9)]
+    )
+    found = marked(disks, new, old)
+    assert [each.reused_epochs for each in found] == [(), (5,)]
+    assert lost_of_second(found) == 50
+    assert lost_of_second(found[::-1]) == 120
+    (said,) = explain_reused_epochs(found)
+    assert said.startswith("broker 2 holds other records of leader epoch 5 than 3")
+
+
+def test_all_epochs_that_two_leaders_had_are_found_if_they_begin_elsewhere() -> None:
+    new = a_candidate(3, (0, 100), (3, 220), (4, 227), (5, 264))
+    old = a_candidate(2, (0, 100), (1, 110), (2, 120), (3, 130), (4, 140), (5, 150))
+    assert lost_of_second([new, old]) == 40, "by epochs alone"
+    disks = FakeDisks(
+        of_3=[COMMON, BatchEpoch(3, 100, 220, 1), BatchEpoch(4, 220, 227, 2), BatchEpoch(5, 227, 264, 3)],
+        of_2=[COMMON, *(BatchEpoch(each, 90 + each * 10, 100 + each * 10, 10 + each) for each in range(1, 6))],
+    )
+    found = marked(disks, new, old)
+    assert found[1].reused_epochs == (3, 4, 5)
+    assert lost_of_second(found) == 50
+    assert len(disks.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        pytest.param(BatchEpoch(5, 100, 150, 8), id="a copy"),
+        pytest.param(BatchEpoch(5, 100, 150, None), id="a log cleaner removed records of it"),
+        pytest.param(BatchEpoch(5, 150, 151, 4), id="a log cleaner removed it"),
+        pytest.param(None, id="no answer"),
+    ],
+)
+def test_a_batch_that_may_be_the_same_one_shows_nothing(batch: BatchEpoch | None) -> None:
+    disks = FakeDisks(
+        of_3=[COMMON, BatchEpoch(5, 100, 150, 8), BatchEpoch(5, 150, 220, 1)],
+        of_2=[COMMON, *([batch] if batch else ())],
+    )
+    found = marked(disks, a_candidate(3, (0, 100), (5, 220)), a_candidate(2, (0, 100), (5, 150)))
+    assert [each.reused_epochs for each in found] == [(), ()]
+    assert len(disks.asked) == 1
+
+
+def test_replicas_that_end_alike_are_not_asked() -> None:
+    disks = FakeDisks()
+    marked(disks, a_candidate(3, (0, 100)), a_candidate(2, (0, 100)))
+    assert disks.asked == []
