@@ -26,6 +26,8 @@ _HEADER = struct.Struct(">qiibIhi30xi")
 
 Timestamps and the producer are skipped. The CRC is of all that follows it.
 """
+_HAS_DELETE_HORIZON = 1 << 6
+"""An attribute: a log cleaner has put the time into the batch until which it keeps tombstones (KIP-534)."""
 _PREFIX = 12
 """Bytes of base offset and length."""
 _FIRST_MAGIC_WITH_EPOCHS = 2
@@ -40,7 +42,7 @@ class BatchEpoch(NamedTuple):
     base_offset: int
     next_offset: int
     checksum: int | None = None
-    """None if a log cleaner may have removed records."""
+    """None if a log cleaner may have rewritten the batch."""
 
 
 class HeaderAnswer(NamedTuple):
@@ -100,9 +102,10 @@ def _convert_answer(response: Any) -> Headers:
 def _read_header(records: bytes | memoryview) -> BatchEpoch | None:
     if len(records) < _HEADER.size:
         return None
-    base, length, epoch, magic, crc, _attributes, last, count = _HEADER.unpack_from(records)
+    base, length, epoch, magic, crc, attributes, last, count = _HEADER.unpack_from(records)
     if magic < _FIRST_MAGIC_WITH_EPOCHS:
         return BatchEpoch(NO_EPOCH, base, base + 1)
     if last < 0 or length < _HEADER.size - _PREFIX:
         return None
-    return BatchEpoch(epoch, base, base + last + 1, crc if count == last + 1 else None)
+    is_as_written = count == last + 1 and not attributes & _HAS_DELETE_HORIZON
+    return BatchEpoch(epoch, base, base + last + 1, crc if is_as_written else None)

@@ -155,11 +155,14 @@ def forecast_losses(
 
     The second is every silent replica, if the last leader answered and was the only leader that the partition ever had.
     Then all replicas copied everything that they hold from its log.
+
+    Both need that every epoch had one leader.
     """
     logs = {each.broker_id: all_stretches(each) for each in candidates}
     leader = find_last_leader(state)
-    of_leader = _find_known_part_of_last_leader(state, candidates) if leader in silent else None
-    only_leader = _find_only_leader_ever(state, candidates) if silent else None
+    is_bounded = not any(each.reused_epochs for each in candidates)
+    of_leader = _find_known_part_of_last_leader(state, candidates) if is_bounded and leader in silent else None
+    only_leader = _find_only_leader_ever(state, candidates) if is_bounded and silent else None
     all_against, lost = [], []
     for one, found in zip(candidates, compared or compare_candidates(candidates), strict=True):
         of_silent = [

@@ -8,7 +8,7 @@ After the controllers lost the newest part of their metadata (an older disk, a r
 they give leader epochs again. Then two logs have other records with the same epoch and offset, and a comparison of
 epochs takes them for the same. Kafka does so, too. But followers copy batches as they are. So of two logs with a leader
 epoch in common, the batch at the last offset that both have of it is the same one. If it is not, the epoch had two
-leaders, and no record of it is in both logs. Compaction drops batches or shortens them: that shows nothing.
+leaders, and no record of it is in both logs. A log cleaner drops batches or rewrites them: that shows nothing.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def explain_reused_epochs(candidates: Sequence[Candidate]) -> Iterator[str]:
             epochs = f"epoch{'s' if len(each.reused_epochs) > 1 else ''} {', '.join(map(str, each.reused_epochs))}"
             yield (
                 f"broker {each.broker_id} holds other records of leader {epochs} than {candidates[0].broker_id}: "
-                "controllers that had lost metadata gave them again. Kafka does not notice, so one that follows keeps "
-                "its own records there: stop it, and move the partition's directory away, so that it copies the log of "
-                "the leader"
+                "controllers that had lost metadata gave the same epochs again. Kafka does not notice, so one that "
+                "follows keeps its own records there: stop it, and move the partition's directory away, so that it "
+                "copies the leader's log"
             )

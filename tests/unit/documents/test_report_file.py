@@ -101,6 +101,7 @@ def test_report(tmp_path: Path) -> None:
         "explanation": "rank 1",
         "localLogStartOffset": None,
         "lastTieredOffset": None,
+        "reusedEpochs": [],
     }
     assert recovered["silent"] == [
         {"brokerId": 1, "cause": "hung", "error": "it accepts connections and answers nothing"}

@@ -63,6 +63,14 @@ def test_the_header_of_the_first_batch_is_read() -> None:
     assert request.decode(an_answer(None, error=6)).value == {"orders": {7: HeaderAnswer(6, None, 0)}}
 
 
+def test_only_a_batch_as_its_leader_wrote_it_has_a_checksum() -> None:
+    """A log cleaner removes records, and puts a time into batches with tombstones, whose checksum changes with it."""
+    for attributes, count, checksum in ((0, 10, 7), (1 << 4, 10, 7), (0, 9, None), (1 << 6, 10, None)):
+        batch = struct.pack(">qiibIhi30xi", 40, 57, 6, 2, 7, attributes, 9, count)
+        found = headers_request({"orders": {7: 41}}, 1).decode(an_answer(batch)).value["orders"][7]
+        assert found.batch == BatchEpoch(6, 40, 50, checksum)
+
+
 def test_large_batches_are_read_one_by_one() -> None:
     """The broker sends no batch above the limit, except for a request about one partition."""
     searches = {ORDERS: HeaderSearch(0, 30), OTHERS: HeaderSearch(0, 8)}

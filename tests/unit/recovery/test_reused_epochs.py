@@ -66,6 +66,11 @@ def test_an_epoch_that_begins_twice_at_the_same_offset_is_found_by_its_batches()
     assert [each.reused_epochs for each in found] == [(), (5,)]
     assert lost_of_second(found) == 50
     assert lost_of_second(found[::-1]) == 120
+    lost_of_silent = [
+        forecast_losses(an_offline_partition(last_known_elr=(1,), leader_epoch=6), each, [1])[0].against[1].lost
+        for each in ((new, old), found)
+    ]
+    assert lost_of_silent == [(), None], "the last leader may have been that of the other log"
     (said,) = explain_reused_epochs(found)
     assert said.startswith("broker 2 holds other records of leader epoch 5 than 3")
 
