@@ -157,8 +157,9 @@ class _Inspection:
                 yield failed(
                     CheckName.BROKERS,
                     f"log directory {log_dir} is offline: {error}",
-                    "Repair the disk, and restart the broker with the old content. Recover partitions without a leader "
-                    "before you replace it: with an empty directory, the broker may be elected",
+                    "Repair the disk, or free space if it is full, and restart the broker with the old content. "
+                    "Recover partitions without a leader before you replace it: with an empty directory, the broker "
+                    "may be elected",
                     subject,
                 )
 

@@ -37,8 +37,8 @@ _OLD_DISK = (
     "what they hold."
 )
 _OLD_DIR = (
-    "Its old content must be there when the broker restarts. With an empty directory it can still be elected, and all "
-    "other replicas then delete what they hold."
+    "If the disk is full, free space. Its old content must be there when the broker restarts. With an empty directory "
+    "it can still be elected, and all other replicas then delete what they hold."
 )
 _DECLARED_LOST = (
     "declared lost: with an empty disk a broker can be elected, and all other replicas then delete what they hold. "

@@ -192,7 +192,8 @@ def describe_repair(broker_id: int, cause: str) -> str:
     """
     return (
         f"broker {broker_id} runs, and replicas on it are offline{f' ({cause})' if cause else ''}: repair the disk, "
-        "and restart the broker with the old content of this log directory. If it is lost, first recover with "
+        "or free space if it is full, and restart the broker with the old content of this log directory. If it is "
+        "lost, first recover with "
         f"unclean_recovery_lost_brokers: [{broker_id}], and only then replace the directory: with an empty one, the "
         "broker may be elected, and then the others delete all records"
     )
