@@ -193,10 +193,13 @@ def explained(place: str, work: Callable[[], Result]) -> Result:
     try:
         return work()
     except (Py4JJavaError, PySparkException) as error:
-        damaged = names_in(str(error)) if any(each in str(error) for each in _UNREADABLE) else None
+        text = str(error)
+        known = explain_failure(text)
+        # A file that may not be read, or for which memory is lacking, is not damaged: damaged ones are moved away.
+        damaged = names_in(text) if not known and any(each in text for each in _UNREADABLE) else None
         if damaged:
             raise DamagedSnapshotError(damaged) from error
-        raise RecordingError(f"{place}: {explain_failure(str(error)) or _cause_of(str(error))}") from error
+        raise RecordingError(f"{place}: {known or _cause_of(text)}") from error
 
 
 def _cause_of(text: str) -> str:

@@ -22,12 +22,18 @@ _NO_PYTHON = re.compile(r'Cannot run program "([^"]+python[^"]*)"')
 _HEAP = re.compile(r"java\.lang\.OutOfMemoryError: ([^\n|]+)")
 _KILLED = re.compile(r"exited with code (137|52)|exit code:? (137|52)|Container killed|exceeding (?:physical )?memory")
 _WORKER_DIED = re.compile(r"Python worker exited unexpectedly|Python worker faulthandler")
+_DENIED = re.compile(
+    r"AccessDeniedException: (?P<listed>/[^\n:]+)|FileNotFoundException: (?P<opened>/[^\n]+?) \(Permission denied\)|"
+    r"Mkdirs failed to create (?:file:)?(?P<created>/[^\n]+?)(?:/_temporary/[^\n]*)? \("
+)
+_NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
 _TOKEN = re.compile(r"UNAUTHENTICATED|[Ii]nvalid authentication token|authentication token", re.ASCII)
 
 _PYTHON = (
     "Install it for that Python, or name another one in spark.executor_python. On a Spark Connect server, the server's "
     "PYSPARK_PYTHON counts (docs/spark.md)"
 )
+_DISK = "Free space there, and in the directory for temporary files (TMPDIR, spark.local.dir)"
 _MEMORY = (
     "Give executors more memory (spark.conf: spark.executor.memory, spark.executor.pyspark.memory, "
     "spark.executor.memoryOverhead), or give each fewer tasks at once (spark.executor.cores)"
@@ -67,6 +73,14 @@ _KNOWN: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
             f"there is no Python at {match[1]} on an executor's host. Name one that is there in spark.executor_python"
         ),
     ),
+    (
+        _DENIED,
+        lambda match: (
+            f"the user that runs Spark may not read or write {match['listed'] or match['opened'] or match['created']}. "
+            "Give that user access to it"
+        ),
+    ),
+    (_NO_SPACE, lambda match: f"{match[0][0].lower()}{match[0][1:]}. {_DISK}"),
     (_HEAP, lambda match: f"a JVM of Spark ran out of memory ({match[1].strip()}). {_MEMORY}"),
     (
         _KILLED,

@@ -18,14 +18,23 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.asking import ClusterLook
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.changes import compare, to_store
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import Recordings, recordings_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import RecordingError, SnapshotName
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import (
+    Recordings,
+    explained,
+    recordings_of,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import (
+    DamagedSnapshotError,
+    RecordingError,
+    SnapshotName,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.reading import FoundRecordings, find_last_seen
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.recorder import Recorded, store
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows import BROKER_SCHEMA
@@ -259,6 +268,22 @@ def test_a_damaged_snapshot_is_named_left_out_and_replaced_by_a_full_one(job: Jo
     assert job.found(6).notes == ()
     assert job.rows() == 2 + 1 + 2
     assert (job.scope / f"_damaged-{name}").is_dir()
+
+
+def test_a_snapshot_that_may_not_be_read_is_not_a_damaged_one() -> None:
+    # The texts of PySpark 4.1 for a Parquet file of another user: root may read every file, so no test of root sees it.
+    file = "/srv/scope=all/snapshot=20260131T020000000Z-full-0123ab/replicas/part-0.parquet"
+    assert SnapshotName.parse(Path(file).parents[1].name) is not None
+
+    def refused() -> None:
+        raise PySparkException(
+            f"[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file file:{file}.\n"
+            f"Caused by: java.io.FileNotFoundException: {file} (Permission denied)"
+        )
+
+    with pytest.raises(RecordingError, match=f"may not read or write {file}") as error:
+        explained("/srv", refused)
+    assert not isinstance(error.value, DamagedSnapshotError)
 
 
 def test_without_any_snapshot_that_can_be_read_a_plan_says_so(job: Job) -> None:

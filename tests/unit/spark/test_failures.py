@@ -35,12 +35,30 @@ MISMATCH = (
             "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)",
             "a Python worker of Spark was killed",
         ),
+        ("java.io.IOException: No space left on device\n\tat x", "no space left on device"),
     ],
 )
 def test_cause_and_remedy(text: str, said: str) -> None:
     found = explain_failure(text) or ""
     assert said in found
     assert "spark." in found, "a setting to change"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ": java.nio.file.AccessDeniedException: /srv/a b: Permission denied\n\tat x",
+        ": java.nio.file.AccessDeniedException: /srv/a b\n\tat x",
+        "Caused by: java.io.FileNotFoundException: /srv/a b (Permission denied)\n\tat x",
+        "java.io.IOException: Mkdirs failed to create file:/srv/a b/_temporary/0/attempt_1 (exists=false, cwd=file:/)",
+    ],
+)
+def test_a_place_that_the_user_of_spark_may_not_use(text: str) -> None:
+    assert "may not read or write /srv/a b. Give" in (explain_failure(text) or "")
+
+
+def test_a_file_that_is_missing_is_not_one_that_may_not_be_read() -> None:
+    assert explain_failure("java.io.FileNotFoundException: /srv/a (No such file or directory)") is None
 
 
 def test_unknown_error_is_not_explained() -> None:
