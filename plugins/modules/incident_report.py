@@ -106,7 +106,7 @@ left_out:
   elements: dict
   sample:
     - path: /srv/incidents/2026-01-31/package.json
-      reason: "/srv/incidents/2026-01-31/package.json is refused: 1 problem"
+      reason: "/srv/incidents/2026-01-31/package.json is refused: it is none of: plan, report"
       is_damaged: false
   contains:
     path: {type: str, description: The file or directory.}

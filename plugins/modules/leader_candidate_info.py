@@ -302,7 +302,7 @@ publish_fault:
   description: Why there is no RV(published_plan), and what to do.
   returned: with O(return_plan=published), if the compressed plan has more than 1 MiB
   type: str
-  sample: 'plan is refused: 1 problem'
+  sample: 'plan is refused: it takes 2,300,000 bytes compressed, and at most 1,048,576 are published.'
 plan:
   description: The plan as in O(plan_file), for O(kafkaops.recovery.designated_election#module:plan).
   returned: with O(return_plan=document)

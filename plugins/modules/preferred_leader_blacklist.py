@@ -221,7 +221,7 @@ report_fault:
   description: Why O(report_file) could not be written, after the changes. The task fails then, with all results.
   returned: when that is so
   type: str
-  sample: 'the report is not written: report.json is refused: 1 problem'
+  sample: 'the report is not written: /srv/report.json is refused: it exists already, and is never overwritten.'
 """
 
 from typing import Any

@@ -28,8 +28,13 @@ class Problem:
     """What was found, and what is expected."""
     remedy: str
 
+    @property
+    def described(self) -> str:
+        """The message and the remedy, as two sentences."""
+        return f"{self.message}. {self.remedy}"
+
     def __str__(self) -> str:
-        return f"{self.place or 'whole document'}: {self.message}. {self.remedy}"
+        return f"{self.place or 'whole document'}: {self.described}"
 
 
 class DocumentError(KafkaOpsError):
@@ -46,8 +51,11 @@ class DocumentError(KafkaOpsError):
 
     def __str__(self) -> str:
         count = len(self.problems)
+        if count == 1:
+            (problem,) = self.problems
+            return f"{self.path} is refused{f' at {problem.place}' if problem.place else ''}: {problem.described}"
         at_least = "at least " if count >= MAX_PROBLEMS else ""
-        head = f"{self.path} is refused: {at_least}{count} {'problem' if count == 1 else 'problems'}"
+        head = f"{self.path} is refused: {at_least}{count} problems"
         lines = [head, *(f"  {problem}" for problem in self.problems[:SHOWN_PROBLEMS])]
         if count > SHOWN_PROBLEMS:
             lines.append(f"  and {at_least}{count - SHOWN_PROBLEMS} more")

@@ -52,7 +52,7 @@ def read_file(path: str, max_bytes: int, *, must_be_protected: bool = False) -> 
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             found = _KINDS.get(stat.S_IFMT(status.st_mode), "of an unknown kind")
-            raise DocumentError(path, [Problem("", f"is {found}, not a file", "Give the path of a regular file")])
+            raise DocumentError(path, [Problem("", f"it is {found}, not a file", "Give the path of a regular file")])
         if status.st_size > max_bytes:
             raise DocumentError(path, [_too_large(max_bytes)])
         # O_NONBLOCK: another process may have put a FIFO there since. One byte more: the file may have grown since.
@@ -74,7 +74,7 @@ def _refuse_writable_by_others(path: str, status: os.stat_result) -> None:
         if status.st_mode & bit and not (bit == stat.S_IWGRP and _is_private_group(status))
     ]
     if who:
-        message = f"may be written by {' and '.join(who)} (mode {stat.S_IMODE(status.st_mode):04o})"
+        message = f"it may be written by {' and '.join(who)} (mode {stat.S_IMODE(status.st_mode):04o})"
         remedy = f"Check its content, then remove that permission: chmod go-w {shlex.quote(path)}"
         raise DocumentError(path, [Problem("", message, remedy)])
 
@@ -89,22 +89,22 @@ def _is_private_group(status: os.stat_result) -> bool:
 
 
 def _too_large(max_bytes: int) -> Problem:
-    message = f"is larger than {max_bytes:,} bytes, the most that is read"
+    message = f"it is larger than {max_bytes:,} bytes, the most that is read"
     return Problem("", message, "Check that this is the right file, or split it")
 
 
 def _unreadable(error: OSError | ValueError) -> Problem:
     match error:
         case FileNotFoundError():
-            return Problem("", "does not exist", "Check the path, and on which host the task runs")
+            return Problem("", "it does not exist", "Check the path, and on which host the task runs")
         case PermissionError():
             return Problem(
-                "", f"may not be read by uid {os.geteuid()}", "Give that user read access, or use another one"
+                "", f"it may not be read by uid {os.geteuid()}", "Give that user read access, or use another one"
             )
         case OSError():
-            return Problem("", f"could not be read: {error.strerror}", "Check the path and the file system")
+            return Problem("", f"it could not be read: {error.strerror}", "Check the path and the file system")
         case _:
-            return Problem("", f"is not a path: {error}", "Check the path")
+            return Problem("", f"it is not a path: {error}", "Check the path")
 
 
 def refuse_existing(path: str) -> None:
@@ -125,7 +125,7 @@ def refuse_existing(path: str) -> None:
 
 _OWN_REPORTS = ("kafkaops-recovery", "reports")
 """The directory below $XDG_STATE_HOME where roles put reports that nobody gave a path. It is created if necessary."""
-_EXISTS = Problem("", "exists already, and is never overwritten", "Move it away, or give another name")
+_EXISTS = Problem("", "it exists already, and is never overwritten", "Move it away, or give another name")
 
 
 def _require_directory(path: str) -> None:
@@ -136,10 +136,10 @@ def _require_directory(path: str) -> None:
             os.makedirs(directory, mode=0o700, exist_ok=True)
     if not os.path.isdir(directory):
         raise DocumentError(
-            path, [Problem("", f"has no directory {directory}", "Create the directory, or correct the path")]
+            path, [Problem("", f"there is no directory {directory}", "Create the directory, or correct the path")]
         )
     if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
-        message = f"cannot be created: uid {os.geteuid()} may not write to {directory}"
+        message = f"it cannot be created: uid {os.geteuid()} may not write to {directory}"
         raise DocumentError(path, [Problem("", message, "Give that user write access, or use another directory")])
 
 
@@ -172,7 +172,7 @@ def write_new_file(path: str, data: bytes | Iterable[bytes]) -> None:
 
 def _unwritable(error: OSError | ValueError) -> Problem:
     found = error.strerror if isinstance(error, OSError) else str(error)
-    return Problem("", f"cannot be written: {found}", "Check the path, its directory and the space on the disk")
+    return Problem("", f"it cannot be written: {found}", "Check the path, its directory and the space on the disk")
 
 
 def sync_to_disk(path: str | os.PathLike[str]) -> None:

@@ -63,13 +63,15 @@ def _parse(data: bytes, path: str) -> tuple[Any, list[Problem]]:
 def _decode(data: bytes, path: str) -> tuple[str, list[Problem]]:
     """Return the text, and a problem for each place that is not UTF-8. Such bytes become U+FFFD."""
     if not data.strip():
-        raise DocumentError(path, [Problem("", "is empty", "Check how the file was made, and the space on that disk")])
+        raise DocumentError(
+            path, [Problem("", "it is empty", "Check how the file was made, and the space on that disk")]
+        )
     if not data.strip(b"\0"):
-        message = "contains only NUL bytes, as after a crash of the host that wrote it"
+        message = "it contains only NUL bytes, as after a crash of the host that wrote it"
         raise DocumentError(path, [Problem("", message, "Create the file again")])
     encoding = json.detect_encoding(data)
     if not encoding.startswith("utf-8"):
-        message = f"is {encoding.upper()} text, or holds NUL bytes; a JSON file is UTF-8"
+        message = f"it is {encoding.upper()} text, or holds NUL bytes; a JSON file is UTF-8"
         raise DocumentError(path, [Problem("", message, f"Convert it: iconv -f {encoding.upper()} -t UTF-8")])
     # Each byte that is not UTF-8 becomes a lone surrogate (PEP 383), which valid UTF-8 cannot contain.
     text = data.decode(encoding, "surrogateescape")
@@ -131,7 +133,7 @@ def _find_depth_problem(text: str) -> Problem | None:
         if bracket in ("[", "{"):
             depth += 1
             if depth > MAX_DEPTH:
-                message = f"goes deeper than {MAX_DEPTH} levels of lists and objects"
+                message = f"lists and objects go deeper than {MAX_DEPTH} levels"
                 return Problem(_line_and_column(text, match.start(1)), message, "Check how the file was made")
         elif bracket:
             depth -= 1

@@ -89,7 +89,7 @@ def _problems(error: ValidationError) -> Iterator[Problem]:
     match error.validator:
         case "required":
             key = error.message
-            yield Problem(pointer(*place), f'has no key "{key}"', f"Add it: {keys[key]['description']}")
+            yield Problem(pointer(*place), f'the key "{key}" is missing', f"Add it: {keys[key]['description']}")
         case "additionalProperties":
             for key in value:
                 if key not in keys:

@@ -55,7 +55,7 @@ def write_plan(plan: Plan, path: str, *, max_bytes: int = MAX_BYTES) -> dict[str
     document = plan_document(plan)
     data = format_document(document)
     if len(data) > max_bytes:
-        message = f"takes more than {max_bytes:,} bytes"
+        message = f"it takes more than {max_bytes:,} bytes"
         raise DocumentError(path, [Problem("", message, "Plan for fewer partitions at a time")])
     raise_if_problems(path, _find_content_problems(document))
     write_new_file(path, data)
@@ -129,7 +129,7 @@ def check_file(path: str, *, digest_must_fit: bool = True) -> PlanFile:
 
 _NO_PLAN = Problem(
     "",
-    "has partitions and nothing else: it designates leaders, and is no plan",
+    "it has partitions and nothing else: it designates leaders, and is no plan",
     "Give it as unclean_recovery_designations_file (designations_file of leader_candidate_info), which compares the "
     "replicas first",
 )
@@ -236,7 +236,7 @@ def pack(document: dict[str, Any]) -> dict[str, Any]:
             [
                 Problem(
                     "",
-                    f"takes {len(packed):,} bytes compressed, and at most {PACKED_BYTES:,} are published",
+                    f"it takes {len(packed):,} bytes compressed, and at most {PACKED_BYTES:,} are published",
                     "Write it to a file that both jobs reach (plan_file), or plan for fewer partitions at a time",
                 )
             ],
@@ -260,8 +260,8 @@ def unpack(value: Any, *, max_bytes: int = MAX_BYTES) -> Any:
     try:
         data = decompressor.decompress(base64.b64decode(value["data"], validate=True), max_bytes)
     except (binascii.Error, ValueError, zlib.error) as error:
-        raise DocumentError("plan", [Problem("/data", f"cannot be read: {error}", _AGAIN)]) from error
+        raise DocumentError("plan", [Problem("/data", f"it cannot be read: {error}", _AGAIN)]) from error
     if decompressor.unconsumed_tail or not decompressor.eof:
-        message = f"is cut, or holds more than {max_bytes:,} bytes"
+        message = f"it is cut, or holds more than {max_bytes:,} bytes"
         raise DocumentError("plan", [Problem("/data", message, _AGAIN)])
     return parse_json(data, "plan", lambda _value: ())

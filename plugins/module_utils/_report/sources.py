@@ -128,7 +128,7 @@ def read_documents(files: Sequence[str], directory: str | None) -> Documents:
     """
     listed = _list_directory(directory) if directory is not None else []
     if not files and not listed:
-        problem = Problem("", "names no document", "Give files, or a directory with the incident's JSON files")
+        problem = Problem("", "it has no document", "Give files, or a directory with the incident's JSON files")
         raise DocumentError(directory or "files", [problem])
     sources = [*read_sources(files)]
     given = {os.path.realpath(each) for each in files}
@@ -175,7 +175,7 @@ def _list_directory(directory: str) -> list[str]:
     try:
         entries = sorted(Path(directory).iterdir())
     except OSError as error:
-        problem = Problem("", f"cannot be read: {error.strerror}", "Check the path, and on which host the task runs")
+        problem = Problem("", f"it cannot be read: {error.strerror}", "Check the path, and on which host the task runs")
         raise DocumentError(directory, [problem]) from error
     found = [str(each) for each in entries if each.suffix == ".json"]
     found += [str(each.parent) for pattern in _EVIDENCE for each in sorted(Path(directory).glob(pattern))]
@@ -202,7 +202,7 @@ def _parse(data: bytes, path: str) -> Any:
         return json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise DocumentError(
-            path, [Problem("", f"is no JSON: {error}", "Give a file that this collection wrote")]
+            path, [Problem("", f"it is no JSON: {error}", "Give a file that this collection wrote")]
         ) from error
 
 
@@ -213,7 +213,7 @@ def _kind_of(value: Any, path: str) -> tuple[DocumentKind, Schema | None]:
         if signs <= keys:
             return kind, schema
     known = ", ".join(kind.value for kind in DocumentKind)
-    message = f"is none of: {known}"
+    message = f"it is none of: {known}"
     raise _ForeignError(path, [Problem("", message, "Leave it out, or give a file that this collection wrote")])
 
 

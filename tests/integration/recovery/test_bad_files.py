@@ -22,14 +22,14 @@ from lab.playbook import run_playbook
 
 _GOOD = '{"partitions": [{"topic": "a", "partitions": [0]}]}'
 _OF_ANY_FILE: list[tuple[bytes, str]] = [
-    (b"", "whole document: is empty"),
-    (_GOOD.encode("utf-16"), "whole document: is UTF-16 text, or holds NUL bytes"),
+    (b"", "is refused: it is empty"),
+    (_GOOD.encode("utf-16"), "is refused: it is UTF-16 text, or holds NUL bytes"),
     (_GOOD[:-1].encode(), "line 1, column 51: the JSON text ends too early"),
-    (b"[" * 100_000, "line 1, column 33: goes deeper than 32 levels"),
+    (b"[" * 100_000, "line 1, column 33: lists and objects go deeper than 32 levels"),
 ]
 """Contents, and the message for any kind of file."""
 _OF_PARTITIONS: list[tuple[bytes, str]] = [
-    (b"{}", 'whole document: has no key "partitions"'),
+    (b"{}", 'the key "partitions" is missing'),
     (b'{"partitions": [{"topic": "a", "partitions": [0, -1]}]}', "/partitions/0/partitions/1: -1 is not allowed"),
     (_GOOD.replace('"a"', '"\N{CYRILLIC SMALL LETTER A}"').encode(), "it holds U+0430 CYRILLIC SMALL LETTER A"),
 ]
@@ -65,9 +65,9 @@ def test_each_is_refused_with_its_place_before_any_connection(nobody: tuple[str,
     of_any_file = [case(number, *each) for number, each in enumerate(_OF_ANY_FILE)]
     of_partitions = [case(number, *each) for number, each in enumerate(_OF_PARTITIONS, len(_OF_ANY_FILE))]
     (tmp_path / "a.json").mkdir()
-    of_any_file.append({"path": str(tmp_path / "a.json"), "words": "whole document: is a directory, not a file"})
+    of_any_file.append({"path": str(tmp_path / "a.json"), "words": "is refused: it is a directory, not a file"})
     os.mkfifo(tmp_path / "b.json")
-    of_any_file.append({"path": str(tmp_path / "b.json"), "words": "whole document: is a FIFO, not a file"})
+    of_any_file.append({"path": str(tmp_path / "b.json"), "words": "is refused: it is a FIFO, not a file"})
     play = tmp_path / "refusals.yml"
     play.write_text(_PLAY)
 

@@ -34,7 +34,7 @@ def test_a_dangling_link_is_not_followed(tmp_path: Path) -> None:
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none" / "plan.json"
-    assert_refused(refuse_existing, path, {WHOLE: f"has no directory {path.parent}"})
+    assert_refused(refuse_existing, path, {WHOLE: f"there is no directory {path.parent}"})
     assert_refused(lambda name: write_plan(a_plan(), name), path, {WHOLE: "cannot be written: No such file"})
 
 

@@ -97,7 +97,7 @@ def test_every_partition_that_can_be(named: set[TopicPartition]) -> None:
 
 @pytest.mark.parametrize("value", [None, {}, "foo-0", [None], [[]], []])
 def test_inline_value_that_is_not_a_list_of_entries_is_refused(value: Any) -> None:
-    with pytest.raises(DocumentError, match=r"^the option partitions is refused: 1 problem"):
+    with pytest.raises(DocumentError, match=r"^the option partitions is refused( at |: )"):
         check_partitions(value, "the option partitions")
 
 

@@ -36,8 +36,9 @@ EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {"kafka_connection
             "/srv/plan_file/x and plan_file.json and my-plan_file",
         ),
         ("the strategy balanced waits", "the strategy balanced waits"),
-        ("partitions is refused: 1 problem", "unclean_recovery_partitions is refused: 1 problem"),
-        ("some of the partitions is refused: 1", "some of the partitions is refused: 1"),
+        ("partitions is refused: it is empty", "unclean_recovery_partitions is refused: it is empty"),
+        ("partitions is refused at /0: it is", "unclean_recovery_partitions is refused at /0: it is"),
+        ("some of the partitions is refused: it", "some of the partitions is refused: it"),
         ("min_isr and max_moves", "min_isr and max_moves"),
     ],
 )

@@ -226,7 +226,7 @@ def test_every_invalid_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_documents_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="names no document"):
+    with pytest.raises(DocumentError, match="it has no document"):
         read_documents([], str(tmp_path))
 
 
