@@ -15,6 +15,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import state_directory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
 
 # ansible-playbook imports this action in its own process, and so gets hold of its output for what a signal stops.
@@ -84,7 +85,7 @@ class ActionModule(ActionBase):
             | {
                 "options": options,
                 "variables": self._for_commands(role, open_, own | shared, variables),
-                "report_file": options.get("report_file") or _default_report(role, html),
+                "report_file": options.get("report_file") or self._default_report(role, html),
                 "report_html": html,
             }
         )
@@ -153,20 +154,20 @@ class ActionModule(ActionBase):
         if self._is_local():
             if self._play_context.become and text.startswith("~"):
                 return text  # The home directory of the user that the module becomes.
-            return str(Path.cwd() / Path(os.path.expandvars(text)).expanduser())
+            return str(Path.cwd() / os.path.expanduser(os.path.expandvars(text)))
         return text if text.startswith(("/", "~", "$")) else f"~/{text}"
 
+    def _default_report(self, role: str, html: str) -> str:
+        """Return the path of the report of a run without a report file; empty if it writes none.
 
-def _default_report(role: str, html: str) -> str:
-    """Return the path of the report of a run without a report file; empty if it writes none.
-
-    A page is made from a report: that is written beside the page. The module that writes a report of every run creates
-    its directory.
-    """
-    if role not in _REPORTS:
-        return f"{html}.json" if html else ""
-    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return f"{state}/kafkaops-recovery/reports/{_REPORTS[role]}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}.json"
+        A page is made from a report: that is written beside the page. The module that writes a report of every run
+        creates its directory. A directory of another user or host is below the home directory there.
+        """
+        if role not in _REPORTS:
+            return f"{html}.json" if html else ""
+        is_ours = self._is_local() and not self._play_context.become
+        state = state_directory() if is_ours else "~/.local/state/kafkaops-recovery"
+        return f"{state}/reports/{_REPORTS[role]}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}.json"
 
 
 def _group(name: str) -> str:

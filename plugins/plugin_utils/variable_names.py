@@ -72,7 +72,7 @@ def _named(value: Any, names: Mapping[str, str], pattern: re.Pattern[str], *, is
 def _pattern(options: Collection[str]) -> re.Pattern[str]:
     """Match an option, with the words in brackets that name the role's variable, or after the variable itself.
 
-    An option without an underscore is an ordinary word, such as partitions: only "partitions is refused: ..." or "... at ..." is one.
+    An option without an underscore is an ordinary word, such as partitions: only before "is refused" it is one.
     """
     option = "|".join(sorted((each for each in options if "_" in each), key=len, reverse=True))
     word = "|".join(each for each in options if "_" not in each)

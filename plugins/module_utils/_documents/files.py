@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import pwd
+import secrets
 import shlex
 import stat
 import tempfile
@@ -123,7 +124,8 @@ def refuse_existing(path: str) -> None:
         raise DocumentError(path, [_EXISTS])
 
 
-_OWN_REPORTS = ("kafkaops-recovery", "reports")
+_OWN_STATE = ("kafkaops-recovery",)
+_OWN_REPORTS = (*_OWN_STATE, "reports")
 """The directory below $XDG_STATE_HOME where roles put reports that nobody gave a path. It is created if necessary."""
 _EXISTS = Problem("", "it exists already, and is never overwritten", "Move it away, or give another name")
 
@@ -257,9 +259,21 @@ def digest(document: dict[str, Any]) -> str:
 
 
 def state_directory() -> str:
-    """Return this user's directory for reports and evidence: below ``XDG_STATE_HOME``, or ``~/.local/state``."""
+    """Return this user's directory for reports and evidence: below ``XDG_STATE_HOME``, or ``~/.local/state``.
+
+    If this user cannot create it, as in a container that runs with any user id, it is in the directory for temporary
+    files, with a name that nobody can guess. Creates nothing.
+    """
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return os.path.join(home, "kafkaops-recovery")
+    if not _may_be_created(Path(home)):
+        home = os.path.join(tempfile.gettempdir(), f"kafkaops-{secrets.token_hex(8)}")
+    return os.path.join(home, *_OWN_STATE)
+
+
+def _may_be_created(directory: Path) -> bool:
+    """Return whether this user may create files in an absolute path. Without a home directory, "~" stays "~"."""
+    existing = next(each for each in (directory, *directory.absolute().parents) if each.exists())
+    return directory.is_absolute() and existing.is_dir() and os.access(existing, os.W_OK | os.X_OK, effective_ids=True)
 
 
 def why_temporary(directory: Path) -> str:
@@ -287,7 +301,7 @@ def _file_system_of(directory: Path) -> str:
     """Return the type of the file system of a path; empty if it cannot be read."""
     try:
         lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
-        path = directory.expanduser().resolve()
+        path = Path(os.path.expanduser(directory)).resolve()
     except OSError:
         return ""
     found, kind = Path("/"), ""

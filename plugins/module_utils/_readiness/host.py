@@ -78,7 +78,7 @@ def _check_java() -> Iterator[Check]:
 
 def check_disk_space(directory: str, purpose: str, needed_bytes: int) -> Check:
     """Check that files of this size can be written to a directory. It need not exist yet."""
-    path = Path(directory).expanduser()
+    path = Path(os.path.expanduser(directory))
     existing = next(each for each in (path, *path.absolute().parents) if each.exists())
     subject = f"{purpose} in {directory}"
     if not os.access(existing, os.W_OK | os.X_OK):

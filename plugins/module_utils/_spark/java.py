@@ -209,7 +209,9 @@ def _create(home: Path, package: Path) -> None:
 
 def trusted_cache() -> Path:
     """Return the cache directory. Its content is executed, so raise OSError if other users could write it."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    if not cache.is_absolute():
+        raise PermissionError("this user has no home directory")
     directory = cache / "kafkaops.recovery"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = directory.stat()

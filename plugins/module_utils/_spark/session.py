@@ -12,6 +12,7 @@ no user interface, no Hive.
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import signal
 import subprocess
@@ -223,6 +224,8 @@ def _conf(options: SparkOptions, archive: ClassArchive, directory: Path, *, is_l
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
         **({} if options.is_local else _CLUSTER_SETTINGS),
+        # For a user without a name, Java has no home directory, and Spark's default is below it.
+        **({"spark.jars.ivy": str(directory / "ivy")} if _has_no_name() else {}),
         **options.conf,
     }
     if not options.is_local:
@@ -253,6 +256,8 @@ def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) 
             # ends.
             streams = {"stdout": output, "stderr": output, "start_new_session": True}
             gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]  # PySpark's own has no types
+        if _has_no_name():
+            _log_in_by_number(gateway)
         return SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, *_LOST) as error:
         reason = _shorten(str(error))
@@ -261,6 +266,21 @@ def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) 
         raise SparkUnavailableError(
             f"Spark did not start: {reason}. The output of its JVM: {_jvm_output(directory)}"
         ) from error
+
+
+def _has_no_name() -> bool:
+    """Return whether this process' user id has no name, as in a container that runs with any user id."""
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return True
+    return False
+
+
+def _log_in_by_number(gateway: Any) -> None:
+    """Name the user of the JVM by the user id. Hadoop would ask the system for a name, and end with an error."""
+    users = gateway.jvm.org.apache.hadoop.security.UserGroupInformation
+    users.setLoginUser(users.createRemoteUser(str(os.geteuid())))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
 
@@ -16,6 +17,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
+from lab.module_process import Account
 from lab.waiting import wait_until
 
 # In its own process: PySpark has one session per process, and the other tests use the session of this process.
@@ -46,10 +48,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path / "tmp")}
 
 
-def run(program: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", ONE_SESSION + program], env=environment, capture_output=True, text=True, check=False
-    )
+def run(program: str, environment: dict[str, str], prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    command = [*prefix, sys.executable, "-c", ONE_SESSION + program]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def run_and_report(body: str, environment: dict[str, str]) -> str:
@@ -87,6 +88,23 @@ with spark_session() as spark:
     assert not [each for each in sys.path if "kafkaops-spark-" in each], "another thread may import while this ends"
 """
     ran = run(body, environment)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert [*Path(environment["TMPDIR"]).iterdir()] == []
+    assert_all_end(environment)
+
+
+@pytest.mark.wide
+def test_a_user_id_without_a_name_and_a_home_directory_has_a_session_too(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    # As in a container that runs with any user id: Java finds no user and no home directory.
+    account = Account(4711, tmp_path)
+    given = {name: value for name, value in account.environment.items() if name not in {"HOME", "XDG_CACHE_HOME"}}
+    body = """
+with spark_session(runs_python=False) as spark:
+    assert spark.range(5).count() == 5
+"""
+    ran = run(body, given | {name: environment[name] for name in ("PYTHONPATH", "TMPDIR")}, account.command)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     assert [*Path(environment["TMPDIR"]).iterdir()] == []
     assert_all_end(environment)

@@ -284,7 +284,7 @@ def assert_refused(read: Callable[[str], object], path: Path, expected: dict[str
     assert [words for place, words in expected.items() if words not in found[place]] == [], found
     head = str(refused.value).splitlines()[0]
     if len(expected) == 1:
-        assert head.startswith((f"{path} is refused: ", f"{path} is refused at {[*expected][0]}: "))
+        assert head.startswith((f"{path} is refused: ", f"{path} is refused at {next(iter(expected))}: "))
     else:
         assert head == f"{path} is refused: {len(expected)} problems"
 
