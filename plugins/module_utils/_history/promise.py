@@ -11,12 +11,12 @@ that left the ISR before the leader was lost has these steps:
 1. While the replica was in the ISR, nothing was acknowledged that it did not hold.
 2. After it left, the ISR was smaller than ``min.insync.replicas`` until the leader was lost. So the leader acknowledged
    nothing more. It learns of a smaller ISR later than the controller, and until then it still waits for the replica.
-3. Since then, the replica has kept its records: it did not restart, it is not empty, no leader with fewer records made
-   it truncate its log, and no reassignment deleted it.
+3. Since then, the replica has kept its records: it did not restart uncleanly, its disk is the same, it is not empty,
+   no leader with fewer records made it truncate its log, and no reassignment deleted it.
 
-A restart breaks step 3, also after a controlled shutdown: a disk that was restored from an older image has the same
-directory id. Kafka notices that by the broker epoch in ``.kafka_cleanshutdown``, which no record has, and takes such a
-broker out of the ELR. Without ELR it believes the disk.
+After a controlled shutdown, step 3 has a condition, which its text names: nobody has restored the disk from an older
+image, which has the same directory id. Only Kafka's ELR notices that (by the broker epoch in ``.kafka_cleanshutdown``,
+which no record has); without ELR, Kafka believes the disk.
 
 A step that cannot be shown makes the answer unknown, never "kept".
 """
@@ -39,6 +39,7 @@ from .._model.metadata_history import (
     PartitionHistory,
 )
 from .._model.partition import NO_LEADER, TopicPartition
+from .._model.reasons import name_brokers
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 CONFIG_LAG_MS = 300_000
@@ -61,14 +62,13 @@ class Obstacle(StrEnum):
     """Before. A replica that has not been in sync since then may still hold what was acknowledged before it."""
     WAS_NO_REPLICA = "was_no_replica"
     """A reassignment took the replica away since it left the ISR. So its log was deleted."""
-    RESTARTED = "restarted"
-    """Its host may have lost power, or come back with an older image of the disk."""
+    UNCLEAN_RESTART = "unclean_restart"
     DISK_REPLACED = "disk_replaced"
     LEADER_RESTARTED = "leader_restarted"
-    """The leader restarted after the replica had left: the replica may have truncated its log to it."""
+    """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
     EMPTY = "empty"
     ENDS_EARLY = "ends_early"
-    """The history is from a copy that ends before now. The replica may have restarted since."""
+    """The history is from a copy that ends before now. The replica may have restarted uncleanly since."""
     NOT_DECODED = "not_decoded"
     """The log has records that this collection does not know. They may say anything."""
     CLOCKS_DIFFER = "clocks_differ"
@@ -92,6 +92,8 @@ class Promise:
     """Of ISR_WAS_LARGE_ENOUGH: the ISR."""
     min_isr: int | None = None
     """The smallest min.insync.replicas since it left, at most the number of replicas (KAFKA-15583)."""
+    restarted: tuple[int, ...] = ()
+    """The brokers that were shut down and started since, and whose disks count as they were."""
 
     @property
     def is_kept(self) -> bool:
@@ -104,11 +106,11 @@ class Promise:
 
     @property
     def keeps_its_end(self) -> bool:
-        """Whether its log surely ends where it ended then. It may not after a restart.
+        """Whether its log surely ends where it ended then. A host that loses power loses what was not synced yet.
 
-        A host that loses power loses what was not synced yet. No log tells that from a process that was killed.
+        No log tells that from a process that was killed.
         """
-        return self.keeps_its_log and self.obstacle is not Obstacle.RESTARTED
+        return self.keeps_its_log and self.obstacle is not Obstacle.UNCLEAN_RESTART
 
 
 _LOG_MAY_BE_LOST = frozenset(
@@ -138,14 +140,11 @@ _WORDS = {
         "them may hold records that were acknowledged before that election"
     ),
     Obstacle.WAS_NO_REPLICA: "broker {broker} was no replica for a while since it left the ISR, so its log was deleted",
-    Obstacle.RESTARTED: (
-        "broker {broker} restarted since then: its host may have lost power before all was synced, or its disk may be "
-        "an older image, which has the same directory id"
-    ),
+    Obstacle.UNCLEAN_RESTART: "broker {broker} restarted since then, and no record says that it was shut down properly",
     Obstacle.DISK_REPLACED: "broker {broker} came back with another log directory",
     Obstacle.LEADER_RESTARTED: (
-        "the leader restarted since then, perhaps with fewer records, and broker {broker} may have truncated its log "
-        "to it"
+        "the leader restarted since then, no record says that it was shut down properly, and broker {broker} may have "
+        "truncated its log to it"
     ),
     Obstacle.ENDS_EARLY: (
         "the copy of the metadata log does not say what happened to broker {broker} since: take that of a running node"
@@ -161,12 +160,23 @@ _KEPT = (
     "after broker {broker} left the ISR, the ISR was smaller than min.insync.replicas ({min_isr}), so nothing was "
     "acknowledged with acks=all that it does not hold"
 )
+_CONDITION = (
+    "; {restarted} {were} shut down and started since: this holds unless a disk was restored from an older image then"
+)
 
 
 def explain_promise(promise: Promise) -> str:
     """Return the proof in one sentence, or why there is none."""
     text = _KEPT if promise.obstacle is None else _WORDS[promise.obstacle]
-    return text.format(broker=promise.broker_id, isr=[*promise.isr], min_isr=promise.min_isr)
+    if promise.keeps_its_end and promise.restarted:
+        text += _CONDITION
+    return text.format(
+        broker=promise.broker_id,
+        isr=[*promise.isr],
+        min_isr=promise.min_isr,
+        restarted=name_brokers(promise.restarted),
+        were="was" if len(promise.restarted) == 1 else "were",
+    )
 
 
 def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id: int, *, is_empty: bool) -> Promise:
@@ -184,6 +194,8 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
             return Promise(broker_id, Obstacle.LEFT_EARLIER, lost_at_ms=lost)
         left = lost
     promise = Promise(broker_id, None, min(left, lost), lost)
+    restarted = {each for each, restart in _restarts_since(history, found, promise) if restart.was_clean}
+    promise = replace(promise, restarted=tuple(sorted(restarted)))
     if is_empty:
         return _broken(promise, Obstacle.EMPTY)
     if history.ends_early:
@@ -224,7 +236,7 @@ def _judge_isr(
         if promise.broker_id not in moment.isr and len(moment.isr) >= least:
             return _broken(promise, Obstacle.ISR_WAS_LARGE_ENOUGH, at_ms=moment.at_ms, isr=moment.isr, min_isr=least)
         smallest = least if smallest is None else min(smallest, least)
-    return Promise(promise.broker_id, None, left, lost, min_isr=smallest)
+    return replace(promise, min_isr=smallest)
 
 
 def _obstacles_of_log(history: MetadataHistory, found: PartitionHistory, promise: Promise) -> Iterator[Promise]:
@@ -239,17 +251,27 @@ def _obstacles_of_log(history: MetadataHistory, found: PartitionHistory, promise
             yield _broken(promise, Obstacle.UNCLEAN_ELECTION, at_ms=moment.at_ms)
         elif moment.is_unclean and not {*(found.moments[-1].replicas or ())} <= in_sync_since:
             yield _broken(promise, Obstacle.EARLIER_UNCLEAN_ELECTION, at_ms=moment.at_ms)
-    own = history.brokers.get(promise.broker_id, ())
-    for restart in _restarts(own):
-        if restart.at_ms < left:
-            continue
-        obstacle = Obstacle.DISK_REPLACED if restart.has_new_disk else Obstacle.RESTARTED
-        yield _broken(promise, obstacle, at_ms=restart.at_ms)
+    for broker_id, restart in _restarts_since(history, found, promise):
+        if not restart.was_clean:
+            is_own = broker_id == promise.broker_id
+            yield _broken(
+                promise, Obstacle.UNCLEAN_RESTART if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms
+            )
+        if restart.has_new_disk and broker_id == promise.broker_id:
+            yield _broken(promise, Obstacle.DISK_REPLACED, at_ms=restart.at_ms)
+
+
+def _restarts_since(
+    history: MetadataHistory, found: PartitionHistory, promise: Promise
+) -> Iterator[tuple[int, _Restart]]:
+    """Yield each restart of this broker since it left the ISR, and of those that led after their restart."""
+    left = promise.left_at_ms or 0
     leaders = {each.leader_id for each, end in found.spans(history.ends_at_ms) if end > left}
-    for leader in sorted({each for each in leaders if each is not None} - {NO_LEADER, promise.broker_id}):
-        for restart in _restarts(history.brokers.get(leader, ())):
-            if left <= restart.at_ms and _led_after(found, leader, restart.at_ms):
-                yield _broken(promise, Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
+    for broker_id in sorted({each for each in leaders if each is not None} - {NO_LEADER} | {promise.broker_id}):
+        for restart in _restarts(history.brokers.get(broker_id, ())):
+            is_own = broker_id == promise.broker_id
+            if left <= restart.at_ms and (is_own or _led_after(found, broker_id, restart.at_ms)):
+                yield broker_id, restart
 
 
 def has_new_disk(history: MetadataHistory, broker_id: int, since_ms: int) -> bool:
@@ -260,22 +282,27 @@ def has_new_disk(history: MetadataHistory, broker_id: int, since_ms: int) -> boo
 @dataclass(frozen=True, slots=True)
 class _Restart:
     at_ms: int
+    was_clean: bool
     has_new_disk: bool
 
 
 def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[_Restart]:
-    """Yield each start of a broker.
+    """Yield each start of a broker. A stop is clean if the broker asked for it: then it has flushed its logs.
 
     A registration in a snapshot is an earlier one: it was read before, or it is older than all that was read.
     """
+    asked_for_stop = False
     epoch: int | None = None
     directories: tuple[str, ...] | None = None
     for moment in moments:
-        if moment.change is not BrokerChange.REGISTERED:
-            continue
-        if moment.is_change or epoch not in (None, moment.broker_epoch):
-            yield _Restart(moment.at_ms, directories is not None and not {*directories} <= {*moment.directories})
-        epoch, directories = moment.broker_epoch, moment.directories
+        if moment.change is BrokerChange.SHUTTING_DOWN:
+            asked_for_stop = True
+        elif moment.change is BrokerChange.REGISTERED and not moment.is_change and epoch in (None, moment.broker_epoch):
+            epoch, directories = moment.broker_epoch, moment.directories
+        elif moment.change is BrokerChange.REGISTERED:
+            is_new = directories is not None and not {*directories} <= {*moment.directories}
+            yield _Restart(moment.at_ms, asked_for_stop, is_new)
+            asked_for_stop, epoch, directories = False, moment.broker_epoch, moment.directories
 
 
 def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:

@@ -118,7 +118,9 @@ def describe_past(loss: ExpectedLoss) -> Iterator[str]:
             "lost"
         )
     if loss.acks_all_lost == 0:
-        yield "no record that was acknowledged with acks=all is lost"
+        # If no record is lost at all, that is proof enough.
+        why = f": {loss.proof}" if loss.at_most != 0 and loss.proof else ""
+        yield f"no record that was acknowledged with acks=all is lost{why}"
     if loss.estimate is not None and loss.at_most is None:
         yield f"estimated: {describe_estimate(loss.estimate)}"
 

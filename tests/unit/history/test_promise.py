@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
     MIN_INSYNC_REPLICAS,
     Obstacle,
+    explain_promise,
     judge_promise,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
@@ -159,8 +160,8 @@ def restart(at_ms: int, *, clean: bool, directory: str = "dir") -> list[BrokerMo
 @pytest.mark.parametrize(
     ("moments", "expected"),
     [
-        pytest.param(restart(LOST + 10, clean=False), Obstacle.RESTARTED, id="unclean, after the outage"),
-        pytest.param(restart(LOST + 10, clean=True), Obstacle.RESTARTED, id="clean, but of which disk"),
+        pytest.param(restart(LOST + 10, clean=False), Obstacle.UNCLEAN_RESTART, id="unclean, after the outage"),
+        pytest.param(restart(LOST + 10, clean=True), None, id="clean, after the outage"),
         pytest.param(restart(LEFT - 10, clean=False), None, id="unclean, before it caught up"),
         pytest.param(restart(LOST + 10, clean=True, directory="new"), Obstacle.DISK_REPLACED, id="another disk"),
     ],
@@ -169,10 +170,22 @@ def test_a_restart_of_the_replica_counts(moments: list[BrokerMoment], expected: 
     assert obstacle(history(*OUTAGE, brokers={3: moments})) is expected
 
 
-@pytest.mark.parametrize("clean", [True, False])
-def test_a_leader_that_restarted_may_have_truncated_the_replica(*, clean: bool) -> None:
+def test_the_proof_names_the_brokers_whose_disks_it_believes_after_a_restart() -> None:
     moments = (*OUTAGE[:3], moment(ALONE + 10, -1, 1), moment(ALONE + 50, 1, 1), moment(LOST, -1, 1))
-    brokers = {1: restart(ALONE + 40, clean=clean)}
+    brokers = {1: restart(ALONE + 40, clean=True), 3: restart(LOST + 10, clean=True), 2: restart(LOST + 10, clean=True)}
+    found = judge_promise(history(*moments, brokers=brokers), ORDERS, 3, is_empty=False)
+    assert found.is_kept
+    assert explain_promise(found).endswith(
+        "; brokers 1, 3 were shut down and started since: this holds unless a disk was restored from an older image "
+        "then"
+    )
+    plain = judge_promise(history(*OUTAGE), ORDERS, 3, is_empty=False)
+    assert "older image" not in explain_promise(plain)
+
+
+def test_a_leader_that_restarted_uncleanly_may_have_truncated_the_replica() -> None:
+    moments = (*OUTAGE[:3], moment(ALONE + 10, -1, 1), moment(ALONE + 50, 1, 1), moment(LOST, -1, 1))
+    brokers = {1: restart(ALONE + 40, clean=False)}
     assert obstacle(history(*moments, brokers=brokers)) is Obstacle.LEADER_RESTARTED
 
 

@@ -95,11 +95,11 @@ def test_who_may_have_lost_its_log_since_is_not_said_to_lack_only_what_came_afte
 
     assert past({3: (registered(200_000, "a"),)}).lacks_seconds == 60 + _NOTICED_S
     crashed = (registered(200_000, "a"), registered(LEFT + 1, "a"))
-    # Its host may have lost power, and with it what was not synced, or its disk is an older image.
+    # Its host may have lost power, and with it what was not synced.
     killed = past({3: crashed})
     assert killed.lacks_seconds is None
     assert killed.estimate is not None
-    assert killed.estimate.method.endswith("; if the disk of broker 3 is as it was before its restart")
+    assert killed.estimate.method.endswith("; if the host of broker 3 did not lose power")
     elected = replace(history, partitions={ORDERS: PartitionHistory((*OUTAGE[:2], _UNCLEAN, OUTAGE[2]))})
     times_of_3 = {ORDERS: {3: LogTimes(10, LEFT, (LogRate(600, 60_000),))}}
     hidden = explain_outage(replace(elected, brokers={3: crashed}), times_of_3, LIMITS)[ORDERS].replicas[3]
