@@ -76,6 +76,8 @@ class Tail:
     topic_id: str
     broker_id: int
     lost: Stretches
+    reused_epochs: tuple[int, ...] = ()
+    """Leader epochs of it that two leaders had: the designated leader may hold other records of them."""
 
 
 SaveTails: TypeAlias = Callable[[Sequence[Tail]], Mapping[TopicPartition, str]]

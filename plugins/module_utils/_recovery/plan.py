@@ -301,8 +301,10 @@ def find_tails(election: PlannedElection) -> tuple[Tail, ...]:
     If a replica cannot be compared, all its records after the leader's end are returned.
     """
     lost = lost_of_live_replicas(election.designated_leader, election.candidates, election.losses)
+    reused = tuple(sorted({epoch for each in election.candidates for epoch in each.reused_epochs}))
     return tuple(
-        Tail(election.topic_partition, election.topic_id, broker_id, stretches) for broker_id, stretches in lost.items()
+        Tail(election.topic_partition, election.topic_id, broker_id, stretches, reused)
+        for broker_id, stretches in lost.items()
     )
 
 

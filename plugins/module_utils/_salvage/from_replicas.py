@@ -68,7 +68,7 @@ def remove_overlaps(tails: Sequence[Tail]) -> list[Tail]:
         rest = subtract(union([each.lost]), before)
         taken[each.partition] = union([[*before, *rest]])
         if rest:
-            found.append(Tail(each.partition, each.topic_id, each.broker_id, rest))
+            found.append(replace(each, lost=rest))
     return found
 
 
@@ -124,7 +124,8 @@ class TailSaver:
                 return TailSalvage(None, failures, held)
             origins = tuple(SavedFrom(each) for each in sorted({each.broker_id for each in wanted}))
             try:
-                manifest = writer.finish(written, self.cluster_id, origins, held)
+                reused = {each.partition: each.reused_epochs for each in wanted}
+                manifest = writer.finish(written, self.cluster_id, origins, held, reused)
             except UnsyncedSalvageError as error:
                 return TailSalvage(error.manifest, {**dict.fromkeys(held, str(error)), **failures}, held)
             return TailSalvage(manifest, failures, held)

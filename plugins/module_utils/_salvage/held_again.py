@@ -11,7 +11,7 @@ and offset are the same record (``_model.log_contents``), so the leader's lineag
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._kafka.cluster import Cluster
@@ -46,8 +46,12 @@ _NO_TOPIC = Held(-1, -1, is_of_other_topic=True)
 class HeldAgain:
     """What the leaders hold of the saved records, as of the last look."""
 
-    def __init__(self, kafka: Kafka, saved: Sequence[SavedRecords]) -> None:
+    def __init__(
+        self, kafka: Kafka, saved: Sequence[SavedRecords], reused_epochs: Mapping[TopicPartition, Collection[int]]
+    ) -> None:
+        """Compare with these saved records. ``reused_epochs`` are leader epochs of them that two leaders had."""
         self._kafka = kafka
+        self._reused = reused_epochs
         self._saved = {each.topic_partition: each for each in saved}
         self._held: dict[TopicPartition, Held] = {}
 
@@ -89,11 +93,17 @@ class HeldAgain:
                 logs |= {row.topic_partition: row for row in rows}
         for state in states:
             partition = state.topic_partition
-            self._held[partition] = compare_with_saved(state, logs.get(partition), self._saved[partition].ranges)
+            saved, reused = self._saved[partition].ranges, self._reused.get(partition, ())
+            self._held[partition] = compare_with_saved(state, logs.get(partition), saved, reused)
 
 
-def compare_with_saved(state: PartitionState, log: ReplicaLog | None, saved: Stretches) -> Held:
-    """Return which saved offsets the leader's log has. ``log`` is None if the leader is not registered."""
+def compare_with_saved(
+    state: PartitionState, log: ReplicaLog | None, saved: Stretches, reused_epochs: Collection[int] = ()
+) -> Held:
+    """Return which saved offsets the leader's log has. ``log`` is None if the leader is not registered.
+
+    If both have records of an epoch that two leaders had, it is unknown whether they are the same.
+    """
     found = Held(state.leader_id, state.leader_epoch)
     who = f"broker {state.leader_id}, the leader"
     if state.is_offline:
@@ -102,6 +112,10 @@ def compare_with_saved(state: PartitionState, log: ReplicaLog | None, saved: Str
         why = "it is not registered" if log is None else f"{log.cause}: {log.error}"
         return replace(found, reason=f"{who}, did not say what it holds: {why}")
     ranges = union([saved])
+    if shared := {*reused_epochs} & {each.epoch for each in saved} & {each.epoch for each in log.lineage}:
+        epochs = ", ".join(map(str, sorted(shared)))
+        why = f"has records of leader epoch {epochs}, too, which two leaders had: replay these to a side topic"
+        return replace(found, reason=f"{who}, {why}")
     try:
         lacking = find_lacking(log, ranges)
     except IncomparableError as error:

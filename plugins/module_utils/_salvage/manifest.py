@@ -24,6 +24,7 @@ from .._model.fields import (
     SCHEMA_VERSION,
     BrokerId,
     ClusterId,
+    LeaderEpoch,
     Meta,
     PartitionIndex,
     SchemaVersion,
@@ -72,6 +73,8 @@ class HeldRecords(OfPartition):
     topic: TopicName
     partition: PartitionIndex
     ranges: Annotated[Stretches, Meta(description="what losers held is a list of stretches")]
+    reused_epochs: Annotated[tuple[LeaderEpoch, ...], Meta(description="reused epochs are a list")] = ()
+    """Leader epochs that two leaders had. The leader may have other records with the same epoch and offset."""
 
 
 @dataclass(frozen=True, slots=True)

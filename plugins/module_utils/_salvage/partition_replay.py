@@ -101,7 +101,7 @@ class PartitionReplay:
             self.failure = self.failure or f"topic {self.saved.topic} was deleted or re-created during the replay"
         elif found.reason:
             self.failure = self.failure or (
-                f"{found.reason}. Without this, records that the topic has already could be written twice: run it again"
+                f"{found.reason}. Until this is known, records that the topic has already could be written twice"
             )
 
     def take(self, run: SavedRun) -> list[SavedRun]:

@@ -99,7 +99,8 @@ class Replayer:
         self._file_problems = in_background(work, "verify")
         self._saved = _select_partitions(self._manifest, request)
         self._names = frozenset(each.topic for each in self._saved)
-        self._held_again = HeldAgain(kafka, self._saved)
+        reused = {each.topic_partition: each.reused_epochs for each in self._manifest.held}
+        self._held_again = HeldAgain(kafka, self._saved, reused)
         self._is_other_cluster = False
         self._wait_s: float | None = SETTLE_S
 

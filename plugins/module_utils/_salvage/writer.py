@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._model.log_contents import Stretches
@@ -202,8 +202,11 @@ class SalvageWriter:
         cluster_id: str,
         origins: tuple[SavedFrom, ...],
         held: Mapping[TopicPartition, Stretches],
+        reused_epochs: Mapping[TopicPartition, tuple[int, ...]] = MappingProxyType({}),
     ) -> Manifest:
         """Write the manifest. ``held`` has the offsets that disks or losers hold, saved or not.
+
+        ``reused_epochs`` are those of their leader epochs that two leaders had.
 
         Raises UnsyncedSalvageError if the salvage is finished all the same.
         """
@@ -217,7 +220,10 @@ class SalvageWriter:
             taken_by=_user_name(),
             collection_version=VERSION,
             origins=origins,
-            held=tuple(HeldRecords(each.topic, each.partition, ranges) for each, ranges in sorted(held.items())),
+            held=tuple(
+                HeldRecords(each.topic, each.partition, ranges, reused_epochs.get(each, ()))
+                for each, ranges in sorted(held.items())
+            ),
             partitions=written.back.partitions,
             files=written.files,
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from integration.salvage.test_replay import give_back, of_partition
 from integration.salvage.test_reused_epochs import restore_controller
 from integration.strategies.outages import wait_isr
 from lab import Cluster, wait_until
@@ -71,8 +72,12 @@ def test_the_records_of_an_epoch_that_two_leaders_had_are_lost_and_saved(kafka_v
         assert limited["partitions"][0]["status"] == "refused"
         saved = Path("/var/tmp") / tmp_path.name
         done = run_module("unclean_recovery", wanted | {"salvage": "required", "salvage_dir": str(saved)})
-        shutil.rmtree(saved, ignore_errors=True)
         assert [each["saved"] for each in done["salvage"]["partitions"]] == [_OLD], done
+        refused = give_back(cluster, saved, topics=[_TOPIC], target="original")
+        assert "which two leaders had: replay these to a side topic" in refused["msg"]
+        given = give_back(cluster, saved, topics=[_TOPIC], target="side")
+        shutil.rmtree(saved)
+        assert of_partition(given, _TOPIC)["given"] == _OLD
 
 
 def _state(cluster: Cluster, seen_by: int) -> PartitionState:

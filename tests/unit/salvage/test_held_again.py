@@ -135,3 +135,13 @@ def test_it_is_unknown_what_the_leader_holds(state: PartitionState, log: Replica
     assert reason in found.reason
     assert reason in describe_held_too(TopicPartition("orders", 3), "orders.salvaged", found, 0)
     assert not found.ranges
+
+
+def test_records_of_an_epoch_that_two_leaders_had_are_not_taken_for_held() -> None:
+    log = a_log((2, 100), (3, 350))
+    saved = (EpochRange(3, 100, 350),)
+    assert compare_with_saved(STATE, log, saved).ranges == saved, "by epochs alone"
+    found = compare_with_saved(STATE, log, saved, (3,))
+    assert (found.log, found.ranges) == (None, ())
+    assert "has records of leader epoch 3, too, which two leaders had" in found.reason
+    assert not compare_with_saved(STATE, a_log((2, 100), (4, 350)), saved, (3,)).reason
