@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .failures import explain_failure, explain_refused_token
+from .host_environment import forget_other_sessions
 from .java import SparkUnavailableError
 from .options import SparkOptions
 from .workers import code_for_workers
@@ -77,6 +78,7 @@ def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
 def _open(options: SparkOptions) -> SparkSession:
     remote = options.remote or ""
     _check_port(remote)
+    forget_other_sessions()
     try:
         _await_channel(remote)
         builder = SparkSession.builder.remote(_add_keepalive(remote)).appName("kafkaops.recovery")

@@ -12,7 +12,6 @@ no user interface, no Hive.
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from typing import Any, TypeAlias
 
 from .._model.background import in_background
 from .failures import explain_failure
+from .host_environment import forget_other_sessions, has_no_name, in_environment, log_in_by_number
 from .java import ClassArchive, Java, SparkUnavailableError, class_archive, find_java, is_recorded, lean_spark_home
 from .options import SparkOptions
 from .workers import code_for_workers
@@ -225,7 +225,7 @@ def _conf(options: SparkOptions, archive: ClassArchive, directory: Path, *, is_l
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
         **({} if options.is_local else _CLUSTER_SETTINGS),
         # For a user without a name, Java has no home directory, and Spark's default is below it.
-        **({"spark.jars.ivy": str(directory / "ivy")} if _has_no_name() else {}),
+        **({"spark.jars.ivy": str(directory / "ivy")} if has_no_name() else {}),
         **options.conf,
     }
     if not options.is_local:
@@ -236,7 +236,9 @@ def _conf(options: SparkOptions, archive: ClassArchive, directory: Path, *, is_l
 
 def _find_spark_home(options: SparkOptions) -> Path:
     """Return SPARK_HOME for the JVM: the one without a zip file only if the workers use this process' Python."""
-    home, package = Path(find_spark_home()), Path(pyspark.__file__).parent
+    package = Path(pyspark.__file__).parent
+    # A session on this host is of the PySpark that this process imports, whatever Spark the host has besides.
+    home = package if options.is_local and (package / "jars").is_dir() else Path(find_spark_home())
     is_ours = options.is_local and options.executor_python is None and home == package
     return lean_spark_home(package) if is_ours else home
 
@@ -244,20 +246,20 @@ def _find_spark_home(options: SparkOptions) -> Path:
 def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) -> SparkContext:
     os.environ["PYSPARK_PYTHON"] = options.executor_python or sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.pop("SPARK_LOCAL_DIRS", None)
+    forget_other_sessions()
     if not options.is_local:
         os.environ["SPARK_LOCAL_DIRS"] = str(directory)
     else:
         # A host may not be able to resolve its own name, and no other host connects to this Spark.
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     try:
-        with (directory / _LOG).open("wb") as output, _in_environment("SPARK_HOME", str(home)):
+        with (directory / _LOG).open("wb") as output, in_environment("SPARK_HOME", str(home)):
             # In a new session the JVM does not get the terminal's signals. It ends when we end it, or when our process
             # ends.
             streams = {"stdout": output, "stderr": output, "start_new_session": True}
             gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]  # PySpark's own has no types
-        if _has_no_name():
-            _log_in_by_number(gateway)
+        if has_no_name():
+            log_in_by_number(gateway)
         return SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, *_LOST) as error:
         reason = _shorten(str(error))
@@ -266,34 +268,6 @@ def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) 
         raise SparkUnavailableError(
             f"Spark did not start: {reason}. The output of its JVM: {_jvm_output(directory)}"
         ) from error
-
-
-def _has_no_name() -> bool:
-    """Return whether this process' user id has no name, as in a container that runs with any user id."""
-    try:
-        pwd.getpwuid(os.geteuid())
-    except KeyError:
-        return True
-    return False
-
-
-def _log_in_by_number(gateway: Any) -> None:
-    """Name the user of the JVM by the user id. Hadoop would ask the system for a name, and end with an error."""
-    users = gateway.jvm.org.apache.hadoop.security.UserGroupInformation
-    users.setLoginUser(users.createRemoteUser(str(os.geteuid())))
-
-
-@contextmanager
-def _in_environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
 
 
 def _await_executor(spark: SparkSession, master: str) -> None:

@@ -111,6 +111,27 @@ with spark_session(runs_python=False) as spark:
 
 
 @pytest.mark.wide
+def test_the_environment_of_another_spark_changes_nothing(environment: dict[str, str]) -> None:
+    # As on a host from which jobs are submitted to a cluster.
+    others = {
+        "PYSPARK_SUBMIT_ARGS": "--master yarn --packages com.example:none:1 pyspark-shell",
+        "SPARK_HOME": "/opt/none",
+        "SPARK_REMOTE": "sc://none.example:15002",
+        "SPARK_CONNECT_MODE_ENABLED": "1",
+        "PYSPARK_PYTHON": "/opt/none/python3",
+        "PYSPARK_DRIVER_PYTHON": "jupyter",
+    }
+    body = """
+with spark_session() as spark:
+    assert spark.sparkContext.master.startswith("local")
+    rehearse(spark)
+"""
+    ran = run(body, environment | others)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert_all_end(environment)
+
+
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "use",
     ["engines.rank(REPLICA_LOG_SCHEMA.empty_table()); assert engines.use == EngineUse(EngineName.SPARK)", "pass"],
