@@ -26,6 +26,9 @@ _BETWEEN_WRITES_S = 0.1
 _BETWEEN_COMMITS_S = 0.5
 _DELIVERY_MS = 20_000
 """Longer than most partitions of a trial have no leader: a producer then sends its records again."""
+_IDEMPOTENT_DELIVERY_MS = 120_000
+"""Longer than every partition of a trial has no leader. When the first records of a request expire, librdkafka begins
+a new epoch of the producer, and sends the others again: the broker cannot know that it has them."""
 _TRANSACTION_MS = 10_000
 _RECORDS_OF_A_TRANSACTION = 3
 _ABORTED = 3
@@ -35,7 +38,7 @@ _END_S = 90.0
 _PLAIN: Mapping[str, Mapping[str, Any]] = {
     "all": {"acks": "all"},
     "one": {"acks": "1"},
-    "idempotent": {"enable.idempotence": True},
+    "idempotent": {"enable.idempotence": True, "message.timeout.ms": _IDEMPOTENT_DELIVERY_MS},
 }
 _MAY_REPEAT = ("all", "one")
 """Producers without idempotence: a batch whose answer was lost is sent again."""
@@ -143,7 +146,7 @@ class Clients:
     def _write_plain(self, name: str) -> None:
         generation = itertools.count()
         while not self._no_more_writes.is_set():
-            producer = Producer({**self.config(), **_PLAIN[name], "message.timeout.ms": _DELIVERY_MS, "linger.ms": 5})
+            producer = Producer({**self.config(), "message.timeout.ms": _DELIVERY_MS, "linger.ms": 5, **_PLAIN[name]})
             self._write_until_fatal(producer, f"{name}, instance {next(generation)}", may_repeat=name in _MAY_REPEAT)
 
     def _write_until_fatal(self, producer: Producer, name: str, *, may_repeat: bool) -> None:
@@ -160,7 +163,7 @@ class Clients:
                 break
         # With a fatal error, confluent-kafka 2.16.1 may raise a SystemError ("returned NULL").
         with suppress(KafkaException, SystemError):
-            producer.flush(_DELIVERY_MS / 1000 + 5)
+            producer.flush(_IDEMPOTENT_DELIVERY_MS / 1000 + 5)
 
     def _produce(self, producer: Producer, write: Write, fatal: threading.Event) -> None:
         value = f"{write.producer.partition(',')[0]}-{next(self._numbers)}"
