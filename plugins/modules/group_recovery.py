@@ -18,6 +18,9 @@ description:
   - A group continues where the log that it has read and the present one diverge. This is where the leader epoch of its
     commit ends in the present log (KIP-320). So it reads every record that it has not read. A group never goes back
     unless its offset does not hold for the present log.
+  - What clients, operators or Kafka did since the election is not undone. A group that has committed since, or whose
+    offsets were reset, deleted or expired since, is left alone. C(__consumer_offsets) says so. Its log cleaner may have
+    removed what deleted an offset. Then this is unknown. O(overwrite_groups) gives the saved offsets back all the same.
   - Only groups without members are changed. A coordinator refuses the commit for a group that has members.
   - Finds open transactions that no coordinator has, in all partitions. An unclean election that loses the tail of
     C(__transaction_state) leaves them behind, and C(read_committed) consumers stand still there. They are aborted one
@@ -61,6 +64,13 @@ options:
       - The time of the election or shortly before lets them read all records that were written since.
       - A time with its zone, such as V(2026-01-31T02:00:00Z).
     type: str
+  overwrite_groups:
+    description:
+      - Groups that get their saved offsets although they have committed since the election, or although their offsets
+        were reset, deleted or expired since, or although that is not known. Needs O(salvage_dir).
+      - Groups that are not named here are left alone then.
+    type: list
+    elements: str
   plan_output_file:
     description:
       - Where to write the plan. Nothing is changed. The file must not exist.
@@ -149,8 +159,8 @@ summary:
   description: How many committed offsets ended in each status.
   returned: success
   type: dict
-  sample: {given_back: 3, would_give_back: 0, done_before: 0, has_members: 1, changed: 0, unknown: 0, stopped: 0,
-    failed: 0}
+  sample: {given_back: 3, would_give_back: 0, done_before: 0, left_alone: 0, has_members: 1, changed: 0, unknown: 0,
+    stopped: 0, failed: 0}
 truncated: {type: bool, returned: success, sample: false, description: Whether C(commits) or C(transactions) is cut.}
 transaction_summary:
   description: How many open transactions that no coordinator has ended in each status.
@@ -209,8 +219,9 @@ commits:
       description:
         - V(given_back) if the new offset was read back, and V(would_give_back) if nothing was to be changed.
         - V(has_members) if the consumers of the group run, and V(changed) if the group has committed since the plan.
+        - V(left_alone) if the group was changed since the election.
       type: str
-      choices: [given_back, would_give_back, done_before, has_members, changed, unknown, stopped, failed]
+      choices: [given_back, would_give_back, done_before, left_alone, has_members, changed, unknown, stopped, failed]
     reason: {type: str, description: "Why, in words."}
     committed: {type: int, description: The committed offset before. Null if there was none.}
     saved: {type: int, description: The committed offset in the salvage. Null if it has none.}
@@ -259,6 +270,7 @@ ARGUMENTS = (
             "salvage_dir": {"type": "path"},
             "groups": {"type": "list", "elements": "str"},
             "beyond_end_time": {"type": "str"},
+            "overwrite_groups": {"type": "list", "elements": "str"},
             "plan_output_file": {"type": "path"},
             "plan_file": {"type": "path"},
             "plan_digest": {"type": "str"},
@@ -280,17 +292,19 @@ def main() -> None:
 def results(module: AnsibleModule) -> dict[str, Any]:
     stop = stop_on_signals()
 
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import SavedCommits
     from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.group_module import (
         restore_groups,
     )
     from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.results import results_of
+    from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import SavedCommits
 
     def read_saved(place: str) -> tuple[str, SavedCommits]:
         from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_saved_offsets
 
         saved = read_saved_offsets(place)
-        return saved.cluster_id, SavedCommits(saved.salvage_id, saved.commits, saved.first_lost, saved.share_log)
+        return saved.cluster_id, SavedCommits(
+            saved.salvage_id, saved.commits, saved.first_lost, saved.commit_logs, saved.share_log
+        )
 
     done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)
     results = results_of(done, module.params["max_rows"], is_look=not module.params["apply"])

@@ -26,7 +26,12 @@ _ABORT_COLUMNS = ("Partition", "Status", "Producer", "From offset")
 _NAMED = 8
 _MOST_ROWS = 30
 _ABORT = "group_recovery_abort_hanging_transactions"
-_OF_A_LOOK = ("group_recovery_salvage_dir", "group_recovery_groups", "group_recovery_beyond_end_time")
+_OF_A_LOOK = (
+    "group_recovery_salvage_dir",
+    "group_recovery_groups",
+    "group_recovery_beyond_end_time",
+    "group_recovery_overwrite_groups",
+)
 
 
 def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator[Block]:
@@ -69,6 +74,8 @@ def verdict(result: Result) -> str:
         clauses.append(f"{counted(counts['done_before'], 'committed offset')} given back before")
     if counts["would_give_back"]:
         clauses.append(f"{counted(counts['would_give_back'], 'committed offset')} would be given back")
+    if counts["left_alone"]:
+        clauses.append(f"{counted(counts['left_alone'], 'committed offset')} left alone")
     if bad := sum(count for status, count in counts.items() if status not in DONE_OR_FORESEEN):
         clauses.append(f"{counted(bad, 'committed offset')} not given back")
     clauses += _abort_clauses(result["transaction_summary"])

@@ -13,12 +13,12 @@ known, and the offset is beyond the log end, the operator's time decides, or els
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from .._model.partition import TopicPartition
-from .plan import CommitNeed, CommitStep
+from .plan import Choice, CommitNeed, CommitStep
 
 
 class CommitFields(Protocol):
@@ -32,18 +32,6 @@ class CommitFields(Protocol):
     def metadata(self) -> str: ...
     @property
     def topic_id(self) -> str | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class SavedCommits:
-    """What a salvage holds about groups."""
-
-    salvage_id: str | None = None
-    commits: Mapping[tuple[str, TopicPartition], CommitFields] = field(default_factory=dict)
-    first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """The first offset of each partition that the salvage holds and the leader lacks."""
-    share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]] = field(default_factory=dict)
-    """The records of each partition of __share_group_state, with a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +58,38 @@ class PresentLog:
     """None if the operator names no time."""
 
 
-def decide_commit(
-    group: str, name: TopicPartition, now: CommitFields | None, saved: CommitFields | None, log: PresentLog
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What clients, operators or Kafka did with a committed offset since the election."""
+
+    what: str
+    is_known: bool = True
+    """False if it may also be that they did nothing."""
+
+
+def decide_commit(  # noqa: PLR0917 - what is known of one committed offset
+    group: str,
+    name: TopicPartition,
+    now: CommitFields | None,
+    saved: CommitFields | None,
+    log: PresentLog,
+    since: Since | None = None,
+    *,
+    overwrites: bool = False,
 ) -> CommitStep | None:
-    """Return how to change a committed offset; None if it is right."""
+    """Return how to change a committed offset; None if it is right.
+
+    What was done ``since`` is not undone by a saved offset, unless the operator ``overwrites`` it. An offset that does
+    not hold for the log is changed all the same.
+    """
     kept, need = _judge(now, log) if now is not None else (None, None)
     target, epoch, metadata, why = kept, -1, "", _explain(now, need, log)
-    if saved is not None:
+    uses_saved = False
+    if saved is not None and (since is None or overwrites or need is None):
         held = _still_valid(saved, log)
         if held is not None and held > (-1 if kept is None else kept):
             need = need or CommitNeed.WENT_BACK
-            target = held
+            target, uses_saved = held, True
             if held == saved.offset:
                 epoch, metadata, why = saved.leader_epoch, saved.metadata, "the salvage has this commit"
             else:
@@ -90,7 +99,7 @@ def decide_commit(
                 )
     if need is None or target is None or (now is not None and target == now.offset):
         return None
-    return CommitStep(
+    step = CommitStep(
         group=group,
         topic=name.topic,
         partition=name.partition,
@@ -102,8 +111,18 @@ def decide_commit(
         target=target,
         target_epoch=epoch,
         target_metadata=metadata,
+        choice=Choice.GIVE_BACK,
         reason=why,
     )
+    return choose(step, since, overwrites=overwrites) if uses_saved else step
+
+
+def choose(step: CommitStep, since: Since | None, *, overwrites: bool) -> CommitStep:
+    """Return the step with the choice between the saved offset and what was done since."""
+    if since is None:
+        return step
+    choice = Choice.OVERWRITE if overwrites else Choice.LEAVE_ALONE
+    return replace(step, choice=choice, reason=f"{since.what}; {step.reason}")
 
 
 def decide_share_start(
@@ -139,6 +158,7 @@ def decide_share_start(
         target=log.start if held is None else held,
         target_epoch=-1,
         target_metadata="",
+        choice=Choice.GIVE_BACK,
         reason=why,
     )
 

@@ -17,15 +17,18 @@ from .._kafka.groups import Commit, GroupCommits
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import SHARE_STATE_TOPIC, TopicPartition
+from .decide import Since
 from .look import GroupLook, commit_now, share_commits
-from .plan import CommitNeed, CommitOutcome, CommitStatus, CommitStep, commit_outcome
-from .share import Stay, share_states
+from .plan import Choice, CommitNeed, CommitOutcome, CommitStatus, CommitStep, commit_outcome
+from .share import share_states
 
 _COMMITTED_SINCE = "the group has committed since: it stays where it is"
 
 
-def foresee_commit(step: CommitStep, found: GroupLook) -> CommitOutcome:
-    """Compare a step with what was found now."""
+def foresee_commit(step: CommitStep, found: GroupLook, *, is_reviewed: bool = False) -> CommitOutcome:
+    """Compare a step with what was found now. ``is_reviewed``: since the plan, not only since the election."""
+    if step.choice is Choice.LEAVE_ALONE:
+        return commit_outcome(step, CommitStatus.LEFT_ALONE)
     answered = found.commits.get(step.group)
     log = found.logs.get(step.topic_partition)
     if answered is None or answered.error:
@@ -37,8 +40,9 @@ def foresee_commit(step: CommitStep, found: GroupLook) -> CommitOutcome:
     if offset != step.committed:
         why = f"its committed offset is {offset} now, and was {step.committed} in the plan: make the plan again"
         return commit_outcome(step, CommitStatus.CHANGED, why)
-    if (stay := found.staying.get((step.group, step.topic_partition))) is not None:
-        return commit_outcome(step, CommitStatus.CHANGED, stay)
+    since = found.since.get((step.group, step.topic_partition)) if is_reviewed else None
+    if since is not None and step.choice is not Choice.OVERWRITE:
+        return commit_outcome(step, CommitStatus.CHANGED if since.is_known else CommitStatus.UNKNOWN, since.what)
     if log is None:
         return commit_outcome(step, CommitStatus.UNKNOWN, "the leader did not say where its log starts and ends")
     if not log.start <= step.target <= log.end:
@@ -77,7 +81,8 @@ class Committer:
             due = [each for each in due if each.topic_partition not in staying]
             for each in steps:
                 if each not in due:
-                    why = now.error or staying.get(each.topic_partition, _COMMITTED_SINCE)
+                    since = staying.get(each.topic_partition)
+                    why = now.error or (since.what if since else _COMMITTED_SINCE)
                     yield commit_outcome(each, CommitStatus.UNKNOWN if now.error else CommitStatus.CHANGED, why)
             wanted = {
                 each.topic_partition: Commit(each.target, each.target_epoch, each.target_metadata) for each in due
@@ -100,19 +105,21 @@ class Committer:
             return share_commits(self.kafka.share_start_offsets(coordinator, [group])[group])
         return self.kafka.read_commits(coordinator, [group])[group]
 
-    def _staying(self, group: str, steps: Sequence[CommitStep]) -> dict[TopicPartition, Stay]:
+    def _staying(self, group: str, steps: Sequence[CommitStep]) -> dict[TopicPartition, Since]:
         """Return why a share group stays in some partitions, by what it has done up to now."""
-        back = [each for each in steps if group in self.found.share and each.need is CommitNeed.WENT_BACK]
+        back = [
+            each
+            for each in steps
+            if group in self.found.share and each.need is CommitNeed.WENT_BACK and each.choice is Choice.GIVE_BACK
+        ]
         if not back:
             return {}
         states = share_states(self.kafka, self.cluster, self.kafka.describe_partitions([SHARE_STATE_TOPIC]).partitions)
         answers = {
-            each.topic_partition: states.why_it_stays(
-                (group, self.found.topic_ids[each.topic], each.partition), each.target
-            )
+            each.topic_partition: states.since((group, self.found.topic_ids[each.topic], each.partition), each.target)
             for each in back
         }
-        return {name: stay for name, stay in answers.items() if stay is not None}
+        return {name: since for name, since in answers.items() if since is not None}
 
     def _write(
         self, coordinator: Address, group: str, wanted: Mapping[TopicPartition, Commit]

@@ -28,9 +28,10 @@ from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
 from .._kafka.groups import Commit
 from .._kafka.hidden_topics import find_hidden_topics
+from .._kafka.offset_records import CommitLog
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
-from .._model.partition import grouped
+from .._model.partition import OFFSETS_TOPIC, TopicPartition, grouped
 from .._model.reasons import join_first, name_brokers
 from .._model.run import KafkaOpsError, Progress, utc_now
 from .._module.connection import connection_settings, controller_listeners
@@ -38,7 +39,6 @@ from .._module.options import journal_options, progress_to, read_time
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
 from .abort import Aborter, foresee_abort
-from .decide import SavedCommits
 from .give_back import Committer, foresee_commit
 from .hanging import TransactionLook, look_at_transactions
 from .look import GroupLook, look_at_groups
@@ -49,6 +49,7 @@ from .plan import (
     CommitStatus,
     CommitStep,
     GroupPlan,
+    OffsetsEnd,
     TransactionStatus,
     TransactionStep,
     UnknownCommits,
@@ -56,6 +57,7 @@ from .plan import (
 from .plan_file import GROUP_PLAN_FILE, write_transactions_file, write_undo_file
 from .results import RestoredGroups, report_of
 from .rights import GroupRightsError, find_lacking
+from .since import SavedCommits
 
 _Outcome = TypeVar("_Outcome")
 _OLDEST = datetime(1970, 1, 2, tzinfo=UTC)
@@ -116,6 +118,12 @@ def _check_options(params: Mapping[str, Any]) -> None:
         errors.append("undo_file is missing: name a new file for the committed offsets before the change")
     if params["abort_hanging_transactions"] and params["plan_output_file"]:
         errors.append("a plan has every hanging transaction: allow the aborts when it is carried out")
+    if params["overwrite_groups"] and params["plan_file"]:
+        errors.append("a plan says itself what it overwrites: give no overwrite_groups with it")
+    elif params["overwrite_groups"] and not params["salvage_dir"]:
+        errors.append("overwrite_groups is about saved offsets: give salvage_dir, too")
+    if params["groups"] and (others := {*(params["overwrite_groups"] or ())}.difference(params["groups"])):
+        errors.append(f"overwrite_groups has groups that groups leaves out: {join_first(sorted(others))}")
     if params["groups"] is not None and not params["groups"]:
         errors.append("groups is empty: leave it out to look at every group")
     if errors:
@@ -237,7 +245,7 @@ class _Run:
         is_allowed = self.params["abort_hanging_transactions"]
         results = RestoredGroups(
             plan=plan,
-            outcomes=tuple(foresee_commit(step, groups) for step in plan.commits),
+            outcomes=tuple(foresee_commit(step, groups, is_reviewed=self.given is not None) for step in plan.commits),
             transactions=tuple(foresee_abort(step, transactions, is_allowed=is_allowed) for step in plan.transactions),
             unknown=plan.unknown,
         )
@@ -250,12 +258,18 @@ class _Run:
             names = {each.group for each in given.commits}
             # The targets are passed so that the logs of groups without a present commit are read, too.
             targets = {(each.group, each.topic_partition): Commit(each.target) for each in given.commits}
-            groups = look_at_groups(self.kafka, cluster, names, SavedCommits(commits=targets))
+            ends = {each.partition: CommitLog(each.offset) for each in given.read_to}
+            groups = look_at_groups(self.kafka, cluster, names, SavedCommits(commits=targets, commit_logs=ends))
             places = {each.topic_partition for each in given.transactions}
             return given, groups, look_at_transactions(self.kafka, cluster, groups.leaders, places)
         wanted = self.params["groups"]
         groups = look_at_groups(
-            self.kafka, cluster, None if wanted is None else {*wanted}, self.saved, self.beyond_end_time
+            self.kafka,
+            cluster,
+            None if wanted is None else {*wanted},
+            self.saved,
+            beyond_end_time=self.beyond_end_time,
+            overwrite=self.params["overwrite_groups"] or (),
         )
         transactions = look_at_transactions(self.kafka, cluster, groups.leaders, None, groups.offline)
         plan = GroupPlan(
@@ -263,11 +277,18 @@ class _Run:
             created_at=utc_now(),
             salvage_id=self.saved.salvage_id,
             commits=tuple(groups.steps),
+            read_to=tuple(self._ends(groups)),
             transactions=tuple(transactions.steps),
             unknown=(*groups.unknown, *transactions.unknown, *self._hidden(cluster, groups)),
             notes=tuple(groups.notes),
         )
         return plan, groups, transactions
+
+    def _ends(self, groups: GroupLook) -> Iterator[OffsetsEnd]:
+        """Yield up to where __consumer_offsets was read at the latest: what is written after that is newer."""
+        for number in sorted(self.saved.commit_logs):
+            if (log := groups.logs.get(TopicPartition(OFFSETS_TOPIC, number))) is not None:
+                yield OffsetsEnd(number, log.end)
 
     def _hidden(self, cluster: Cluster, groups: GroupLook) -> Iterator[UnknownCommits]:
         """Yield what Kafka leaves out without an error: commits and transactions of topics that we may not see.

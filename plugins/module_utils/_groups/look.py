@@ -8,6 +8,7 @@
 2. The coordinator of each group returns its commits. A group that only the salvage has, has a coordinator too.
 3. After that, the leaders are asked about their logs (logs.py). So a commit that is made meanwhile is never taken for
    one beyond the end.
+4. Of saved commits, __consumer_offsets itself says what became of them since the election (since.py).
 """
 
 from __future__ import annotations
@@ -30,14 +31,16 @@ from .._model.reasons import join_first
 from .decide import (
     CommitFields,
     PresentLog,
-    SavedCommits,
+    Since,
+    choose,
     decide_commit,
     decide_share_start,
     find_of_former_topics,
 )
 from .logs import LogReader
-from .plan import MOST_NAMED, CommitNeed, CommitStep, UnknownCommits
-from .share import ShareStates, Stay, share_states
+from .plan import MOST_NAMED, Choice, CommitNeed, CommitStep, UnknownCommits
+from .share import IS_THERE, ShareStates, share_states
+from .since import ChangeReader, SavedCommits
 
 
 @dataclass(slots=True)
@@ -56,8 +59,8 @@ class GroupLook:
     """The share groups. Their start offsets are taken for commits without leader epoch and metadata."""
     stateless: set[tuple[str, TopicPartition]] = field(default_factory=set)
     """What share groups read without a start offset."""
-    staying: dict[tuple[str, TopicPartition], Stay] = field(default_factory=dict)
-    """Why share groups stay where they are although a higher start offset is known."""
+    since: dict[tuple[str, TopicPartition], Since] = field(default_factory=dict)
+    """What was done with offsets since the election, where that is not nothing."""
     topic_ids: dict[str, str] = field(default_factory=dict)
     leaders: dict[TopicPartition, int] = field(default_factory=dict)
     """The leader of each partition that has one."""
@@ -65,17 +68,29 @@ class GroupLook:
     """The partitions without a leader, if all groups are looked at."""
     notes: list[str] = field(default_factory=list)
 
+    def add(self, step: CommitStep) -> None:
+        """Add a step. One that would undo what is not known is named in its place."""
+        since = self.since.get((step.group, step.topic_partition))
+        if since is None or since.is_known or step.choice is not Choice.LEAVE_ALONE:
+            self.steps.append(step)
+            return
+        text = f"{step.topic_partition}: {since.what}. To set it to {step.target}, name the group in overwrite_groups"
+        self.unknown.append(UnknownCommits((step.group,), text))
+
 
 def look_at_groups(
     kafka: Kafka,
     cluster: Cluster,
     wanted: Collection[str] | None,
     saved: SavedCommits,
+    *,
     beyond_end_time: datetime | None = None,
+    overwrite: Collection[str] = (),
 ) -> GroupLook:
     """Look at these groups, or at all. Raises BrokerCallError or RequestRefusedError.
 
     ``beyond_end_time`` says where groups continue whose offset is beyond the log end, if nothing else says it.
+    Groups of ``overwrite`` get their saved offsets whatever was done since the election.
     """
     found = GroupLook()
     _list_groups(kafka, cluster, found)
@@ -89,9 +104,12 @@ def look_at_groups(
     if wanted is None:
         found.offline = tuple(sorted(each.topic_partition for each in described if each.is_offline))
         _find_unlisted(cluster, described, found)
-    _find_coordinators(cluster, leaders, sum(each.topic == OFFSETS_TOPIC for each in described), names, found)
+    partitions = sum(each.topic == OFFSETS_TOPIC for each in described)
+    _find_coordinators(cluster, leaders, partitions, names, found)
     _read_commits(kafka, found)
     _find_absent(names - known, known, found)
+    mistyped = not_found({*overwrite} - known - names, known, "group")
+    found.unknown += [UnknownCommits((each,), f"overwrite_groups: {text}") for each, text in mistyped.items()]
     _find_lost_share_groups(states, {each for each in saved_states if wanted is None or each[0] in names}, found)
     all_saved: dict[tuple[str, TopicPartition], CommitFields] = {
         **_leave_out_former_topics(saved, found),
@@ -100,25 +118,48 @@ def look_at_groups(
     answered = {group for group, each in found.commits.items() if not each.error}
     kept = {each: commit for each, commit in all_saved.items() if each[0] in answered}
     pairs = {(group, name) for group, one in found.commits.items() for name in one.commits} | found.stateless | {*kept}
-    epochs: dict[TopicPartition, set[int]] = {name: set() for _group, name in pairs}
-    for group, name in pairs:
-        both = (found.commits[group].commits.get(name), kept.get((group, name)))
-        epochs[name] |= {each.leader_epoch for each in both if each is not None and each.leader_epoch >= 0}
+    epochs = _epochs_to_ask(pairs, kept, saved, found)
     found.logs = LogReader(kafka, cluster, leaders, epochs, saved.first_lost, beyond_end_time).read()
+    changes = ChangeReader(kafka, cluster, leaders, saved.commit_logs, found.logs).read()
     unanswered: dict[TopicPartition, list[str]] = {}
     for group, name in sorted(pairs):
         log = found.logs.get(name)
         if log is None:
             unanswered.setdefault(name, []).append(group)
             continue
-        now: CommitFields | None = found.commits[group].commits.get(name)
-        decide = decide_share_start if group in found.share else decide_commit
-        step = decide(group, name, now, kept.get((group, name)), log)
+        now, old = found.commits[group].commits.get(name), kept.get((group, name))
+        if group in found.share:
+            step, since = decide_share_start(group, name, now, old, log), None
+            if step is not None and step.need is CommitNeed.WENT_BACK:
+                place = (group, found.topic_ids[name.topic], name.partition)
+                since = states.since(place, step.target, saved_states.get(place), saved.first_lost)
+                step = None if since is IS_THERE else choose(step, since, overwrites=group in overwrite)
+        else:
+            of_group = changes.get(partition_of(group, partitions)) if changes else None
+            since = None if old is None or of_group is None else of_group.since(group, name, now)
+            step = decide_commit(group, name, now, old, log, since, overwrites=group in overwrite)
+        if since is not None:
+            found.since[group, name] = since
         if step is not None:
-            found.steps.append(step)
-    _keep_share_groups(states, found)
+            found.add(step)
     _note_unanswered(kafka, unanswered, {each.topic for each in described}, found)
     return found
+
+
+def _epochs_to_ask(
+    pairs: Iterable[tuple[str, TopicPartition]],
+    kept: Mapping[tuple[str, TopicPartition], CommitFields],
+    saved: SavedCommits,
+    found: GroupLook,
+) -> dict[TopicPartition, set[int]]:
+    """Return the leader epochs whose ends are needed: of commits, and of the logs that the saved ones are from."""
+    epochs: dict[TopicPartition, set[int]] = {TopicPartition(OFFSETS_TOPIC, each): set() for each in saved.commit_logs}
+    for number, log in saved.commit_logs.items():
+        epochs[TopicPartition(OFFSETS_TOPIC, number)] |= {log.epoch} - {-1}
+    for group, name in pairs:
+        both = (found.commits[group].commits.get(name), kept.get((group, name)))
+        epochs.setdefault(name, set()).update(each.leader_epoch for each in both if each and each.leader_epoch >= 0)
+    return epochs
 
 
 def _list_groups(kafka: Kafka, cluster: Cluster, found: GroupLook) -> None:
@@ -183,24 +224,6 @@ def _read_commits(kafka: Kafka, found: GroupLook) -> None:
             if commits.error:
                 failed.setdefault(commits.error, []).append(group)
     found.unknown += [UnknownCommits(tuple(groups), error) for error, groups in failed.items()]
-
-
-def _keep_share_groups(states: ShareStates, found: GroupLook) -> None:
-    """Leave out the share groups that stay although a higher start offset is known, and name them."""
-    for each in [*found.steps]:
-        place = (each.group, each.topic_partition)
-        if each.group not in found.share or each.need is not CommitNeed.WENT_BACK:
-            continue
-        stay = states.why_it_stays((each.group, found.topic_ids[each.topic], each.partition), each.target)
-        if stay is None:
-            continue
-        found.staying[place] = stay
-        found.steps.remove(each)
-        text = f"the start offset of a share group went back from {each.target} in {each.topic_partition}: {stay}"
-        if stay is Stay.UNKNOWN:
-            found.unknown.append(UnknownCommits((each.group,), text))
-        elif stay is Stay.DONE_SINCE:
-            found.notes.append(f"{each.group}: {text}")
 
 
 def _find_lost_share_groups(states: ShareStates, saved: Collection[Place], found: GroupLook) -> None:

@@ -48,6 +48,17 @@ class CommitNeed(StrEnum):
     """The log has other records before it than the group has read: they were written after an unclean election."""
 
 
+class Choice(StrEnum):
+    """What a plan does with a saved offset although its group was changed since the election."""
+
+    GIVE_BACK = "give_back"
+    """The group was not changed, or the saved offset is not used."""
+    LEAVE_ALONE = "leave_alone"
+    """Nothing: what clients, operators or Kafka did since is not undone."""
+    OVERWRITE = "overwrite"
+    """The saved offset replaces it: the operator named the group."""
+
+
 class CommitStatus(StrEnum):
     """What became of a committed offset."""
 
@@ -55,6 +66,8 @@ class CommitStatus(StrEnum):
     WOULD_GIVE_BACK = "would_give_back"
     DONE_BEFORE = "done_before"
     """The group is already there."""
+    LEFT_ALONE = "left_alone"
+    """The group was changed since the election."""
     HAS_MEMBERS = "has_members"
     """The group has members: stop its consumers first."""
     CHANGED = "changed"
@@ -86,7 +99,7 @@ class TransactionStatus(StrEnum):
     FAILED = "failed"
 
 
-DONE = frozenset({CommitStatus.GIVEN_BACK, CommitStatus.DONE_BEFORE})
+DONE = frozenset({CommitStatus.GIVEN_BACK, CommitStatus.DONE_BEFORE, CommitStatus.LEFT_ALONE})
 DONE_OR_FORESEEN = DONE | {CommitStatus.WOULD_GIVE_BACK}
 ABORT_DONE = frozenset({TransactionStatus.ABORTED, TransactionStatus.DONE_BEFORE})
 ABORT_DONE_OR_FORESEEN = ABORT_DONE | {TransactionStatus.WOULD_ABORT}
@@ -120,6 +133,7 @@ class CommitStep(OfPartition):
     """The leader epoch to commit."""
     target_metadata: str
     """The metadata to commit: what the group committed with the saved offset."""
+    choice: Choice
     reason: str
 
 
@@ -145,6 +159,14 @@ class UnknownCommits:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class OffsetsEnd:
+    """Up to where a partition of ``__consumer_offsets`` was read for a plan."""
+
+    partition: PartitionIndex
+    offset: Offset
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlan:
     """What one run intends. Equal plans make equal bytes."""
@@ -158,6 +180,11 @@ class GroupPlan:
         tuple[Annotated[CommitStep, Meta(description="a commit is an object")], ...],
         Meta(description="the commits are a list"),
     ]
+    read_to: Annotated[
+        tuple[Annotated[OffsetsEnd, Meta(description="an end is an object")], ...],
+        Meta(description="the ends are a list"),
+    ]
+    """What was written to __consumer_offsets after this is newer than the plan."""
     transactions: Annotated[
         tuple[Annotated[TransactionStep, Meta(description="a transaction is an object")], ...],
         Meta(description="the transactions are a list"),

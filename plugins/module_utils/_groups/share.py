@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from types import MappingProxyType
 
 from .._kafka.cluster import Cluster
 from .._kafka.errors import CallError
@@ -26,15 +26,13 @@ from .._kafka.port import Kafka
 from .._kafka.share_state import Place, Record, ShareState, places_of, read_share_states
 from .._kafka.topics import UnreadableRecordsError
 from .._model.partition import SHARE_STATE_TOPIC, PartitionState, TopicPartition
-from .decide import SavedCommits
+from .decide import Since
+from .since import SavedCommits
 
-
-class Stay(StrEnum):
-    """Why a share group stays where it is although a higher start offset is known."""
-
-    IS_THERE = "it has done all records before that since"
-    DONE_SINCE = "it has done records after that since, and would get them again"
-    UNKNOWN = "what it has done since is not known: its state cannot be read"
+IS_THERE = Since("it has done all records before that since")
+_DONE_SINCE = Since("it has done records after that since the election, and would get them again")
+_RESET_SINCE = Since("somebody has reset or deleted its start offset since the election")
+_UNKNOWN = Since("what it has done since the election is not known: its state cannot be read", is_known=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +45,30 @@ class ShareStates:
     _read: dict[int, Sequence[tuple[int, Record]] | None] = field(default_factory=dict)
     _states: dict[int, Mapping[Place, ShareState | None]] = field(default_factory=dict)
 
-    def why_it_stays(self, place: Place, target: int) -> Stay | None:
-        """Return why a share group must not get this start offset; None if it may."""
+    def since(
+        self,
+        place: Place,
+        target: int,
+        saved: ShareState | None = None,
+        first_lost: Mapping[TopicPartition, int] = MappingProxyType({}),
+    ) -> Since | None:
+        """Return what speaks against a higher start offset for a share group; None if nothing does.
+
+        ``saved`` is what the salvage says of it, and ``first_lost`` its first offsets that the logs lacked.
+        """
         state = (self._now(place) or {}).get(place)
         if state is None:
-            return Stay.UNKNOWN
+            return _UNKNOWN
         if state.next_record() >= target:
-            return Stay.IS_THERE
-        return Stay.DONE_SINCE if state.has_done_from(target) else None
+            return IS_THERE
+        if saved is not None and (state.epoch > saved.epoch or self._was_deleted(place, first_lost)):
+            return _RESET_SINCE
+        return _DONE_SINCE if state.has_done_from(target) else None
+
+    def _was_deleted(self, place: Place, first_lost: Mapping[TopicPartition, int]) -> bool:
+        number = self._number(place)
+        records, first = self._records(number) or (), first_lost.get(TopicPartition(SHARE_STATE_TOPIC, number), 0)
+        return any(value is None and place in places_of([(key, value)]) for at, (key, value) in records if at >= first)
 
     def has(self, place: Place) -> bool | None:
         """Return whether there is a state of this group and partition; None if that cannot be read."""
@@ -75,13 +89,16 @@ class ShareStates:
         """Return all present states of the partition that has this place; None if it cannot be read."""
         if not self.partitions:
             return None
-        group, topic_id, partition = place
-        # ShareCoordinatorService.partitionFor
-        number = partition_of(f"{group}:{topic_id}:{partition}", len(self.partitions))
+        number = self._number(place)
         records = self._records(number)
         if number not in self._states and records is not None:
             self._states[number] = read_share_states(each for _offset, each in records)
         return self._states.get(number)
+
+    def _number(self, place: Place) -> int:
+        """Return the partition with this state (ShareCoordinatorService.partitionFor)."""
+        group, topic_id, partition = place
+        return partition_of(f"{group}:{topic_id}:{partition}", len(self.partitions))
 
     def _records(self, number: int) -> Sequence[tuple[int, Record]] | None:
         """Return the records with their offsets; None if they cannot be read."""

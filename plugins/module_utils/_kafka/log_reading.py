@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from .._kafka import error_codes
-from .._kafka.errors import BrokerCallError
-from .._kafka.messages import fetch_request
-from .._kafka.record_batch import (
+from .._model.partition import Cause, TopicPartition, grouped
+from .._model.run import KafkaOpsError
+from . import error_codes
+from .errors import BrokerCallError
+from .messages import fetch_request
+from .record_batch import (
     HEADER_BYTES,
     BatchHeader,
     BatchRecord,
@@ -23,8 +25,6 @@ from .._kafka.record_batch import (
     read_control_type,
     read_header,
 )
-from .._model.partition import Cause, TopicPartition, grouped
-from .._model.run import KafkaOpsError
 
 _MAX_BYTES = 8 * 1024 * 1024
 _READ_COMMITTED = 1
@@ -113,6 +113,8 @@ class CommittedLog:
         self.next_offset = offset
         self.is_open = False
         """Whether the last ``read`` ended before a transaction that is open."""
+        self.has_gaps = False
+        """Whether offsets were missing in what was read: the log cleaner removes records, not their offsets."""
 
     def read(self, wait_s: float | None) -> Iterator[LogRecord]:
         """Yield every committed record up to the current high watermark.
@@ -128,6 +130,7 @@ class CommittedLog:
             answer = fetch(self._ask, self._partition, self.next_offset, isolation_level=_READ_COMMITTED)
             yield from self._committed(answer)
             if answer.batches:
+                self.has_gaps = self.has_gaps or _has_gaps(answer.batches, self.next_offset)
                 self.next_offset = max(self.next_offset, answer.batches[-1].header.next_offset)
                 continue
             if answer.last_stable_offset >= answer.high_watermark:
@@ -163,3 +166,12 @@ class CommittedLog:
             for record in decode_records(header, raw):
                 if record.offset >= self.next_offset:
                     yield LogRecord(header.leader_epoch, record)
+
+
+def _has_gaps(batches: Sequence[Fetched], offset: int) -> bool:
+    """Return whether batches lack an offset from this one on. The first batch may begin before it."""
+    for header, _raw in batches:
+        if header.base_offset > offset or header.record_count <= header.last_offset_delta:
+            return True
+        offset = header.next_offset
+    return False

@@ -29,6 +29,7 @@ from . import (
     held_replicas,
     log_beginnings,
     log_dir_space,
+    log_reading,
     reassignments,
     share_groups,
     transactions,
@@ -271,6 +272,10 @@ class Kafka(BaseKafka):
     ) -> dict[TopicPartition, str | None]:
         """Commit for a group without members. Return each partition's error text or None (OffsetCommit)."""
         return group_commits.write_commits(self.wire, coordinator, group, commits)
+
+    def committed_log(self, leader: Address, partition: TopicPartition, offset: int) -> log_reading.CommittedLog:
+        """Return the reader of a leader's committed records from an offset on (Fetch)."""
+        return log_reading.CommittedLog(partial(self.wire.separate_wire.call, leader), partition, offset)
 
     def epoch_ends(self, address: Address, questions: epochs.Questions) -> epochs.Answers:
         """Return where one epoch of each of this broker's replicas ends (Fetch, see ``epochs``)."""

@@ -28,6 +28,8 @@ _PLACE = struct.Struct(">16si")
 _HEADS = {_SNAPSHOT: struct.Struct(">hiiiqqq"), _UPDATE: struct.Struct(">hiiq")}
 """Version, epochs, start offset, and the two timestamps of a snapshot."""
 _START_AT = {_SNAPSHOT: 4, _UPDATE: 3}
+_EPOCH_AT = 2
+"""That of the state, in a snapshot."""
 _BATCH = struct.Struct(">qqbh")
 _DONE = frozenset({2, 4})
 """Delivery states: acknowledged, and archived."""
@@ -52,6 +54,8 @@ class ShareState:
     start: int
     batches: list[_Batch] = field(default_factory=list)
     """In the order in which they were written: later ones count."""
+    epoch: int = -1
+    """The state epoch. It grows when the start offset is set anew: by the group's first member, or by a request."""
 
     def next_record(self) -> int:
         """Return the first offset that is not done."""
@@ -90,10 +94,10 @@ def read_share_states(
         if content is None or (kind == _UPDATE and state is None):
             found[place] = None
         elif kind == _SNAPSHOT:
-            found[place] = ShareState(*content)
+            found[place] = content
         elif state is not None:
-            state.start = max(content[0], state.start)
-            state.batches += content[1]
+            state.start = max(content.start, state.start)
+            state.batches += content.batches
     return found
 
 
@@ -115,12 +119,16 @@ def _parse_key(key: bytes) -> tuple[int, tuple[str, str, int]] | None:
     return None
 
 
-def _parse_value(kind: int, value: bytes) -> tuple[int, list[_Batch]] | None:
-    """Return the start offset (-1 if an update does not change it) and the batches. None if it has another version."""
+def _parse_value(kind: int, value: bytes) -> ShareState | None:
+    """Return what a value says. Its start offset is -1 if an update does not change it.
+
+    None if the value has another version.
+    """
     with suppress(struct.error, IndexError, UnusualAnswerError):
         head = _HEADS[kind].unpack_from(value)
         if head[0] == 0:
-            return int(head[_START_AT[kind]]), [*_parse_batches(value, _HEADS[kind].size)]
+            batches = [*_parse_batches(value, _HEADS[kind].size)]
+            return ShareState(head[_START_AT[kind]], batches, head[_EPOCH_AT] if kind == _SNAPSHOT else -1)
     return None
 
 

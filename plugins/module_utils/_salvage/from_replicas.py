@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.log_reading import Ask, Fetched, fetch
 from .._kafka.messages import FUTURE_REPLICA
 from .._kafka.private_files import read_settings_reference, temporary_settings_reference
 from .._kafka.settings import Address, ConnectionSettings
@@ -23,7 +24,6 @@ from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
 from .directory import UnsyncedSalvageError, check_covers, check_destination
-from .log_reading import Ask, Fetched, fetch
 from .manifest import Manifest, SavedFrom
 from .options import is_remote
 from .read_back import ReadBack

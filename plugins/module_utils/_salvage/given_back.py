@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from .._kafka.log_reading import Ask, CommittedLog
 from .._model.log_contents import EpochRange, union
 from .._model.partition import TopicPartition
 from .ledger import Ledger
-from .log_reading import Ask, CommittedLog
 from .saved_run import SavedRun, read_origin, read_original_timestamp
 
 Given: TypeAlias = "Mapping[tuple[int, int], int | None]"

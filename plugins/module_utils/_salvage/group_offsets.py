@@ -5,24 +5,20 @@
 """Find groups whose saved committed offset is higher than the cluster's. Reads records of ``__consumer_offsets``.
 
 Such records are never replayed: the group's coordinator would not read them, and its later commits count. Module
-group_recovery commits their offsets instead. Keys and values have the layout of Kafka's ``OffsetCommitKey`` and
-``OffsetCommitValue``.
+group_recovery commits their offsets instead.
 """
 
 from __future__ import annotations
 
-import struct
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from .._kafka import groups as live_groups
-from .._kafka.bulk import UnusualAnswerError, read_varint
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.groups import Commit
-from .._kafka.messages import uuid_text
+from .._kafka.offset_records import CommitLog, parse_commit, parse_key
 from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
@@ -30,12 +26,6 @@ from .manifest import ManifestError, find_file_problems, read_manifest
 from .options import resolve_place
 from .saved_rows import read_saved_runs
 from .saved_run import SavedRun, committed_records
-
-_COMMIT_VERSIONS = (0, 1)
-_WITH_EPOCH, _FLEXIBLE = (3, 4), (4,)
-"""Versions of the value with a leader epoch, and with compact strings."""
-_TOPIC_ID_TAG, _UUID_BYTES = 0, 16
-_SHORT, _INT, _LONG = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,45 +44,16 @@ def read_commits(runs: Iterable[SavedRun]) -> dict[tuple[str, TopicPartition], C
     """Return the last commit of each group and partition, without deleted ones."""
     found: dict[tuple[str, TopicPartition], Commit] = {}
     for key, value in committed_records(runs):
-        group_partition = _parse_key(key)
-        if group_partition is None:
+        about = parse_key(key)
+        if about is None or about.partition is None:
             continue
-        if value is None or len(value) < _SHORT.size + _LONG.size:
-            found.pop(group_partition, None)
+        place = about.group, about.partition
+        commit = parse_commit(value)
+        if commit is None:
+            found.pop(place, None)
         else:
-            found[group_partition] = _parse_value(value)
+            found[place] = commit
     return found
-
-
-def _parse_value(value: bytes) -> Commit:
-    """Return the commit of a value. Its layout is known up to version 4; of a newer one, only the offset is."""
-    version = _SHORT.unpack_from(value)[0]
-    offset, at = _LONG.unpack_from(value, _SHORT.size)[0], _SHORT.size + _LONG.size
-    epoch, metadata, topic_id = -1, "", None
-    with suppress(struct.error, UnicodeDecodeError, IndexError, UnusualAnswerError):
-        if version in _WITH_EPOCH:
-            (epoch,) = _INT.unpack_from(value, at)
-            at += _INT.size
-        if version in _FLEXIBLE:
-            length, at = read_varint(memoryview(value), at)
-            metadata = value[at : at + length - 1].decode()
-            topic_id = _find_topic_id(value, at + length - 1 + _LONG.size)
-        elif version <= max(_WITH_EPOCH):
-            metadata, _at = _read_string(value, at)
-    return Commit(offset, epoch, metadata, topic_id)
-
-
-def _find_topic_id(value: bytes, at: int) -> str | None:
-    """Return the topic id among the tagged fields, which begin here. Consumers of Kafka 4.1 and later commit it."""
-    view = memoryview(value)
-    count, at = read_varint(view, at)
-    for _number in range(count):
-        tag, at = read_varint(view, at)
-        size, at = read_varint(view, at)
-        if tag == _TOPIC_ID_TAG and size == _UUID_BYTES and at + size <= len(value):
-            return uuid_text(uuid.UUID(bytes=value[at : at + size]))
-        at += size
-    return None
 
 
 def find_newer_commits(
@@ -119,24 +80,6 @@ def find_newer_commits(
     )
 
 
-def _parse_key(key: bytes) -> tuple[str, TopicPartition] | None:
-    """Return the group and partition of a key; None if the record is no offset commit."""
-    with suppress(struct.error, UnicodeDecodeError):
-        if _SHORT.unpack_from(key)[0] not in _COMMIT_VERSIONS:
-            return None
-        group, at = _read_string(key, _SHORT.size)
-        topic, at = _read_string(key, at)
-        return group, TopicPartition(topic, _INT.unpack_from(key, at)[0])
-    return None
-
-
-def _read_string(data: bytes, at: int) -> tuple[str, int]:
-    """Return a string and the position after it."""
-    (length,) = _SHORT.unpack_from(data, at)
-    start = at + _SHORT.size
-    return data[start : start + length].decode(), start + length
-
-
 @dataclass(frozen=True, slots=True)
 class SavedOffsets:
     """What a salvage holds about the committed offsets of groups."""
@@ -147,6 +90,8 @@ class SavedOffsets:
     """The last commit of each group and partition."""
     first_lost: Mapping[TopicPartition, int]
     """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
+    commit_logs: Mapping[int, CommitLog]
+    """The logs that the commits are from: partitions of __consumer_offsets."""
     share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]]
     """The records of each partition of __share_group_state, with a key. Most of them are changes (share_state.py)."""
 
@@ -173,4 +118,11 @@ def read_saved_offsets(place: str) -> SavedOffsets:
     for name, ranges in (*held, *saved):
         for part in ranges:
             first_lost[name] = min(part.start_offset, first_lost.get(name, part.start_offset))
-    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost, share_log)
+    logs = {
+        each.partition: CommitLog(
+            first_lost[each.topic_partition], min(part.epoch for part in each.ranges), each.last_timestamp_ms
+        )
+        for each in manifest.partitions
+        if each.topic == OFFSETS_TOPIC and each.ranges
+    }
+    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost, logs, share_log)

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from .._kafka.log_reading import SETTLE_S, Ask, CommittedLog
 from .._model.log_contents import EpochRange, Stretches, intersect, subtract
 from .._model.partition import TopicPartition
 from .held_again import Held
 from .ledger import Ledger
-from .log_reading import SETTLE_S, Ask, CommittedLog
 from .markers import TransactionOutcome
 from .replay_progress import LedgerKey
 from .replayed import Counts, LeftOut, Replayed, ReplayStatus, build_replayed

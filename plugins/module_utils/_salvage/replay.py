@@ -15,6 +15,7 @@ from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.journal_reader import JournalOptions
 from .._kafka.cluster import Cluster
+from .._kafka.log_reading import SETTLE_S
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
@@ -27,7 +28,6 @@ from .._model.run import KafkaOpsError, Progress
 from .given_back import Given, complete_ledger, find_given, read_given_back
 from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
 from .ledger import Ledger
-from .log_reading import SETTLE_S
 from .manifest import Manifest, find_file_problems, read_manifest
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
 from .replay_progress import LedgerKey, Ledgers, ProgressTopic, create_and_wait

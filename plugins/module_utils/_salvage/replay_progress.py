@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from .._changes.own_topic import OwnTopics, send_to_any
 from .._kafka import error_codes
 from .._kafka.errors import CallError
+from .._kafka.log_reading import SETTLE_S, CommittedLog, OpenTransactionError, Tell
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG, NewTopic
@@ -28,7 +29,6 @@ from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, looks
 from .ledger import MOST_STRETCHES, Ledger
-from .log_reading import SETTLE_S, CommittedLog, OpenTransactionError, Tell
 from .transactional import Outgoing
 
 PROGRESS_TOPIC = "_kafkaops_salvage"

@@ -14,10 +14,10 @@ from itertools import islice, repeat
 
 from .._changes.record import JournalError
 from .._kafka.errors import BrokerCallError, RequestRefusedError
+from .._kafka.log_reading import OpenTransactionError
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress, garbage_collection_paused
 from .held_again import HeldAgain
-from .log_reading import OpenTransactionError
 from .pace import MOST_BYTES, Pace
 from .partition_replay import PartitionReplay
 from .replay_progress import ProgressTopic, ReplayProgressError

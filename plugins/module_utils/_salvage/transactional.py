@@ -16,10 +16,10 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from .._kafka.client_configs import librdkafka_config
+from .._kafka.log_reading import Tell
 from .._kafka.settings import ConnectionSettings
 from .._model.background import in_background
 from .._model.run import Clock, KafkaOpsError
-from .log_reading import Tell
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from confluent_kafka import KafkaError, KafkaException, Producer

@@ -50,7 +50,7 @@ def lose(on_call: OnCall, topic: str, dead: int, followers: list[int], witness: 
         wait_offline(cluster, [topic], seen_by=each, away=[dead])
     policies = {"": {topic: Policy(Strategy.AGGRESSIVE, allow_empty_leader=True)}}
     outcomes = on_call.carry_out(on_call.plans(policies, topic)[""])
-    assert [each.status for each in outcomes] == [Status.RECOVERED]
+    assert {each.status for each in outcomes} == {Status.RECOVERED}
     return outcomes
 
 
@@ -145,16 +145,18 @@ def accept(cluster: Cluster, topic: str, offsets: Collection[int], among: int) -
     member.close()
 
 
-def share_elsewhere(cluster: Cluster, kept: int = 0) -> tuple[int, list[int], int]:
+def share_elsewhere(
+    cluster: Cluster, kept: int = 0, *, partitions: int = 1, states: int = 1
+) -> tuple[int, list[int], int]:
     """Let a share group go on while only the leader of its state is in sync, in a cluster of four brokers.
 
-    It acknowledges 7 records. All replicas of its state know of ``kept`` of them. Returns that leader, its frozen
-    followers, and the broker without a replica.
+    It acknowledges 7 records of each partition. All replicas of its state, which has ``states`` partitions, know of
+    ``kept`` of them. Returns that leader, its frozen followers, and the broker without a replica.
     """
     client = cluster.client
     # Its group coordinator never goes offline.
     client.create_topic(GROUPS, {0: [4]}, {"min.insync.replicas": 1, "cleanup.policy": "compact"})
-    client.create_topic(SHARE, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
+    client.create_topic(SHARE, {each: [1, 2, 3] for each in range(states)}, {"min.insync.replicas": 1})
     earliest = ("--alter", "--entity-type", "groups", "--entity-name", "queue")
     where = ("--bootstrap-server", cluster.bootstrap(settings.INTERNAL))
     client.run_tool(
@@ -164,13 +166,14 @@ def share_elsewhere(cluster: Cluster, kept: int = 0) -> tuple[int, list[int], in
     client.produce(FIRST, 0, 1)
     assert share(cluster, FIRST, 1) == 1
     dead, followers, witness = replicas_of(cluster, SHARE)
-    client.create_topic(ONLINE, {0: [witness]}, {"min.insync.replicas": 1})
-    client.produce(ONLINE, 0, 7)
+    client.create_topic(ONLINE, {each: [witness] for each in range(partitions)}, {"min.insync.replicas": 1})
+    for each in range(partitions):
+        client.produce(ONLINE, each, 7)
     if kept:
-        accept(cluster, ONLINE, range(kept), among=7)
+        accept(cluster, ONLINE, range(kept), among=7 * partitions)
     wait_isr(cluster, [SHARE], {dead, *followers}, seen_by=dead)
     for each in followers:
         cluster.brokers[each].freeze()
     wait_isr(cluster, [SHARE], {dead}, seen_by=dead)
-    accept(cluster, ONLINE, range(kept, 7), among=7 - kept)
+    accept(cluster, ONLINE, range(kept, 7), among=(7 - kept) * partitions)
     return dead, followers, witness

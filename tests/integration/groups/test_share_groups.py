@@ -9,6 +9,7 @@ Kafka's own console consumer is a member of the group.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -127,8 +128,51 @@ def test_a_share_group_that_went_back_is_given_back_unless_it_has_done_more_sinc
         accept(cluster, ONLINE, {8}, among=7)
         stays = run_playbook(_PLAYBOOK, go)
         assert (stays.returncode, stays.counts["changed"]) == (0, 0), stays.output
-        assert f"queue: the start offset of a share group went back from 7 in {ONLINE}-0" in stays.words, stays.output
+        assert f"queue {ONLINE}-0 went back left alone 3 7 7" in stays.words, stays.output
+        assert "somebody has reset or deleted its start offset since the election" in stays.words
         assert start_offset(cluster) == 3
+
+
+@pytest.mark.wide
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("version", ["4.3.1"])
+def test_several_partitions_of_the_state_are_lost_at_once(version: str, tmp_path: Path) -> None:
+    properties = {**ONE_PARTITION, "share.coordinator.state.topic.num.partitions": 3}
+    with Cluster(version, brokers=4, properties=properties, proxied=True) as cluster:
+        dead, followers, witness = share_elsewhere(cluster, 3, partitions=5, states=3)
+        lose(OnCall(cluster, tmp_path), SHARE, dead, followers, witness)
+        salvage(cluster, tmp_path / "saved", log_dirs=cluster.brokers[dead].data_dirs)
+        for each in range(4):
+            cluster.client.produce(ONLINE, each, 2)
+        # An operator lets the group read one partition again.
+        reset(cluster, 2, 4)
+        given: dict[str, object] = {
+            "kafka_bootstrap_servers": cluster.bootstrap(),
+            "group_recovery_salvage_dir": str(tmp_path / "saved"),
+        }
+        plan = tmp_path / "plan.json"
+        look = run_playbook(_PLAYBOOK, {**given, "group_recovery_manual_output_file": str(plan)})
+        assert look.returncode == 2, look.output
+        steps = json.loads(plan.read_text("utf-8"))["commits"]
+        assert [(each["partition"], each["target"], each["choice"]) for each in steps] == [
+            *((each, 7, "give_back") for each in range(4)),
+            (4, 7, "leave_alone"),
+        ]
+        go = {"group_recovery_automated_recovery": "true", "group_recovery_undo_file": str(tmp_path / "undo")}
+        run = run_playbook(
+            _PLAYBOOK,
+            {"kafka_bootstrap_servers": cluster.bootstrap(), "group_recovery_plan_file": str(plan), **go},
+        )
+        assert run.returncode == 0, run.output
+        assert [start_offset(cluster, each) for each in range(5)] == [7, 7, 7, 7, 2]
+        cluster.proxy.clear()
+        again = run_playbook(_PLAYBOOK, {**given, **go})
+        assert (again.returncode, again.counts["changed"]) == (0, 0), again.output
+        assert cluster.proxy.write_requests() == []
+        named = run_playbook(_PLAYBOOK, {**given, **go, "group_recovery_overwrite_groups": "queue"})
+        assert named.returncode == 0, named.output
+        assert start_offset(cluster, 4) == 7
+        assert share(cluster, ONLINE, 8) == 8
 
 
 @pytest.mark.wide
@@ -157,22 +201,22 @@ def test_a_share_group_that_nobody_lists_is_named(version: str, tmp_path: Path) 
             accept(cluster, ONLINE, range(10), among=1)
 
 
-def start_offset(cluster: Cluster) -> int:
-    """Return what Kafka's own tool says of ``ONLINE-0``."""
+def start_offset(cluster: Cluster, partition: int = 0) -> int:
+    """Return what Kafka's own tool says of a partition of ``ONLINE``."""
     described = describe_share(cluster)
-    found = re.search(rf"queue\s+{ONLINE}\s+0\s+(\d+)", described)
+    found = re.search(rf"queue\s+{ONLINE}\s+{partition}\s+(\d+)", described)
     assert found, described
     return int(found[1])
 
 
-def reset(cluster: Cluster, offset: int) -> None:
-    """Set the start offset of ``ONLINE-0``. Kafka's own tool knows only its earliest and latest one."""
+def reset(cluster: Cluster, offset: int, partition: int = 0) -> None:
+    """Set the start offset of a partition. Kafka's own tool knows only its earliest and latest one."""
     with Wire(settings_from({"bootstrap_servers": cluster.bootstrap()})) as wire:
         kafka = Kafka(wire)
         addresses = kafka.describe_cluster().unfenced.values()
         coordinator = next(each for each in addresses if kafka.coordinated_share_groups(each))
-        assert kafka.set_share_start_offsets(coordinator, "queue", {TopicPartition(ONLINE, 0): offset}) == {
-            TopicPartition(ONLINE, 0): None
+        assert kafka.set_share_start_offsets(coordinator, "queue", {TopicPartition(ONLINE, partition): offset}) == {
+            TopicPartition(ONLINE, partition): None
         }
 
 

@@ -19,8 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide i
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitNeed
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import parse_commit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import _parse_value
 
 _NAME = TopicPartition("orders", 0)
 _START, _CUT, _END = 10, 80, 90
@@ -133,7 +133,7 @@ def test_commits_of_a_topic_that_was_created_again_are_told_by_its_id() -> None:
 def test_all_versions_of_a_saved_commit_are_read() -> None:
     """The layouts of OffsetCommitValue.json in Kafka 4.3."""
     text = struct.pack(">h", 4) + b"note"
-    assert _parse_value(struct.pack(">hq", 1, 7) + text + struct.pack(">qq", 1, 2)) == Commit(7, -1, "note")
-    assert _parse_value(struct.pack(">hqi", 3, 7, 5) + text + struct.pack(">q", 1)) == Commit(7, 5, "note")
-    assert _parse_value(struct.pack(">hqi", 4, 7, 5) + b"\5note" + struct.pack(">q", 1) + b"\0") == Commit(7, 5, "note")
-    assert _parse_value(struct.pack(">hqi", 9, 7, 5)) == Commit(7)
+    assert parse_commit(struct.pack(">hq", 1, 7) + text + struct.pack(">qq", 1, 2)) == Commit(7, -1, "note")
+    assert parse_commit(struct.pack(">hqi", 3, 7, 5) + text + struct.pack(">q", 1)) == Commit(7, 5, "note")
+    assert parse_commit(struct.pack(">hqi", 4, 7, 5) + b"\5note" + struct.pack(">q", 1) + b"\0") == Commit(7, 5, "note")
+    assert parse_commit(struct.pack(">hqi", 9, 7, 5)) == Commit(7)

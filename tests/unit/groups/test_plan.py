@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog, SavedCommits
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.give_back import foresee_commit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.group_module import (
     GroupOptionsError,
@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.group_mo
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.look import GroupLook
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
+    Choice,
     CommitNeed,
     CommitStatus,
     CommitStep,
@@ -29,6 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan_fil
     GROUP_PLAN_FILE,
     write_undo_file,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
@@ -44,6 +46,7 @@ _STEP = CommitStep(
     target=50,
     target_epoch=3,
     target_metadata="",
+    choice=Choice.GIVE_BACK,
     reason="the salvage has this commit",
 )
 _PLAN = GroupPlan(
@@ -51,6 +54,7 @@ _PLAN = GroupPlan(
     created_at="2026-01-31T23:59:59Z",
     salvage_id=None,
     commits=(_STEP,),
+    read_to=(),
     transactions=(),
     unknown=(),
     notes=(),

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import SavedCommits
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.share import ShareStates, Stay, share_states
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.share import IS_THERE, ShareStates, share_states
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.share_state import ShareState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from unit.fakes.cluster import FakeCluster
@@ -22,6 +23,7 @@ from unit.kafka.test_share_state import PLACE, snapshot, update
 
 STATE = TopicPartition("__share_group_state", 0)
 LEADER = 1
+_UNREAD = "what it has done since the election is not known: its state cannot be read"
 Record = tuple[bytes | None, bytes | None]
 
 
@@ -46,21 +48,43 @@ def states_of(records: Sequence[Record], *, leader: int = LEADER) -> ShareStates
         ([snapshot(0, (0, 2, 2))], None),
         ([snapshot(3)], None),
         ([snapshot(0, (0, 2, 2)), update(-1, (4, 4, 2))], None),
-        ([snapshot(0, (0, 2, 2)), update(-1, (7, 7, 2))], Stay.DONE_SINCE),
+        (
+            [snapshot(0, (0, 2, 2)), update(-1, (7, 7, 2))],
+            "it has done records after that since the election, and would get them again",
+        ),
         ([snapshot(0, (0, 2, 2)), update(-1, (7, 7, 0))], None),
-        ([snapshot(0, (0, 6, 2))], Stay.IS_THERE),
-        ([snapshot(9)], Stay.IS_THERE),
-        ([update(-1, (0, 2, 2))], Stay.UNKNOWN),
-        ([], Stay.UNKNOWN),
+        ([snapshot(0, (0, 6, 2))], IS_THERE.what),
+        ([snapshot(9)], IS_THERE.what),
+        ([update(-1, (0, 2, 2))], _UNREAD),
+        ([], _UNREAD),
     ],
 )
-def test_it_stays_if_it_would_get_done_records_again(records: Sequence[Record], expected: Stay | None) -> None:
-    assert states_of(records).why_it_stays(PLACE, 7) is expected
+def test_it_stays_if_it_would_get_done_records_again(records: Sequence[Record], expected: str | None) -> None:
+    since = states_of(records).since(PLACE, 7)
+    assert (since and since.what) == expected
+    assert since is None or since.is_known == (expected != _UNREAD)
+
+
+@pytest.mark.parametrize(
+    ("records", "is_reset"),
+    [
+        ([snapshot(0), snapshot(3)], False),
+        ([snapshot(0), snapshot(3, epoch=3)], True),
+        ([snapshot(0), (snapshot(0)[0], None), snapshot(3)], True),
+        ([(snapshot(0)[0], None), snapshot(3)], False),
+    ],
+)
+def test_it_stays_if_somebody_has_reset_it_since(records: Sequence[Record], *, is_reset: bool) -> None:
+    """The salvage's records begin at offset 11. An older deletion is of both logs."""
+    saved = ShareState(7, epoch=2)
+    since = states_of(records).since(PLACE, 7, saved, {STATE: 11})
+    assert (since is not None) == is_reset
+    assert since is None or since.what == "somebody has reset or deleted its start offset since the election"
 
 
 def test_it_stays_if_its_state_cannot_be_read() -> None:
     without_leader = states_of([snapshot(0)], leader=-1)
-    assert without_leader.why_it_stays(PLACE, 7) is Stay.UNKNOWN
+    assert getattr(without_leader.since(PLACE, 7), "what", None) == _UNREAD
     assert without_leader.has(PLACE) is None
     assert states_of([snapshot(0)]).has(PLACE) is True
     assert states_of([]).has(PLACE) is False

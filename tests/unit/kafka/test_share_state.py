@@ -33,8 +33,8 @@ def packed(batches: tuple[Batch, ...]) -> bytes:
     return bytes([len(batches) + 1]) + elements + b"\x00"
 
 
-def snapshot(start: int, *batches: Batch) -> tuple[bytes, bytes | None]:
-    return key(0), struct.pack(">hiiiqqq", 0, 1, 2, 3, start, 8, 9) + packed(batches)
+def snapshot(start: int, *batches: Batch, epoch: int = 2) -> tuple[bytes, bytes | None]:
+    return key(0), struct.pack(">hiiiqqq", 0, 1, epoch, 3, start, 8, 9) + packed(batches)
 
 
 def update(start: int, *batches: Batch) -> tuple[bytes, bytes | None]:

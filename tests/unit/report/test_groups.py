@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
+    Choice,
     CommitNeed,
     CommitStatus,
     CommitStep,
@@ -38,6 +39,7 @@ STEP = CommitStep(
     target=200,
     target_epoch=-1,
     target_metadata="",
+    choice=Choice.GIVE_BACK,
     reason="the salvage has this commit",
 )
 
@@ -50,6 +52,7 @@ def test_the_page_says_what_became_of_each_group(tmp_path: Path) -> None:
             created_at="2026-01-31T10:00:00Z",
             salvage_id=None,
             commits=(STEP,),
+            read_to=(),
             transactions=(),
             unknown=(),
             notes=(),

@@ -14,14 +14,14 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_reading import (
+    CommittedLog,
+    OpenTransactionError,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Tail
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_replicas import remove_overlaps
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_commits
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.log_reading import (
-    CommittedLog,
-    OpenTransactionError,
-)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.partition_replay import NewerKeys, hash_key
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_run import (
     add_origin_headers,

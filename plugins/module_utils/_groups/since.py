@@ -1,0 +1,151 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read what became of committed offsets since an election, from the present ``__consumer_offsets``. Only reads.
+
+A saved offset must not undo what clients, operators or Kafka did since: a later commit, a reset, a deletion of the
+group or of its offsets, an expiry. All of these are records after the offset at which the two logs diverge.
+
+The log cleaner keeps the last record of each key, but removes one that deletes (a tombstone), delete.retention.ms after
+it has cleaned its segment for the first time. So a deletion may leave no record behind, which is said as unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .._kafka.cluster import Cluster
+from .._kafka.errors import CallError
+from .._kafka.groups import Commit
+from .._kafka.offset_records import CommitLog, OffsetKey, parse_commit, parse_key
+from .._kafka.port import Kafka
+from .._kafka.record_batch import BatchError
+from .._model.partition import OFFSETS_TOPIC, TopicPartition
+from .decide import CommitFields, PresentLog, Since
+
+_DELETE_RETENTION = "delete.retention.ms"
+_DELETED = Since("it was deleted, or expired, since the election")
+_GROUP_DELETED = Since("the group was deleted, or its offsets expired, since the election")
+_GROUP_GONE = Since(
+    "the group was deleted since the election, by somebody or by Kafka, which deletes a group without offsets",
+    is_known=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCommits:
+    """What a salvage holds about groups."""
+
+    salvage_id: str | None = None
+    commits: Mapping[tuple[str, TopicPartition], CommitFields] = field(default_factory=dict)
+    first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """The first offset of each partition that the salvage holds and the leader lacks."""
+    commit_logs: Mapping[int, CommitLog] = field(default_factory=dict)
+    """The logs that the commits are from: partitions of __consumer_offsets."""
+    share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]] = field(default_factory=dict)
+    """The records of each partition of __share_group_state, with a key."""
+
+
+@dataclass(slots=True)
+class CommitChanges:
+    """What a partition of ``__consumer_offsets`` says about the time since an election."""
+
+    commits: dict[tuple[str, TopicPartition], Commit | None] = field(default_factory=dict)
+    """The last commit of each group and partition. None if it was deleted."""
+    deleted: set[str] = field(default_factory=set)
+    """Groups that were deleted together with committed offsets."""
+    gone: set[str] = field(default_factory=set)
+    """Groups that were deleted when they had no committed offset."""
+    missing: str = ""
+    """Why there may have been more. Empty if this is all."""
+    lacks_only_deletions: bool = False
+    """Whether ``missing`` is about deletions only."""
+    _deletions: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    """Of each group's last tombstone: the next offset, and whether one right before it deleted a commit."""
+
+    def add(self, offset: int, key: OffsetKey, value: bytes | None) -> None:
+        """Take the next record into account. Kafka writes the tombstones of a group that it deletes in a row."""
+        next_offset, has_commit = self._deletions.get(key.group, (-1, False))
+        if key.partition is not None:
+            self.commits[key.group, key.partition] = parse_commit(value)
+        if value is None:
+            has_commit = key.partition is not None or (has_commit and next_offset == offset)
+            self._deletions[key.group] = offset + 1, has_commit
+            if key.is_group:
+                (self.deleted if has_commit else self.gone).add(key.group)
+        elif key.is_group and next_offset == offset:
+            # It was not deleted: it changed its type, such as from classic to consumer.
+            self.gone.discard(key.group)
+
+    def since(self, group: str, name: TopicPartition, now: Commit | None) -> Since | None:
+        """Return what became of a committed offset; None if nothing did. ``now`` is the present one."""
+        if (group, name) in self.commits:
+            last = self.commits[group, name]
+            if last is None:
+                return _DELETED
+            return Since(f"the group has committed {last.offset} since the election, or somebody has reset it")
+        if now is not None and (self.lacks_only_deletions or not self.missing):
+            return None
+        if group in self.deleted:
+            return _GROUP_DELETED
+        if group in self.gone:
+            return _GROUP_GONE
+        return Since(self.missing, is_known=False) if self.missing else None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReader:
+    """Reads partitions of ``__consumer_offsets`` from their leaders."""
+
+    kafka: Kafka
+    cluster: Cluster
+    leaders: Mapping[TopicPartition, int]
+    saved: Mapping[int, CommitLog]
+    logs: Mapping[TopicPartition, PresentLog]
+
+    def read(self) -> dict[int, CommitChanges]:
+        """Return the changes in each partition that the salvage has records of."""
+        answers = self.kafka.in_parallel(self._read, sorted(self.saved))
+        return {
+            number: CommitChanges(missing=_unread(number, str(each))) if isinstance(each, CallError) else each
+            for number, each in answers.items()
+        }
+
+    def _read(self, number: int) -> CommitChanges:
+        name, saved, found = TopicPartition(OFFSETS_TOPIC, number), self.saved[number], CommitChanges()
+        log, leader = self.logs.get(name), self.cluster.addresses.get(self.leaders.get(name, -1))
+        if log is None or leader is None:
+            return CommitChanges(missing=_unread(number, "no leader answers"))
+        # Compaction may have removed the first records that the salvage could have.
+        first = min(saved.offset, log.end, log.end_of(saved.epoch) if saved.epoch >= 0 else log.end)
+        reading = self.kafka.committed_log(leader, name, max(first, log.start))
+        try:
+            for _epoch, record in reading.read(None):
+                if record.key is not None and (key := parse_key(record.key)) is not None:
+                    found.add(record.offset, key, record.value)
+        except (CallError, BatchError) as error:
+            found.missing = _unread(number, str(error))
+            return found
+        if reading.is_open:
+            found.missing = _unread(number, f"a transaction is open from offset {reading.next_offset} on")
+        elif log.start > first:
+            found.missing = f"{name} begins at {log.start}, after the election: what was before is deleted"
+            found.lacks_only_deletions = True
+        elif reading.has_gaps and not self._keeps_deletions(saved):
+            found.missing = f"{name} was compacted since the election, and deletions are not in it any more"
+            found.lacks_only_deletions = True
+        return found
+
+    def _keeps_deletions(self, saved: CommitLog) -> bool:
+        """Return whether the log still has every deletion since the newest saved record, and so since the election."""
+        entry = self.kafka.topic_configs([OFFSETS_TOPIC], _DELETE_RETENTION).get(OFFSETS_TOPIC)
+        now = self.kafka.cluster_time()
+        if entry is None or not entry.value or now is None or saved.last_timestamp_ms is None:
+            return False
+        return now.timestamp() * 1000 - saved.last_timestamp_ms < int(entry.value)
+
+
+def _unread(number: int, why: str) -> str:
+    return f"what was committed or deleted since the election is not known: {OFFSETS_TOPIC}-{number}: {why}"

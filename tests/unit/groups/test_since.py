@@ -1,0 +1,169 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What __consumer_offsets says about committed offsets since an election."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog, Since, decide_commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import Choice
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import ChangeReader, CommitChanges
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_reading import LogRecord
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import CommitLog, parse_key
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import BatchRecord
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from unit.fakes.cluster import FakeCluster
+
+NAME, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1)
+COMMITS = TopicPartition("__consumer_offsets", 3)
+Record = tuple[bytes, bytes | None]
+_GONE = b"\x00"
+_FIRST = 10
+_DAY_MS = 86_400_000
+_NOW = datetime(2026, 1, 31, tzinfo=UTC)
+
+
+def commit(offset: int | None, name: TopicPartition = NAME, group: bytes = b"billing") -> Record:
+    topic = name.topic.encode()
+    key = struct.pack(f">hh{len(group)}sh{len(topic)}si", 1, len(group), group, len(topic), topic, name.partition)
+    return key, None if offset is None else struct.pack(">hqi", 3, offset, 5) + struct.pack(">hq", 0, 1)
+
+
+def of_group(kind: int, value: bytes | None = None, group: bytes = b"billing") -> Record:
+    return struct.pack(f">hh{len(group)}s", kind, len(group), group), value
+
+
+def changes(*records: Record) -> CommitChanges:
+    found = CommitChanges()
+    for offset, (key, value) in enumerate(records, _FIRST):
+        parsed = parse_key(key)
+        assert parsed is not None
+        found.add(offset, parsed, value)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("records", "now", "expected"),
+    [
+        ([], None, ""),
+        ([commit(7)], 7, "committed 7"),
+        ([commit(7), commit(8)], 8, "committed 8"),
+        ([commit(7), commit(None)], None, "it was deleted"),
+        ([commit(None), commit(3)], 3, "committed 3"),
+        ([commit(7, OTHER), commit(7, group=b"shipping")], 5, ""),
+        ([commit(None, OTHER)], None, ""),
+        ([commit(None, OTHER), of_group(2)], None, "the group was deleted, or its offsets expired"),
+        # A consumer group has records of its members, too; later, it is used again.
+        ([commit(None, OTHER), of_group(5), of_group(3), of_group(2, b"x")], None, "the group was deleted, or"),
+        ([commit(None, OTHER), commit(1, group=b"shipping"), of_group(2)], None, "?the group was deleted since"),
+        ([of_group(2)], None, "?the group was deleted since"),
+        ([of_group(2), of_group(3, b"x")], None, ""),
+        ([of_group(2), commit(7, group=b"shipping"), of_group(2, b"x")], None, "?the group was deleted since"),
+        ([of_group(3, b"x"), of_group(17, b"x")], None, ""),
+        ([of_group(2), commit(5)], 5, "committed 5"),
+    ],
+)
+def test_what_became_of_a_saved_offset(records: Sequence[Record], now: int | None, expected: str) -> None:
+    since = changes(*records).since("billing", NAME, None if now is None else Commit(now))
+    assert (since is None) == (not expected)
+    if since is not None:
+        assert expected.removeprefix("?") in since.what
+        assert since.is_known == (not expected.startswith("?"))
+
+
+@pytest.mark.parametrize(
+    ("since", "overwrites", "expected"),
+    [
+        (None, False, (Choice.GIVE_BACK, 50)),
+        (Since("it was deleted"), False, (Choice.LEAVE_ALONE, 50)),
+        (Since("it was deleted"), True, (Choice.OVERWRITE, 50)),
+    ],
+)
+def test_what_was_done_since_is_not_undone(
+    since: Since | None, expected: tuple[Choice, int], *, overwrites: bool
+) -> None:
+    log = PresentLog(10, 90, lambda _epoch: 90)
+    step = decide_commit("billing", NAME, Commit(20, 3), Commit(50, 3), log, since, overwrites=overwrites)
+    assert step is not None
+    assert (step.choice, step.target) == expected
+    what = f"{since.what}; " if since else ""
+    assert step.reason == f"{what}the salvage has this commit"
+
+
+def test_an_offset_that_does_not_hold_is_changed_without_the_saved_one() -> None:
+    """The records before 10 are deleted: its consumers would be reset."""
+    log = PresentLog(10, 90, lambda _epoch: 90)
+    step = decide_commit("billing", NAME, Commit(5), Commit(50, 3), log, Since("it has committed"))
+    assert step is not None
+    assert (step.choice, step.target) == (Choice.GIVE_BACK, 10)
+
+
+class FakeLog:
+    """A log of which the cleaner has removed records, or in which a transaction is open."""
+
+    def __init__(self, *records: Record, has_gaps: bool = False, is_open: bool = False) -> None:
+        self.records, self.has_gaps, self.is_open = records, has_gaps, is_open
+        self.next_offset = _FIRST + len(records)
+
+    def read(self, _wait_s: None) -> Iterator[LogRecord]:
+        for offset, (key, value) in enumerate(self.records, _FIRST):
+            yield LogRecord(5, BatchRecord(offset, 0, key, value, []))
+
+
+def read(log: FakeLog, saved: CommitLog, *, start: int = 0, retention_ms: int | None = _DAY_MS) -> CommitChanges:
+    cluster: Any = FakeCluster({}, {1}, {1}, {})
+    asked: list[tuple[TopicPartition, int]] = []
+
+    def committed_log(_leader: object, name: TopicPartition, offset: int) -> FakeLog:
+        asked.append((name, offset))
+        return log
+
+    configs = {} if retention_ms is None else {COMMITS.topic: TopicConfig(str(retention_ms), is_own=False)}
+    cluster.answer(committed_log=committed_log, topic_configs=lambda _names, _name: configs)
+    cluster.answer(cluster_time=lambda: _NOW)
+    present = PresentLog(start, 30, lambda epoch: _FIRST if epoch == 4 else 30)
+    reader = ChangeReader(cluster, cluster.describe_cluster(), {COMMITS: 1}, {3: saved}, {COMMITS: present})
+    found = reader.read()[3]
+    assert asked == [(COMMITS, max(start, _FIRST))]
+    return found
+
+
+_SAVED = CommitLog(15, 4, round(_NOW.timestamp() * 1000) - _DAY_MS + 1)
+"""Compaction has removed the dead broker's records from 10 on."""
+
+
+def test_deletions_count_as_kept_for_delete_retention() -> None:
+    old = _SAVED._replace(last_timestamp_ms=0)
+    assert not read(FakeLog(commit(7)), old).missing
+    assert not read(FakeLog(commit(7), has_gaps=True), _SAVED).missing
+    for found in (
+        read(FakeLog(commit(7), has_gaps=True), old),
+        read(FakeLog(commit(7), has_gaps=True), _SAVED, retention_ms=None),
+        read(FakeLog(commit(7), has_gaps=True), _SAVED._replace(last_timestamp_ms=None)),
+        read(FakeLog(commit(7)), _SAVED, start=12),
+    ):
+        since = found.since("billing", OTHER, None)
+        assert since is not None
+        assert (since.is_known, since.what) == (False, found.missing)
+        assert found.since("billing", OTHER, Commit(3)) is None, "an offset that is there was not deleted"
+        assert found.since("billing", NAME, Commit(7)) == Since(
+            "the group has committed 7 since the election, or somebody has reset it"
+        )
+
+
+def test_nothing_is_known_beyond_an_open_transaction() -> None:
+    found = read(FakeLog(is_open=True), _SAVED)
+    since = found.since("billing", NAME, Commit(3))
+    assert since is not None
+    assert not since.is_known
+    assert "a transaction is open from offset 10 on" in since.what
