@@ -131,8 +131,7 @@ class ChangeReader:
         if reading.is_open:
             found.missing = _unread(number, f"a transaction is open from offset {reading.next_offset} on")
         elif log.start > first:
-            found.missing = f"{name} begins at {log.start}, after the election: what was before is deleted"
-            found.lacks_only_deletions = True
+            found.missing = f"{name} begins at {log.start}, after the election: what was before is not known"
         elif reading.has_gaps and not self._keeps_deletions(saved):
             found.missing = f"{name} was compacted since the election, and deletions are not in it any more"
             found.lacks_only_deletions = True
@@ -140,7 +139,10 @@ class ChangeReader:
 
     def _keeps_deletions(self, saved: CommitLog) -> bool:
         """Return whether the log still has every deletion since the newest saved record, and so since the election."""
-        entry = self.kafka.topic_configs([OFFSETS_TOPIC], _DELETE_RETENTION).get(OFFSETS_TOPIC)
+        try:
+            entry = self.kafka.topic_configs([OFFSETS_TOPIC], _DELETE_RETENTION).get(OFFSETS_TOPIC)
+        except CallError:
+            return False
         now = self.kafka.cluster_time()
         if entry is None or not entry.value or now is None or saved.last_timestamp_ms is None:
             return False

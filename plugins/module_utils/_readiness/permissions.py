@@ -130,6 +130,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         Need(Resource.GROUPS, ("DESCRIBE", "READ"), "to read committed offsets, and to commit"),
         Need(Resource.CLUSTER, ("ALTER",), "to abort hanging transactions", is_required=False),
         Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to read transaction.max.timeout.ms", is_required=False),
+        Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read delete.retention.ms", is_required=False),
         Need(
             Resource.TRANSACTIONS,
             ("DESCRIBE",),

@@ -38,7 +38,7 @@ from .saved_rows import read_saved_runs
 from .saved_run import SavedRun
 from .targets import ReplayTerms, Targets, find_targets
 from .transactional import ProducerError, TransactionalProducer
-from .unfinished import explain_unfinished
+from .unfinished import explain_unfinished, find_obstacle
 
 _MOST_NOTES = 20
 _OPEN = "a transaction of another replay is open: what it gives back counts as not given back here"
@@ -107,6 +107,7 @@ class Replayer:
     def preview(self) -> Replay:
         """Return what would be given back, without writing anything. Raises KafkaOpsError."""
         cluster = self._describe_cluster()
+        self._require_transactions()
         targets = self._find_targets()
         self._require_intact_files()
         # A transaction of a killed run is open until the next run has started: here, it counts as not written.
@@ -121,6 +122,7 @@ class Replayer:
     def give_back(self) -> Replay:
         """Give records back. The result names failed partitions. Raises KafkaOpsError if nothing was given back."""
         cluster = self._describe_cluster()
+        self._require_transactions()
         self._wait_s = SETTLE_S
         lock = ClusterJournal(self._kafka, cluster, self._request.journal)
         with lock.open(self._progress) as journal:
@@ -162,9 +164,18 @@ class Replayer:
         notes = [*self._describe_held(parts), *self._wait_for_markers(most_bytes)]
         return self._with_untouched(rows, targets, ledgers), notes
 
+    @property
+    def _transactional_id(self) -> str:
+        return f"kafkaops.recovery.{self._request.progress_topic}"
+
+    def _require_transactions(self) -> None:
+        """Raise ReplayError if brokers must be started before there can be a transaction."""
+        if obstacle := find_obstacle(self._kafka, self._transactional_id):
+            raise ReplayError(f"transactions cannot be written: {obstacle}. Nothing was written")
+
     def _start_producer(self, most_bytes: int) -> TransactionalProducer:
         """Start a producer that ends the last transaction of its id. Raises ProducerError or SettingsError."""
-        name = f"kafkaops.recovery.{self._request.progress_topic}"
+        name = self._transactional_id
         explain = partial(explain_unfinished, self._kafka, name)
         return TransactionalProducer(self._kafka.settings, name, most_bytes, explain, self._progress.step)
 

@@ -30,7 +30,8 @@ from .saved_run import OVERHEAD_BYTES
 _NEVER = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC, METADATA_TOPIC})
 _POLICY, _MOST_BYTES, _MIN_ISR = "cleanup.policy", "max.message.bytes", "min.insync.replicas"
 _BEFORE, _AFTER, _DIFFERENCE = (f"message.timestamp.{name}.max.ms" for name in ("before", "after", "difference"))
-_NAMES = (_POLICY, _MOST_BYTES, _MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE)
+_TIMESTAMPS, _OF_THE_BROKER = "message.timestamp.type", "LogAppendTime"
+_NAMES = (_POLICY, _MOST_BYTES, _MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE, _TIMESTAMPS)
 _DEFAULT_MOST_BYTES = 1_048_588
 
 
@@ -178,8 +179,13 @@ def _check_replicas(target: TargetTopic, partition: int, configs: Mapping[str, s
 
 
 def _check_timestamps(saved: SavedRecords, name: str, configs: Mapping[str, str], now_ms: int) -> str:
-    """Return which limit of the topic the saved timestamps exceed; empty if none."""
+    """Return which limit of the topic the saved timestamps exceed; empty if none.
+
+    A topic with its brokers' timestamps takes any record (LogValidator).
+    """
     if saved.first_timestamp_ms is None or saved.last_timestamp_ms is None:
+        return ""
+    if configs.get(_TIMESTAMPS) == _OF_THE_BROKER:
         return ""
     limits = {each: int(configs.get(each, INT64_MAX)) for each in (_BEFORE, _AFTER, _DIFFERENCE)}
     for config, distance in (

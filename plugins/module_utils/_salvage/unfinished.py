@@ -2,24 +2,62 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Say what keeps a transactional id from being used: its last transaction has not ended. Reads only.
+"""Say what keeps a transactional id from being used. Reads only.
 
-A coordinator answers CONCURRENT_TRANSACTIONS until every partition of that transaction has its marker, and until its
-own topic takes records (TransactionCoordinator.prepareInitProducerIdTransit). The producer may ask again at any time.
-The transaction's timeout does not matter: a new producer ends one that is still open.
+1. Its partition of ``__transaction_state`` takes no records: brokers must be started.
+2. Its last transaction has not ended. A coordinator answers CONCURRENT_TRANSACTIONS until every partition of that
+   transaction has its marker (TransactionCoordinator.prepareInitProducerIdTransit). The producer may ask again at any
+   time. The transaction's timeout does not matter: a new producer ends one that is still open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .._kafka.cluster import Cluster
+from .._kafka.group_commits import partition_of
 from .._kafka.port import Kafka
 from .._kafka.transactions import find_gaps, is_ended_by_coordinator
-from .._model.partition import TRANSACTIONS_TOPIC, PartitionState, TopicPartition
-from .._model.reasons import join_first
+from .._model.partition import TRANSACTIONS_TOPIC, PartitionState, TopicPartition, effective_min_isr
+from .._model.reasons import join_first, name_brokers
 from .._model.run import KafkaOpsError
 
 _MOST_NAMED = 5
+_MIN_ISR = "transaction.state.log.min.isr"
+
+
+def find_obstacle(kafka: Kafka, transactional_id: str) -> str:
+    """Return which brokers must be started before a transactional id can be used. Empty if none is known to be needed.
+
+    Raises KafkaOpsError.
+    """
+    cluster = kafka.describe_cluster()
+    states = {each.partition: each for each in kafka.describe_partitions([TRANSACTIONS_TOPIC]).partitions}
+    if not states:
+        return _find_obstacle_to_create(kafka, cluster)
+    # TransactionStateManager.partitionFor is GroupCoordinatorService.partitionFor.
+    state = states.get(partition_of(transactional_id, len(states)))
+    down = () if state is None else {*state.replicas} - cluster.unfenced.keys()
+    if state is None or not down:
+        return ""
+    place = f"{state.topic_partition} has transactional id {transactional_id}, and"
+    if state.is_offline:
+        return f"{place} no leader: start {name_brokers(down)}, or recover it"
+    min_isr = kafka.min_insync_replicas([TRANSACTIONS_TOPIC]).get(TRANSACTIONS_TOPIC, 1)
+    needed = effective_min_isr(min_isr, len(state.replicas))
+    if len(state.isr) >= needed:
+        return ""
+    return f"{place} {len(state.isr)} of its replicas in sync where it needs {needed}: start {name_brokers(down)}"
+
+
+def _find_obstacle_to_create(kafka: Kafka, cluster: Cluster) -> str:
+    """Return the same of a cluster that never had a transaction. Fenced brokers may get replicas of the topic, too."""
+    broker_id, address = next(iter(cluster.unfenced.items()))
+    entry = kafka.broker_config(address, broker_id, _MIN_ISR)
+    down = cluster.addresses.keys() - cluster.unfenced.keys()
+    if entry is None or not entry.value or not down or len(cluster.unfenced) >= int(entry.value):
+        return ""
+    return f"{TRANSACTIONS_TOPIC} will need {entry.value} replicas in sync ({_MIN_ISR}): start {name_brokers(down)}"
 
 
 def explain_unfinished(kafka: Kafka, transactional_id: str) -> str:
@@ -31,6 +69,8 @@ def explain_unfinished(kafka: Kafka, transactional_id: str) -> str:
 
 
 def _explain(kafka: Kafka, transactional_id: str) -> str:
+    if obstacle := find_obstacle(kafka, transactional_id):
+        return obstacle
     unfenced = kafka.describe_cluster().unfenced
     described = kafka.describe_partitions([TRANSACTIONS_TOPIC])
     gaps = [*find_gaps(described, lambda each: each.leader_id in unfenced)]

@@ -150,7 +150,6 @@ def test_deletions_count_as_kept_for_delete_retention() -> None:
         read(FakeLog(commit(7), has_gaps=True), old),
         read(FakeLog(commit(7), has_gaps=True), _SAVED, retention_ms=None),
         read(FakeLog(commit(7), has_gaps=True), _SAVED._replace(last_timestamp_ms=None)),
-        read(FakeLog(commit(7)), _SAVED, start=12),
     ):
         since = found.since("billing", OTHER, None)
         assert since is not None
@@ -161,9 +160,15 @@ def test_deletions_count_as_kept_for_delete_retention() -> None:
         )
 
 
-def test_nothing_is_known_beyond_an_open_transaction() -> None:
-    found = read(FakeLog(is_open=True), _SAVED)
-    since = found.since("billing", NAME, Commit(3))
+@pytest.mark.parametrize(
+    ("is_open", "start", "expected"),
+    [
+        (True, 0, "a transaction is open from offset 10 on"),
+        (False, 12, "begins at 12, after the election: what was before is not known"),
+    ],
+)
+def test_what_cannot_be_read_may_be_a_commit(start: int, expected: str, *, is_open: bool) -> None:
+    since = read(FakeLog(is_open=is_open), _SAVED, start=start).since("billing", NAME, Commit(3))
     assert since is not None
     assert not since.is_known
-    assert "a transaction is open from offset 10 on" in since.what
+    assert expected in since.what

@@ -88,6 +88,12 @@ def test_an_unchanged_topic_accepts_its_records(state: PartitionState, min_isr: 
     assert (found.refused, found.topics["orders"].topic_id) == ({}, TOPIC_ID)
 
 
+def test_a_topic_with_its_brokers_timestamps_accepts_records_of_any_time() -> None:
+    limits = {"message.timestamp.before.max.ms": "5000", "message.timestamp.after.max.ms": "0"}
+    assert look(STATE, configs=limits).refused
+    assert look(STATE, configs={**limits, "message.timestamp.type": "LogAppendTime"}).refused == {}
+
+
 @pytest.mark.parametrize(
     ("state", "configs", "reason"),
     [

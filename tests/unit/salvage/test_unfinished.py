@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import partition_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.transactions import CoordinatedTransactions
@@ -21,7 +23,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transac
     ProducerError,
     start_transactions,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.unfinished import explain_unfinished
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.unfinished import (
+    explain_unfinished,
+    find_obstacle,
+)
 from unit.fakes.clock import FakeClock
 
 ID = "kafkaops.recovery._kafkaops_salvage"
@@ -74,6 +79,53 @@ class FakeCluster:
 )
 def test_what_the_last_transaction_waits_for_is_named(cluster: Any, expected: str) -> None:
     assert explain_unfinished(cluster, ID) == expected
+
+
+class FakeOutage:
+    """Broker 1 is up, and 2 and 3 are down. ``__transaction_state`` has 4 partitions with these replicas, or none."""
+
+    def __init__(
+        self, isr: tuple[int, ...] = (), replicas: tuple[int, ...] = (1, 2, 3), *, exists: bool = True
+    ) -> None:
+        own = partition_of(ID, 4)
+        others = [state(TopicPartition("__transaction_state", each), -1) for each in range(4) if each != own]
+        leader = isr[0] if isr else -1
+        of_id = PartitionState("__transaction_state", own, "id", leader, 4, replicas, isr, None, None, ())
+        self.states = (of_id, *others) if exists else ()
+
+    def describe_cluster(self) -> Any:
+        all_of = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
+        return SimpleNamespace(unfenced={1: all_of[1]}, addresses=all_of)
+
+    def describe_partitions(self, _names: Collection[str]) -> Description:
+        return Description(self.states, ())
+
+    def min_insync_replicas(self, topics: Collection[str]) -> dict[str, int]:
+        return dict.fromkeys(topics, 2)
+
+    def broker_config(self, _address: Address, _broker_id: int, name: str) -> ConfigEntry:
+        assert name == "transaction.state.log.min.isr"
+        return ConfigEntry("2", is_sensitive=False)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "expected"),
+    [
+        (FakeOutage(()), f"has transactional id {ID}, and no leader: start brokers 2, 3, or recover it"),
+        (FakeOutage((1,)), "and 1 of its replicas in sync where it needs 2: start brokers 2, 3"),
+        (FakeOutage((1, 2)), ""),
+        (FakeOutage((1,), (1,)), ""),
+        (
+            FakeOutage(exists=False),
+            "__transaction_state will need 2 replicas in sync (transaction.state.log.min.isr): start brokers 2, 3",
+        ),
+    ],
+)
+def test_the_brokers_are_named_that_transactions_need(cluster: Any, expected: str) -> None:
+    """Only the partition of the id counts. The others have no leader here."""
+    found = find_obstacle(cluster, ID)
+    assert found.endswith(expected)
+    assert bool(found) == bool(expected)
 
 
 def start(*codes: int) -> list[str]:
