@@ -44,7 +44,15 @@ ASKED = {
     ),
     "groups": (
         "group_recovery",
-        ["salvage_dir", "groups", "beyond_end_time", "automated_recovery", "abort_hanging_transactions", "undo_file"],
+        [
+            "salvage_dir",
+            "groups",
+            "beyond_end_time",
+            "overwrite_groups",
+            "automated_recovery",
+            "abort_hanging_transactions",
+            "undo_file",
+        ],
     ),
     "stop": ("stop_gate", ["brokers", "racks"]),
     # These run on a broker's host, which reads client.properties there and not from the credential.
