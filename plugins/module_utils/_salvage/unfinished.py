@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from .._kafka.cluster import Cluster
 from .._kafka.group_commits import partition_of
@@ -47,7 +47,13 @@ def find_obstacle(kafka: Kafka, transactional_id: str) -> str:
     needed = effective_min_isr(min_isr, len(state.replicas))
     if len(state.isr) >= needed:
         return ""
-    return f"{place} {len(state.isr)} of its replicas in sync where it needs {needed}: start {name_brokers(down)}"
+    start = _start(down, needed - len(state.isr))
+    return f"{place} {len(state.isr)} of its replicas in sync where it needs {needed}: {start}"
+
+
+def _start(down: Collection[int], count: int) -> str:
+    few = f"{count} of " if count < len(down) else ""
+    return f"start {few}{name_brokers(down)}"
 
 
 def _find_obstacle_to_create(kafka: Kafka, cluster: Cluster) -> str:
@@ -55,9 +61,10 @@ def _find_obstacle_to_create(kafka: Kafka, cluster: Cluster) -> str:
     broker_id, address = next(iter(cluster.unfenced.items()))
     entry = kafka.broker_config(address, broker_id, _MIN_ISR)
     down = cluster.addresses.keys() - cluster.unfenced.keys()
-    if entry is None or not entry.value or not down or len(cluster.unfenced) >= int(entry.value):
+    count = int(entry.value) - len(cluster.unfenced) if entry is not None and entry.value and down else 0
+    if entry is None or count <= 0:
         return ""
-    return f"{TRANSACTIONS_TOPIC} will need {entry.value} replicas in sync ({_MIN_ISR}): start {name_brokers(down)}"
+    return f"{TRANSACTIONS_TOPIC} will need {entry.value} replicas in sync ({_MIN_ISR}): {_start(down, count)}"
 
 
 def explain_unfinished(kafka: Kafka, transactional_id: str) -> str:

@@ -112,12 +112,12 @@ class FakeOutage:
     ("cluster", "expected"),
     [
         (FakeOutage(()), f"has transactional id {ID}, and no leader: start brokers 2, 3, or recover it"),
-        (FakeOutage((1,)), "and 1 of its replicas in sync where it needs 2: start brokers 2, 3"),
+        (FakeOutage((1,)), "and 1 of its replicas in sync where it needs 2: start 1 of brokers 2, 3"),
         (FakeOutage((1, 2)), ""),
         (FakeOutage((1,), (1,)), ""),
         (
             FakeOutage(exists=False),
-            "__transaction_state will need 2 replicas in sync (transaction.state.log.min.isr): start brokers 2, 3",
+            "__transaction_state will need 2 replicas in sync (transaction.state.log.min.isr): start 1 of brokers 2, 3",
         ),
     ],
 )
