@@ -136,7 +136,9 @@ def look_at_groups(
                 step = None if since is IS_THERE else choose(step, since, overwrites=group in overwrite)
         else:
             of_group = changes.get(partition_of(group, partitions)) if changes else None
-            since = None if old is None or of_group is None else of_group.since(group, name, now)
+            since = (
+                None if old is None or of_group is None else of_group.since(group, name, found.commits[group].commits)
+            )
             step = decide_commit(group, name, now, old, log, since, overwrites=group in overwrite)
         if since is not None:
             found.since[group, name] = since

@@ -32,6 +32,11 @@ _GROUP_GONE = Since(
     "the group was deleted since the election, by somebody or by Kafka, which deletes a group without offsets",
     is_known=False,
 )
+_LAST_DELETED = Since(
+    "all offsets that the group had after the election were deleted, or expired: perhaps with the group",
+    is_known=False,
+)
+"""Kafka 3.9 writes no record about a group that never had members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class CommitChanges:
     """Groups that were deleted together with committed offsets."""
     gone: set[str] = field(default_factory=set)
     """Groups that were deleted when they had no committed offset."""
+    lessened: set[str] = field(default_factory=set)
+    """Groups of which a committed offset was deleted."""
     missing: str = ""
     """Why there may have been more. Empty if this is all."""
     lacks_only_deletions: bool = False
@@ -71,6 +78,8 @@ class CommitChanges:
         if key.partition is not None:
             self.commits[key.group, key.partition] = parse_commit(value)
         if value is None:
+            if key.partition is not None:
+                self.lessened.add(key.group)
             has_commit = key.partition is not None or (has_commit and next_offset == offset)
             self._deletions[key.group] = offset + 1, has_commit
             if key.is_group:
@@ -79,19 +88,21 @@ class CommitChanges:
             # It was not deleted: it changed its type, such as from classic to consumer.
             self.gone.discard(key.group)
 
-    def since(self, group: str, name: TopicPartition, now: Commit | None) -> Since | None:
-        """Return what became of a committed offset; None if nothing did. ``now`` is the present one."""
+    def since(self, group: str, name: TopicPartition, present: Mapping[TopicPartition, Commit]) -> Since | None:
+        """Return what became of a committed offset; None if nothing did. ``present`` are those of the group."""
         if (group, name) in self.commits:
             last = self.commits[group, name]
             if last is None:
                 return _DELETED
             return Since(f"the group has committed {last.offset} since the election, or somebody has reset it")
-        if now is not None and (self.lacks_only_deletions or not self.missing):
+        if name in present and (self.lacks_only_deletions or not self.missing):
             return None
         if group in self.deleted:
             return _GROUP_DELETED
         if group in self.gone:
             return _GROUP_GONE
+        if group in self.lessened and not present:
+            return _LAST_DELETED
         return Since(self.missing, is_known=False) if self.missing else None
 
 

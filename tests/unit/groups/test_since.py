@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_ba
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.fakes.cluster import FakeCluster
 
-NAME, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1)
+NAME, OTHER, THIRD = (TopicPartition("orders", each) for each in range(3))
 COMMITS = TopicPartition("__consumer_offsets", 3)
 Record = tuple[bytes, bytes | None]
 _GONE = b"\x00"
@@ -61,7 +61,8 @@ def changes(*records: Record) -> CommitChanges:
         ([commit(7), commit(None)], None, "it was deleted"),
         ([commit(None), commit(3)], 3, "committed 3"),
         ([commit(7, OTHER), commit(7, group=b"shipping")], 5, ""),
-        ([commit(None, OTHER)], None, ""),
+        ([commit(None, OTHER)], None, "?all offsets that the group had after the election were deleted"),
+        ([commit(None, OTHER), commit(1, THIRD)], None, ""),
         ([commit(None, OTHER), of_group(2)], None, "the group was deleted, or its offsets expired"),
         # A consumer group has records of its members, too; later, it is used again.
         ([commit(None, OTHER), of_group(5), of_group(3), of_group(2, b"x")], None, "the group was deleted, or"),
@@ -74,7 +75,9 @@ def changes(*records: Record) -> CommitChanges:
     ],
 )
 def test_what_became_of_a_saved_offset(records: Sequence[Record], now: int | None, expected: str) -> None:
-    since = changes(*records).since("billing", NAME, None if now is None else Commit(now))
+    found = changes(*records)
+    present = {name: each for (group, name), each in found.commits.items() if group == "billing" and each}
+    since = found.since("billing", NAME, present if now is None else {**present, NAME: Commit(now)})
     assert (since is None) == (not expected)
     if since is not None:
         assert expected.removeprefix("?") in since.what
@@ -151,11 +154,11 @@ def test_deletions_count_as_kept_for_delete_retention() -> None:
         read(FakeLog(commit(7), has_gaps=True), _SAVED, retention_ms=None),
         read(FakeLog(commit(7), has_gaps=True), _SAVED._replace(last_timestamp_ms=None)),
     ):
-        since = found.since("billing", OTHER, None)
+        since = found.since("billing", OTHER, {NAME: Commit(7)})
         assert since is not None
         assert (since.is_known, since.what) == (False, found.missing)
-        assert found.since("billing", OTHER, Commit(3)) is None, "an offset that is there was not deleted"
-        assert found.since("billing", NAME, Commit(7)) == Since(
+        assert found.since("billing", OTHER, {OTHER: Commit(3)}) is None, "an offset that is there was not deleted"
+        assert found.since("billing", NAME, {NAME: Commit(7)}) == Since(
             "the group has committed 7 since the election, or somebody has reset it"
         )
 
@@ -168,7 +171,7 @@ def test_deletions_count_as_kept_for_delete_retention() -> None:
     ],
 )
 def test_what_cannot_be_read_may_be_a_commit(start: int, expected: str, *, is_open: bool) -> None:
-    since = read(FakeLog(is_open=is_open), _SAVED, start=start).since("billing", NAME, Commit(3))
+    since = read(FakeLog(is_open=is_open), _SAVED, start=start).since("billing", NAME, {NAME: Commit(3)})
     assert since is not None
     assert not since.is_known
     assert expected in since.what
