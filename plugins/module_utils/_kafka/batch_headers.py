@@ -44,6 +44,20 @@ class BatchEpoch(NamedTuple):
     checksum: int | None = None
     """None if a log cleaner may have rewritten the batch."""
 
+    def differs(self, other: BatchEpoch, offset: int) -> bool:
+        """Return whether two batches with this offset, or after it, are certainly no copies of one batch."""
+        if max(self.base_offset, other.base_offset) > offset:
+            return False
+        if self[:3] != other[:3]:
+            return True
+        return None not in {self.checksum, other.checksum} and self.checksum != other.checksum
+
+
+def describe_batch(epoch: int, base: int, last: int, crc: int, attributes: int, count: int) -> BatchEpoch:  # noqa: PLR0917
+    """Return a batch by the fields of its header."""
+    is_as_written = count == last + 1 and not attributes & _HAS_DELETE_HORIZON
+    return BatchEpoch(epoch, base, base + last + 1, crc if is_as_written else None)
+
 
 class HeaderAnswer(NamedTuple):
     """The answer about one offset. ``batch`` is None if the broker sent none, or an error."""
@@ -107,5 +121,4 @@ def _read_header(records: bytes | memoryview) -> BatchEpoch | None:
         return BatchEpoch(NO_EPOCH, base, base + 1)
     if last < 0 or length < _HEADER.size - _PREFIX:
         return None
-    is_as_written = count == last + 1 and not attributes & _HAS_DELETE_HORIZON
-    return BatchEpoch(epoch, base, base + last + 1, crc if is_as_written else None)
+    return describe_batch(epoch, base, last, crc, attributes, count)

@@ -105,17 +105,8 @@ def _find_differing(pairs: Sequence[_Pair], ask: AskBatches) -> Iterator[_Pair]:
     found = ask(offsets)
     for each in pairs:
         one, other = (found.get(broker_id, {}).get(each.partition, {}).get(each.offset) for broker_id in each[1:3])
-        if one is not None and other is not None and _differ(one, other, each.offset):
+        if one is not None and other is not None and one.differs(other, each.offset):
             yield each
-
-
-def _differ(one: BatchEpoch, other: BatchEpoch, offset: int) -> bool:
-    """Return whether two batches at an offset are not copies of one batch."""
-    if max(one.base_offset, other.base_offset) > offset:
-        return False
-    if one[:3] != other[:3]:
-        return True
-    return None not in {one.checksum, other.checksum} and one.checksum != other.checksum
 
 
 def ask_batches(settings: ConnectionSettings, brokers: Iterable[Broker], questions: Questions) -> Batches:

@@ -16,7 +16,7 @@ from .._disk.log_dir import DirKind, LogDir, PartitionDir
 from .._disk.segment import Damage, Segment
 from .._kafka.partitions import Description, TopicError
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
-from .._model.log_contents import Stretches, intersect, records_in, subtract, union
+from .._model.log_contents import EpochRange, Stretches, intersect, records_in, subtract, union
 from .._model.partition import OfPartition, PartitionState, ReplicaLog, TopicPartition, grouped
 from .saved import SavedRecords
 from .scan import SegmentContents
@@ -177,13 +177,23 @@ def compare_with_metadata(
     return comparable, findings
 
 
+_UNFINISHED = (
+    "the leader has all of an unfinished copy, but the broker was moving this replica from another log directory, and "
+    "what the cluster lacks of the log there is unknown: name that directory, too. The copy"
+)
+
+
 def compare_with_leader(
-    one: Comparable, leader: ReplicaLog | None, contents: Mapping[str, SegmentContents]
+    one: Comparable,
+    leader: ReplicaLog | None,
+    contents: Mapping[str, SegmentContents],
+    reused: Mapping[str, EpochRange] = MappingProxyType({}),
 ) -> DiskFinding:
     """Compare what was read from the disks with the log of the partition's leader.
 
     Each directory is compared on its own, because two of them may have diverged. The status is ``WOULD_BE_SAVED`` if
     there is something to save. A file that could not be read to its end is named in the reason; the rest is saved.
+    ``reused`` is of ``find_reused``.
     """
     state, read = one.state, contents_of(one.replicas, contents)
     found = DiskFinding(
@@ -200,7 +210,10 @@ def compare_with_leader(
         why = "the leader's address is unknown" if leader is None else f"{leader.cause}: {leader.error}"
         return replace(found, reason=f"broker {state.leader_id}, the leader, did not say what it holds: {why}")
     try:
-        lacked = [find_lacking(leader, stretches_up_to_end(each, contents)) for each in one.replicas]
+        lacked = [
+            find_lacking(leader, stretches_up_to_end(each, contents), reused.get(each.directory.path))
+            for each in one.replicas
+        ]
     except IncomparableError as error:
         return replace(found, reason=f"what the cluster lacks is unknown, because {error}")
     lost = union(without_deleted(each, lacks.lost, contents) for each, lacks in zip(one.replicas, lacked, strict=True))
@@ -224,7 +237,7 @@ def compare_with_leader(
     if errors:
         return replace(found, reason="; ".join(errors))
     if all(each.directory.kind is DirKind.FUTURE for each in one.replicas):
-        return replace(found, reason=_ask_for_log_in_use(one))
+        return replace(found, reason=f"{_UNFINISHED}: {', '.join(each.directory.path for each in one.replicas)}")
     tails = "; ".join(describe_tail(each) for each in found.damages if each.is_tail)
     reason = f"broker {state.leader_id}, the leader, has all of it" + (f" that can be read: {tails}" if tails else "")
     reason = "; ".join([reason, *name_deleted(one.replicas, contents)])
@@ -327,15 +340,6 @@ def find_segments_with(replicas: Sequence[DiskReplica], wanted: Stretches) -> It
                 for each in wanted
             ):
                 yield segment
-
-
-def _ask_for_log_in_use(one: Comparable) -> str:
-    """Say that the disks have an unfinished copy of the replica only. The log in use may have more records."""
-    copies = ", ".join(each.directory.path for each in one.replicas)
-    return (
-        f"the leader has all of {copies}, which is an unfinished copy: the broker was moving this replica from another "
-        "log directory. What the cluster lacks of the log there is unknown: name that directory, too"
-    )
 
 
 def _name_set_aside_directories(one: Comparable) -> str:

@@ -10,7 +10,8 @@ such records are read whole. Spark is started if these are large, or if records 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -19,10 +20,14 @@ from typing import TypeAlias
 from .._changes.run_topic import RUN_TOPIC
 from .._disk.log_dir import LockedLogDirs, list_partition_dirs
 from .._disk.segment import Segment
+from .._kafka.batch_headers import BatchEpoch
 from .._kafka.cluster import Cluster, describe_cluster
+from .._kafka.errors import BrokerCallError
+from .._kafka.header_reading import read_batches
 from .._kafka.partitions import describe_partitions
+from .._kafka.settings import Address
 from .._kafka.wire import Wire
-from .._model.log_contents import Stretches, intersect, subtract
+from .._model.log_contents import EpochRange, Stretches, intersect, subtract
 from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
 from .._model.run import Progress
@@ -45,6 +50,7 @@ from .leaders import Leaders, read_leader_logs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .options import DRIVER_MEMORY, is_remote
 from .read_back import ReadBack
+from .reused import AskLeader, find_reused
 from .rows import Origin, RowSource, WantedReplica, read_replica_rows
 from .saved import SavedRecords
 from .saved_rows import read_saved_runs
@@ -121,7 +127,8 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
         else:
             leaders = read_leader_logs(wire, replicas, request.duration_ms, progress)
         absent = find_absent(replicas, leaders.findings)
-        run = _DiskRun(disks, request, [*leaders.comparable, *absent], leaders.logs, progress)
+        ask = partial(_ask_leader, wire, cluster)
+        run = _DiskRun(disks, request, [*leaders.comparable, *absent], leaders.logs, progress, ask=ask)
         compared, salvage_id = run.salvage(check_mode=check_mode)
         failed = [each for each in leaders.findings if each.absence is None]
         ordered = tuple(sorted([*unproven, *failed, *compared], key=lambda each: each.topic_partition))
@@ -142,19 +149,25 @@ class _DiskRun:
         comparable: Sequence[Comparable | Absent],
         leaders: Mapping[TopicPartition, ReplicaLog],
         progress: Progress,
+        *,
+        ask: AskLeader,
     ) -> None:
         self.disks = disks
         self.request = request
         self.comparable = comparable
         self.leaders = leaders
         self.progress = progress
+        self.ask = ask
         self.contents: dict[str, SegmentContents] = {}
+        self.reused: dict[str, EpochRange] = {}
 
     def salvage(self, *, check_mode: bool) -> tuple[list[DiskFinding], str | None]:
         """Compare and save all partitions. Returns the findings and the id of the salvage, None if nothing is saved."""
         logs = [replica.directory.segments for each in self.comparable for replica in each.replicas]
         self.progress.step(f"reading headers of {sum(map(len, logs))} segments")
         self.contents = read_outlines(logs)
+        followed = [each for each in self.comparable if isinstance(each, Comparable)]
+        self.reused = find_reused(followed, self.leaders, self.contents, self.ask)
         findings = self._compare()
         of_interest = [
             segment
@@ -197,7 +210,7 @@ class _DiskRun:
         found = [
             take_absent(each, self.contents, is_wanted=self.request.include_absent_topics)
             if isinstance(each, Absent)
-            else compare_with_leader(each, self.leaders.get(each.topic_partition), self.contents)
+            else compare_with_leader(each, self.leaders.get(each.topic_partition), self.contents, self.reused)
             for each in self.comparable
         ]
         return keep_one_topic(found)
@@ -217,7 +230,13 @@ class _DiskRun:
         directory_ids = tuple(each.directory_id for each in self.disks.dirs if each.directory_id is not None)
         origin = SavedFrom(self.disks.node_id, directory_ids, tuple(each.path for each in self.disks.dirs))
         held = {each.topic_partition: each.lost for each in findings if each.lost}
-        manifest = writer.finish(written, self.disks.cluster_id, (origin,), held)
+        epochs = {
+            each.topic_partition: (self.reused[replica.directory.path].epoch,)
+            for each in self.comparable
+            for replica in each.replicas
+            if replica.directory.path in self.reused
+        }
+        manifest = writer.finish(written, self.disks.cluster_id, (origin,), held, epochs)
         saved = manifest.by_partition
         return [_with_status(each, saved, SalvageStatus.SAVED) for each in findings], manifest.salvage_id
 
@@ -267,6 +286,19 @@ def _find_segments_to_save(
         has_begun = has_begun or bool(intersect(contents[each.path].runs, wanted))
         if has_begun:
             yield each
+
+
+def _ask_leader(
+    wire: Wire, cluster: Cluster, leader_id: int, offsets: Mapping[TopicPartition, Collection[int]]
+) -> dict[TopicPartition, dict[int, BatchEpoch]]:
+    """Read batches of a leader. Without an answer, epochs that two leaders had are not found."""
+    for each in cluster.registrations:
+        broker = each.as_broker()
+        if broker.broker_id == leader_id and broker.host and broker.port:
+            read = partial(read_batches, offsets=offsets, limit_ms=wire.settings.request_timeout_ms)
+            with suppress(BrokerCallError):
+                return wire.with_connection(Address(broker.host, broker.port), read)
+    return {}
 
 
 def _has_work(findings: Sequence[DiskFinding]) -> bool:

@@ -102,7 +102,7 @@ def compare_with_saved(
 ) -> Held:
     """Return which saved offsets the leader's log has. ``log`` is None if the leader is not registered.
 
-    If both have records of an epoch that two leaders had, it is unknown whether they are the same.
+    If both seem to have the same records of an epoch that two leaders had, it is unknown whether they are the same.
     """
     found = Held(state.leader_id, state.leader_epoch)
     who = f"broker {state.leader_id}, the leader"
@@ -112,17 +112,17 @@ def compare_with_saved(
         why = "it is not registered" if log is None else f"{log.cause}: {log.error}"
         return replace(found, reason=f"{who}, did not say what it holds: {why}")
     ranges = union([saved])
-    if shared := {*reused_epochs} & {each.epoch for each in saved} & {each.epoch for each in log.lineage}:
-        epochs = ", ".join(map(str, sorted(shared)))
-        why = f"has records of leader epoch {epochs}, too, which two leaders had: replay these to a side topic"
-        return replace(found, reason=f"{who}, {why}")
     try:
         lacking = find_lacking(log, ranges)
     except IncomparableError as error:
         return replace(found, reason=f"{who}, cannot be compared with the saved records: {error}")
     # What lies before the leader's log start offset is not in its log now, whether or not it was there once.
-    absent = union([[*lacking.lost, *lacking.earlier]])
-    return replace(found, log=log, ranges=subtract(ranges, absent))
+    held = subtract(ranges, union([[*lacking.lost, *lacking.earlier]]))
+    if shared := {*reused_epochs} & {each.epoch for each in held}:
+        epochs = ", ".join(map(str, sorted(shared)))
+        why = f"has records of leader epoch {epochs}, too, which two leaders had: replay these to a side topic"
+        return replace(found, reason=f"{who}, {why}")
+    return replace(found, log=log, ranges=held)
 
 
 def find_first_newer_offset(log: ReplicaLog, saved: Stretches) -> int:

@@ -36,11 +36,12 @@ class IncomparableError(KafkaOpsError):
     """Two logs cannot be compared, because one has records without a leader epoch. The message says which one."""
 
 
-def find_lacking(leader: ReplicaLog, held: Stretches) -> LogDifference:
+def find_lacking(leader: ReplicaLog, held: Stretches, reused: EpochRange | None = None) -> LogDifference:
     """Find what a disk holds and the leader lacks. The leader must have answered.
 
     ``held`` is what was read from the disk, as ``union`` returns it. A gap between two stretches counts as
-    held: the records were in the log, but cannot be read now. Raises IncomparableError.
+    held: the records were in the log, but cannot be read now. ``reused`` is an epoch of the disk that another
+    leader had, too. Raises IncomparableError.
     """
     if leader.log_start_offset is None or leader.log_end_offset is None:
         raise ValueError("the leader has not reported its offsets")
@@ -51,11 +52,12 @@ def find_lacking(leader: ReplicaLog, held: Stretches) -> LogDifference:
     if mine is None:
         raise IncomparableError(f"the log of broker {leader.broker_id}, the leader, has records without a leader epoch")
     found = compare_logs(of_leader, mine, theirs)
-    reused = first_reused_offset(mine, held)
-    if reused is None:
+    starts = [first_reused_offset(mine, held), reused.start_offset if reused else None]
+    start = min([each for each in starts if each is not None], default=None)
+    if start is None:
         return found
     # The same epochs have other records here and there.
-    return replace(found, lost=union([found.lost, from_offset(theirs, reused)]), divergence_offset=reused)
+    return replace(found, lost=union([found.lost, from_offset(theirs, start)]), divergence_offset=start)
 
 
 def fill_gaps(held: Stretches) -> Stretches:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import SalvageStatus
+from integration.salvage.disks import salvage
 from integration.salvage.test_replay import give_back, of_partition
 from integration.salvage.test_reused_epochs import restore_controller
 from integration.strategies.outages import wait_isr
@@ -24,39 +26,7 @@ _TOPIC, _COMMON, _OLD, _NEW, _EPOCH = "orders", 100, 50, 120, 5
 @pytest.mark.wide
 def test_the_records_of_an_epoch_that_two_leaders_had_are_lost_and_saved(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=3, controllers=1) as cluster:
-        (controller,) = cluster.controllers.values()
-        cluster.client.create_topic(_TOPIC, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
-        cluster.client.produce(_TOPIC, [0], _COMMON)
-        wait_isr(cluster, [_TOPIC], {1, 2, 3}, seen_by=1)
-        controller.stop()
-        shutil.copytree(controller.data_dirs[0], tmp_path / "snapshot")
-        controller.start()
-        cluster.brokers[1].stop()
-        old, other = _lead_in_the_epoch(cluster, {2, 3})
-        cluster.client.produce(_TOPIC, [0], _OLD, label="old")
-
-        restore_controller(cluster, tmp_path / "snapshot")
-        cluster.brokers[1].start()
-        wait_until(lambda: _state(cluster, 1).leader in {1, None}, 60, what="the others are fenced")
-        if _state(cluster, 1).leader is None:
-            cluster.client.elect_unclean(_TOPIC, [0])
-        wait_until(lambda: _state(cluster, 1).leader == 1, 60, what="broker 1 leads")
-        cluster.brokers[other].wipe()
-        cluster.brokers[other].start()
-        wait_isr(cluster, [_TOPIC], {1, other}, seen_by=1)
-        dead, copy = _lead_in_the_epoch(cluster, {1, other})
-        cluster.client.produce(_TOPIC, [0], _NEW, label="new")
-        wait_until(
-            lambda: cluster.client.log_end_offset(_TOPIC, 0, copy) == _COMMON + _NEW, 60, what="the follower has it"
-        )
-        cluster.brokers[copy].freeze()
-        wait_isr(cluster, [_TOPIC], {dead}, seen_by=dead)
-        cluster.brokers[dead].kill()
-        cluster.brokers[copy].thaw()
-        wait_until(lambda: _state(cluster, copy).leader is None, 60, what="it has no leader")
-        cluster.brokers[old].start()
-        wait_until(lambda: _state(cluster, copy).offline_replicas == (dead,), 60, what="both survivors are there")
-
+        old, dead, copy = _give_the_epoch_twice(cluster, tmp_path / "snapshot")
         wanted = {
             "bootstrap_servers": [cluster.bootstrap()],
             "partitions": [{"topic": _TOPIC, "partition": 0}],
@@ -70,14 +40,56 @@ def test_the_records_of_an_epoch_that_two_leaders_had_are_lost_and_saved(kafka_v
         assert f"broker {old} holds other records of leader epoch {_EPOCH} than {copy}" in row["reason"]
         limited = run_module("leader_candidate_info", wanted | {"max_lost_records": _OLD - 1})
         assert limited["partitions"][0]["status"] == "refused"
-        saved = Path("/var/tmp") / tmp_path.name
-        done = run_module("unclean_recovery", wanted | {"salvage": "required", "salvage_dir": str(saved)})
+        # Not in memory: a salvage refuses a place that the run does not outlive.
+        place = Path("/var/tmp") / f"{tmp_path.name}-{cluster.cluster_id}"
+        done = run_module("unclean_recovery", wanted | {"salvage": "required", "salvage_dir": str(place)})
         assert [each["saved"] for each in done["salvage"]["partitions"]] == [_OLD], done
-        refused = give_back(cluster, saved, topics=[_TOPIC], target="original")
+        refused = give_back(cluster, place, topics=[_TOPIC], target="original")
         assert "which two leaders had: replay these to a side topic" in refused["msg"]
-        given = give_back(cluster, saved, topics=[_TOPIC], target="side")
-        shutil.rmtree(saved)
+        given = give_back(cluster, place, topics=[_TOPIC], target="side")
+        shutil.rmtree(place)
         assert of_partition(given, _TOPIC)["given"] == _OLD
+        cluster.brokers[old].stop()
+        on_disk = salvage(cluster, tmp_path / "disk", log_dirs=cluster.brokers[old].data_dirs)
+        (found,) = (each for each in on_disk.findings if each.topic == _TOPIC)
+        assert (found.status, found.lost_records) == (SalvageStatus.SAVED, _OLD), found
+        refused = give_back(cluster, tmp_path / "disk", topics=[_TOPIC], target="original")
+        assert "which two leaders had: replay these to a side topic" in refused["msg"]
+
+
+def _give_the_epoch_twice(cluster: Cluster, snapshot: Path) -> tuple[int, int, int]:
+    """Return the broker with the records of the first leader, the second leader, and a follower of that one."""
+    (controller,) = cluster.controllers.values()
+    cluster.client.create_topic(_TOPIC, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
+    cluster.client.produce(_TOPIC, [0], _COMMON)
+    wait_isr(cluster, [_TOPIC], {1, 2, 3}, seen_by=1)
+    controller.stop()
+    shutil.copytree(controller.data_dirs[0], snapshot)
+    controller.start()
+    cluster.brokers[1].stop()
+    old, other = _lead_in_the_epoch(cluster, {2, 3})
+    cluster.client.produce(_TOPIC, [0], _OLD, label="old")
+
+    restore_controller(cluster, snapshot)
+    cluster.brokers[1].start()
+    wait_until(lambda: _state(cluster, 1).leader in {1, None}, 60, what="the others are fenced")
+    if _state(cluster, 1).leader is None:
+        cluster.client.elect_unclean(_TOPIC, [0])
+    wait_until(lambda: _state(cluster, 1).leader == 1, 60, what="broker 1 leads")
+    cluster.brokers[other].wipe()
+    cluster.brokers[other].start()
+    wait_isr(cluster, [_TOPIC], {1, other}, seen_by=1)
+    dead, copy = _lead_in_the_epoch(cluster, {1, other})
+    cluster.client.produce(_TOPIC, [0], _NEW, label="new")
+    wait_until(lambda: cluster.client.log_end_offset(_TOPIC, 0, copy) == _COMMON + _NEW, 60, what="the follower has it")
+    cluster.brokers[copy].freeze()
+    wait_isr(cluster, [_TOPIC], {dead}, seen_by=dead)
+    cluster.brokers[dead].kill()
+    cluster.brokers[copy].thaw()
+    wait_until(lambda: _state(cluster, copy).leader is None, 60, what="it has no leader")
+    cluster.brokers[old].start()
+    wait_until(lambda: _state(cluster, copy).offline_replicas == (dead,), 60, what="both survivors are there")
+    return old, dead, copy
 
 
 def _state(cluster: Cluster, seen_by: int) -> PartitionState:
