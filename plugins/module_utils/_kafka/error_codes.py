@@ -184,7 +184,8 @@ def broker_call_error(
     """Return the BrokerCallError for an exception of kafka-python, of a socket or of TLS, with its Cause and a hint."""
     text = str(error) or type(error).__name__
     cause, detail, hint = _classify(error, text, settings, stage)
-    return BrokerCallError(address, cause, detail, request=request, hint=hint)
+    is_other = isinstance(error, kafka_errors.IncompatibleBrokerVersion)
+    return BrokerCallError(address, cause, detail, request=request, hint=hint, is_other_kafka=is_other)
 
 
 def _classify(error: BaseException, text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
@@ -200,7 +201,11 @@ def _classify(error: BaseException, text: str, settings: ConnectionSettings, sta
             return Cause.UNREACHABLE, f"no connection: {limit}", ""
         return Cause.HUNG, f"{limit}, though it accepted the connection", ""
     if isinstance(error, kafka_errors.IncompatibleBrokerVersion):
-        return Cause.ERROR, text, "this collection needs Kafka 3.9 or later"
+        return (
+            Cause.ERROR,
+            "it does not know this request",
+            "this collection needs Kafka 3.9 or later with KRaft, without ZooKeeper",
+        )
     tls_hint = _find_tls_hint(text, settings)
     if tls_hint:
         return Cause.NOT_AUTHORIZED, _without_tls_noise(text), tls_hint

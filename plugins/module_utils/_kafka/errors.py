@@ -55,13 +55,24 @@ class CallError(KafkaOpsError):
 class BrokerCallError(CallError):
     """One call to one broker failed, or its answer is unusable."""
 
-    def __init__(self, address: str, cause: Cause, detail: str, *, request: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        address: str,
+        cause: Cause,
+        detail: str,
+        *,
+        request: str = "",
+        hint: str = "",
+        is_other_kafka: bool = False,
+    ) -> None:
         self.address = address
         self.cause = cause
         self.detail = detail
         self.hint = hint
         self.was_sent = self.may_be_executed = cause not in _NOT_SENT
         self.request = request
+        self.is_other_kafka = is_other_kafka
+        """The broker is too old, or runs with ZooKeeper: it does not know the request."""
         super().__init__(self._describe([address]))
 
     @property
@@ -114,6 +125,11 @@ class NoBrokerAnswersError(CallError):
             if self.failures
             else f"no broker could be asked for {request}: none is known"
         )
+
+    @property
+    def is_other_kafka(self) -> bool:
+        """Whether a broker is too old, or runs with ZooKeeper: it does not know the request."""
+        return any(each.is_other_kafka for each in self.failures)
 
 
 class RequestRefusedError(CallError):

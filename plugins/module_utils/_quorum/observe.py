@@ -81,10 +81,15 @@ class _BrokerSide:
         return self.state()
 
     def state(self) -> QuorumState | None:
-        """Ask the leader through a broker. Returns None if no broker returns an answer."""
+        """Ask the leader through a broker. Returns None if no broker returns an answer.
+
+        Raises NoBrokerAnswersError of brokers that have no quorum: then nothing is to be said of one.
+        """
         try:
             answer, _asked = self._wire.call_any(quorum.describe_quorum_request, "DescribeQuorum")
         except NoBrokerAnswersError as error:
+            if error.is_other_kafka:
+                raise
             self.silence = error
             return None
         self.silence = None

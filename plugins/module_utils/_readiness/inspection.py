@@ -13,7 +13,7 @@ from .._changes.journal_reader import JournalOptions, JournalReader
 from .._changes.own_topic import TopicUnavailableError
 from .._kafka.cluster import Cluster
 from .._kafka.configs import TopicConfig
-from .._kafka.errors import BrokerCallError
+from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -40,6 +40,8 @@ _CLUSTER_CHECKS = tuple(
     not in (CheckName.BROKERS, CheckName.LIBRARIES, CheckName.JAVA, CheckName.CLASS_ARCHIVE, CheckName.MECHANISM)
 )
 """The checks that cannot be made if no broker answers."""
+_UNREACHABLE = "Check addresses and credentials, and start the brokers"
+_OTHER_KAFKA = "Migrate the cluster to KRaft, or upgrade it: until then, no playbook of this collection works there"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,8 @@ def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
     try:
         seen = _read_cluster(kafka)
     except KafkaOpsError as error:
-        checks.append(failed(CheckName.BROKERS, str(error), "Check addresses and credentials, and start the brokers"))
+        is_other = isinstance(error, NoBrokerAnswersError) and error.is_other_kafka
+        checks.append(failed(CheckName.BROKERS, str(error), _OTHER_KAFKA if is_other else _UNREACHABLE))
         checks += [
             unknown(name, "the cluster could not be read", "See the check of brokers") for name in _CLUSTER_CHECKS
         ]

@@ -76,7 +76,7 @@ def verification(text: str) -> ssl.SSLCertVerificationError:
             "PLAINTEXT",
             Stage.READY,
             Cause.ERROR,
-            "this collection needs Kafka 3.9 or later",
+            "this collection needs Kafka 3.9 or later with KRaft, without ZooKeeper",
         ),
         (kafka_errors.CorrelationIdError("sent 1, recv 2"), "PLAINTEXT", Stage.READY, Cause.BAD_ANSWER, ""),
         (kafka_errors.InvalidReceiveError("Invalid frame length: -5"), "SSL", Stage.READY, Cause.BAD_ANSWER, ""),
