@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account import (
     Balance,
     Total,
@@ -18,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.account
 
 from .alike import fold_rows, name_partitions
 from .page import Block, Heading, Paragraph, Row, Table
-from .words import Result, counted, number, printable
+from .words import Result, number, printable
 
 _MOST_ROWS = 10
 _COLUMNS = ("Partition", "Found", "Saved", "Given back", "Still lost")
@@ -57,9 +58,9 @@ def _blocks(partitions: Sequence[Result], total: Total, where: str) -> Iterator[
     yield Table(_COLUMNS, tuple(rows), "Not saved" if has_reasons else "", texts=("Partition",))
     more_rows, more = len(folded) - _MOST_ROWS, total.partitions - len(partitions)
     if more_rows > 0:
-        yield Paragraph(f"{counted(more_rows, 'more row')} with fewer lost records not shown", indent=2)
+        yield Paragraph(f"{plural(more_rows, 'more row')} with fewer lost records not shown", indent=2)
     if more > 0:
-        yield Paragraph(f"{counted(more, 'more partition')} not shown", indent=2)
+        yield Paragraph(f"{plural(more, 'more partition')} not shown", indent=2)
 
 
 def _sum(known: int, unknown: int) -> str:

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import HEALTHY_CASES
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 
 from .alike import fold_entries, fold_rows, name_brokers
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
-from .words import Result, brokers, change, counted, number, partition_name, size, words
+from .words import Result, brokers, change, number, partition_name, size, words
 
 _COLUMNS = ("Broker", "Diagnosis", "Threads", "Dead", "ms since run", "Uncleanable")
 _FAILED = ("failed", "stopped")
@@ -57,7 +58,7 @@ def verdict(restart: Result, repair: Result, after: Result) -> str:
         counts = Counter(each["status"] for each in result.get("outcomes", []) if each["status"] not in _QUIET)
         for status, count in counts.items():
             untried = _NOT_TRIED.get(status) if name == "restart" else None
-            said = f"{counted(count, 'broker')} {untried}" if untried else f"{counted(count, name)} {words(status)}"
+            said = f"{plural(count, 'broker')} {untried}" if untried else f"{plural(count, name)} {words(status)}"
             clauses.append(said)
     return "; ".join(clauses) + "."
 

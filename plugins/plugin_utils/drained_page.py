@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
 
 from .command_words import connection_words
 from .page import Block, Command, Entries, Entry, Heading, Paragraph
-from .words import Result, brokers, counted, words
+from .words import Result, brokers, words
 
 _NOT_KNOWN = "not known: nobody could be asked. Ask the playbook check_stop before a broker stops"
 
@@ -40,7 +41,7 @@ def _entry(stop: Result, reasons: list[Result], *, is_check: bool) -> Entry:
     leads = [each["partitions"] for each in stop["led"]]
     still = "leads" if is_check else "still leads"
     many = len(leads) > 1
-    lines = [f"{answer}, all at the same time" if many else f"{answer}; {still} {counted(sum(leads), 'partition')}"]
+    lines = [f"{answer}, all at the same time" if many else f"{answer}; {still} {plural(sum(leads), 'partition')}"]
     for each in reasons:
         if each["brokers"] == stop["brokers"]:
             lines += [f"{words(each['kind'])}: {each['text']}", f"do: {each['remedy']}"]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import in_words
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
-from .words import Result, broker_ids, counted, partition_name, size, words
+from .words import Result, broker_ids, partition_name, size, words
 
 _MOST_ROWS = 20
 _HOURS_OF_DAY = 24
@@ -35,10 +36,10 @@ def verdict(cluster: Result) -> str:
     flapping = sum(each["returns"] > 0 for each in cluster["brokers"])
     known = [each["full_in_hours"] for each in cluster["disks"] if each["full_in_hours"] is not None]
     return (
-        f"Cluster {cluster['cluster_id']}: of {counted(cluster['partitions'], 'partition')}, "
+        f"Cluster {cluster['cluster_id']}: of {plural(cluster['partitions'], 'partition')}, "
         f"{cluster['low_partitions']} were at or below min ISR ({below} below, {offline} without a leader); "
-        f"{counted(flapping, 'broker')} left and came back; "
-        f"{counted(len(cluster['coverage']['gaps']), 'gap')} between snapshots"
+        f"{plural(flapping, 'broker')} left and came back; "
+        f"{plural(len(cluster['coverage']['gaps']), 'gap')} between snapshots"
         + (f"; the first disk is full in {_days(min(known))}" if known else "")
         + "."
     )
@@ -69,7 +70,7 @@ def _coverage(coverage: Result, unknown: int) -> Iterator[Block]:
         yield Paragraph(text, "bold yellow")
         return
     yield Paragraph(
-        f"{counted(coverage['snapshots'], 'snapshot')} from {coverage['first']} to {coverage['last']}; "
+        f"{plural(coverage['snapshots'], 'snapshot')} from {coverage['first']} to {coverage['last']}; "
         f"{in_words(coverage['observed_seconds']) or '0 s'} observed.",
         indent=2,
     )
@@ -83,7 +84,7 @@ def _coverage(coverage: Result, unknown: int) -> Iterator[Block]:
         yield Entries(tuple(gaps))
         yield from not_shown(len(gaps), len(coverage["gaps"]))
     if unknown:
-        yield Paragraph(f"The state or min ISR of {counted(unknown, 'partition')} was unknown for some time.", indent=2)
+        yield Paragraph(f"The state or min ISR of {plural(unknown, 'partition')} was unknown for some time.", indent=2)
 
 
 def _low(low: Sequence[Result]) -> Table:
@@ -143,7 +144,7 @@ def _racks(cluster: Result) -> Iterator[Block]:
     if not cluster["racks"]:
         yield Paragraph("No broker has a rack (broker.rack), so none protects.", indent=2)
         return
-    text = f"{counted(cluster['one_rack_partitions'], 'partition')} with all replicas in one rack"
+    text = f"{plural(cluster['one_rack_partitions'], 'partition')} with all replicas in one rack"
     unknown = cluster["unknown_rack_partitions"]
     yield Paragraph(f"{text}; {unknown} more have a broker whose rack is unknown" if unknown else text, indent=2)
     if cluster["one_rack"]:

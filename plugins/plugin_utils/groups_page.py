@@ -14,12 +14,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan imp
     DONE,
     DONE_OR_FORESEEN,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first, plural
 
 from .alike import entries_by_reason
 from .command_words import carry_out, connection_words, option_words
 from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
-from .words import Result, counted, number, partition_name, words
+from .words import Result, number, partition_name, words
 
 _COLUMNS = ("Group", "Partition", "Need", "Status", "Committed", "Saved", "Target")
 _ABORT_COLUMNS = ("Partition", "Status", "Producer", "From offset")
@@ -69,15 +69,15 @@ def verdict(result: Result) -> str:
     counts = result["summary"]
     clauses = []
     if counts["given_back"]:
-        clauses.append(f"{counted(counts['given_back'], 'committed offset')} given back")
+        clauses.append(f"{plural(counts['given_back'], 'committed offset')} given back")
     if counts["done_before"]:
-        clauses.append(f"{counted(counts['done_before'], 'committed offset')} given back before")
+        clauses.append(f"{plural(counts['done_before'], 'committed offset')} given back before")
     if counts["would_give_back"]:
-        clauses.append(f"{counted(counts['would_give_back'], 'committed offset')} would be given back")
+        clauses.append(f"{plural(counts['would_give_back'], 'committed offset')} would be given back")
     if counts["left_alone"]:
-        clauses.append(f"{counted(counts['left_alone'], 'committed offset')} left alone")
+        clauses.append(f"{plural(counts['left_alone'], 'committed offset')} left alone")
     if bad := sum(count for status, count in counts.items() if status not in DONE_OR_FORESEEN):
-        clauses.append(f"{counted(bad, 'committed offset')} not given back")
+        clauses.append(f"{plural(bad, 'committed offset')} not given back")
     clauses += _abort_clauses(result["transaction_summary"])
     if result["unknown"]:
         clauses.append("not everything could be looked at")
@@ -86,12 +86,12 @@ def verdict(result: Result) -> str:
 
 def _abort_clauses(counts: Result) -> Iterator[str]:
     if counts["aborted"]:
-        yield f"{counted(counts['aborted'], 'hanging transaction')} aborted"
+        yield f"{plural(counts['aborted'], 'hanging transaction')} aborted"
     if counts["would_abort"]:
-        yield f"{counted(counts['would_abort'], 'hanging transaction')} would be aborted"
+        yield f"{plural(counts['would_abort'], 'hanging transaction')} would be aborted"
     rest = sum(count for status, count in counts.items() if status not in ABORT_DONE_OR_FORESEEN)
     if rest:
-        yield f"{counted(rest, 'transaction')} that no coordinator has {'is' if rest == 1 else 'are'} open"
+        yield f"{plural(rest, 'transaction')} that no coordinator has {'is' if rest == 1 else 'are'} open"
 
 
 def failure(result: Result, *, is_need_bad: bool) -> str:
@@ -105,7 +105,7 @@ def failure(result: Result, *, is_need_bad: bool) -> str:
         f"{count} {words(status)}" for status, count in result["summary"].items() if count and status not in passing
     ]
     found += [
-        f"{counted(count, 'transaction')} {words(status)}"
+        f"{plural(count, 'transaction')} {words(status)}"
         for status, count in result["transaction_summary"].items()
         if count and status not in ended
     ]

@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
-from .words import Result, counted, number, words
+from .words import Result, number, words
 
 _COLUMNS = (
     "Node",
@@ -50,7 +51,7 @@ def verdict(result: Result) -> str:
     """Say whether elections may be requested, and how many findings there are."""
     elections = "may" if result["verdicts"]["elections"]["allowed"] else "must not"
     counts = [
-        f"{counted(number_of, 'finding')} ({severity})"
+        f"{plural(number_of, 'finding')} ({severity})"
         for severity in _SEVERITIES
         if (number_of := sum(each["severity"] == severity for each in result["findings"]))
     ]

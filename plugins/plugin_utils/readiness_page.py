@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first, plural
 
 from .alike import fold_rows, name_brokers
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
-from .words import Result, broker_ids, counted, number, words
+from .words import Result, broker_ids, number, words
 
 _RED = ("failed", "unknown")
 _STYLES = {"failed": "bold red", "unknown": "bold red", "warning": "bold yellow"}
@@ -49,10 +49,10 @@ def verdict(result: Result) -> str:
     failed, unknown, warnings = (
         sum(each["status"] == status for each in result["checks"]) for status in ("failed", "unknown", "warning")
     )
-    not_made = f"{counted(unknown, 'check')} could not be made" if unknown else ""
-    red = [f"{counted(failed, 'check')} failed" if failed else "", not_made]
+    not_made = f"{plural(unknown, 'check')} could not be made" if unknown else ""
+    red = [f"{plural(failed, 'check')} failed" if failed else "", not_made]
     head = "GREEN: a recovery would work" if result["is_ready"] else f"RED: {', '.join(filter(None, red))}"
-    return f"{head}; {counted(warnings, 'warning') if warnings else 'no warnings'}."
+    return f"{head}; {plural(warnings, 'warning') if warnings else 'no warnings'}."
 
 
 def failure(result: Result, fail_on: str) -> str:

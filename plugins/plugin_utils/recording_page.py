@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
+
 from .page import Block, Heading, Line, Paragraph, Row, Table
-from .words import Result, counted, size, words
+from .words import Result, size, words
 
 _COLUMNS = ("Replicas", "Answered", "Stored", "Snapshot", "Size", "Expired")
 _MISSING = ("No answer because", "Replicas")
@@ -49,8 +51,8 @@ def blocks(result: Result) -> Iterator[Block]:
 def verdict(result: Result) -> str:
     """Say in one sentence what was recorded."""
     done = "Would store" if result["size_bytes"] is None else "Stored"
-    replicas = counted(result["replicas"], "replica")
+    replicas = plural(result["replicas"], "replica")
     what = f"all {replicas}" if result["is_full"] else f"{result['stored_rows']:,} changed ones of {replicas}"
     unanswered = sum(result["missing"].values())
-    silent = f"; {counted(unanswered, 'replica')} gave no answer" if unanswered else ""
+    silent = f"; {plural(unanswered, 'replica')} gave no answer" if unanswered else ""
     return f"{done} {what} of cluster {result['cluster_id']}{silent}."

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import Return, describe_first
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import (
@@ -29,7 +30,6 @@ from .words import (
     Result,
     broker_ids,
     change,
-    counted,
     in_racks,
     leader,
     listed,
@@ -229,8 +229,8 @@ def _awaited(brokers: Sequence[Result], lost: Collection[int]) -> Iterator[Block
     """Return for which brokers the run waited, or would wait, one line for each broker."""
     for each in brokers[:_MOST_LINES]:
         name, seconds = f"broker {each['broker_id']}", (each["waited_ms"] or 0) / 1000
-        needed = f"{counted(each['holds_back'], 'partition')} wait for it" if each["holds_back"] else ""
-        decided = f"its answer may decide {counted(each['partitions'], 'partition')}"
+        needed = f"{plural(each['holds_back'], 'partition')} wait for it" if each["holds_back"] else ""
+        decided = f"its answer may decide {plural(each['partitions'], 'partition')}"
         if each["has_returned"]:
             text = f"{name} returned after {seconds:.0f} s"
         elif each["waited_ms"] is not None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import DONE_OR_FORESEEN
 
 from .alike import entries_by_reason, fold_rows, in_topics, name_partitions
 from .command_words import carry_out, connection_words, option_words
 from .page import Block, Command, Entries, Heading, Paragraph, Row, Table, not_shown
-from .words import Result, broker_ids, brokers, counted, in_racks, racks_by_broker, size, words
+from .words import Result, broker_ids, brokers, in_racks, racks_by_broker, size, words
 
 _COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies")
 _MOST_ROWS = 30
@@ -68,20 +69,20 @@ def verdict(result: Result) -> str:
     bad = sum(count for status, count in counts.items() if status not in (*DONE_OR_FORESEEN, "unanswered"))
     clauses = []
     if counts["restored"]:
-        clauses.append(f"{counted(counts['restored'], 'partition')} got new replicas, all in sync")
+        clauses.append(f"{plural(counts['restored'], 'partition')} got new replicas, all in sync")
     if counts["done_before"]:
-        clauses.append(f"{counted(counts['done_before'], 'partition')} got new replicas before")
+        clauses.append(f"{plural(counts['done_before'], 'partition')} got new replicas before")
     if counts["returned"]:
-        clauses.append(f"{counted(counts['returned'], 'partition')} kept the replica of a broker that returned")
+        clauses.append(f"{plural(counts['returned'], 'partition')} kept the replica of a broker that returned")
     if counts["would_restore"]:
         clauses.append(
-            f"{counted(counts['would_restore'], 'partition')} would get new replicas ({size(result['bytes_to_copy'])} "
+            f"{plural(counts['would_restore'], 'partition')} would get new replicas ({size(result['bytes_to_copy'])} "
             "to copy)"
         )
     if bad:
-        clauses.append(f"{counted(bad, 'partition')} {'does' if bad == 1 else 'do'} not get all replicas")
+        clauses.append(f"{plural(bad, 'partition')} {'does' if bad == 1 else 'do'} not get all replicas")
     if counts["unanswered"]:
-        clauses.append(f"{counted(counts['unanswered'], 'partition')} may lack replicas, because brokers do not answer")
+        clauses.append(f"{plural(counts['unanswered'], 'partition')} may lack replicas, because brokers do not answer")
     lost = f" of {brokers(result['lost_brokers'])}" if result["lost_brokers"] else ""
     return f"{'; '.join(clauses) or f'No replica{lost} is missing'}."
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import offset_range
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import describe_left_out
 
 from .account_page import account_blocks
 from .alike import fold_entries, name_partitions
 from .page import Block, Entries, Entry, Heading, Paragraph
-from .words import Result, counted, partition_name, printable, size, words
+from .words import Result, partition_name, printable, size, words
 
 _BAD = ("failed", "refused")
 _SHOWN = 50
@@ -64,21 +65,21 @@ def _disk_verdict(result: Result) -> str:
     summary = result["summary"]
     saved = "nothing was saved"
     if result["salvage_id"]:
-        records = counted(summary["saved_records"], "record")
+        records = plural(summary["saved_records"], "record")
         saved = f"{records} ({size(summary['saved_bytes'])}) saved in {result['salvage_dir']}"
     unreadable = f", {summary['unreadable_offsets']} of them in no readable batch"
     alone = [
-        f"{counted(count, 'offset')} {_ABSENT[why]}"
+        f"{plural(count, 'offset')} {_ABSENT[why]}"
         for why, count in summary["left_alone"].items()
         if count and why in _ABSENT
     ]
     apart = f" Left alone: {', '.join(alone)}; log_salvage_include_absent_topics saves them." if alone else ""
     if count := summary["left_alone"].get("named_alike"):
-        apart += f" Left alone: {counted(count, 'offset')} of topics with the name of one that was saved: see below."
+        apart += f" Left alone: {plural(count, 'offset')} of topics with the name of one that was saved: see below."
     lost, failed = summary["lost_offsets"], summary["statuses"].get("failed", 0)
-    lacks = f"lacks {'at least ' if failed else ''}{counted(lost, 'offset')}"
+    lacks = f"lacks {'at least ' if failed else ''}{plural(lost, 'offset')}"
     if failed and not lost:
-        lacks = f"may lack offsets of {counted(failed, 'partition')}"
+        lacks = f"may lack offsets of {plural(failed, 'partition')}"
     return (
         f"The cluster {lacks} that the disks of broker {result['broker_id']} have"
         f"{unreadable if summary['unreadable_offsets'] else ''}; {saved}.{apart}"
@@ -87,7 +88,7 @@ def _disk_verdict(result: Result) -> str:
 
 def _disk_lines(each: Result) -> Iterator[str]:
     saved = each["saved"]
-    what = [f"{counted(saved['records'], 'record')}, {size(saved['bytes'])}"] if saved else []
+    what = [f"{plural(saved['records'], 'record')}, {size(saved['bytes'])}"] if saved else []
     yield ": ".join([words(each["status"]), *what, *([each["reason"]] if each["reason"] else [])])
     if each["lost"]:
         yield f"the cluster lacks {_ranges(each['lost'])}"
@@ -138,18 +139,18 @@ def _replay_verdict(result: Result) -> str:
     before = f", and {summary['given_before']:,} before" if summary["given_before"] else ""
     left_out = describe_left_out(summary["left_out"])
     rest = f"; left out: {left_out}" if left_out else ""
-    return f"Of {counted(summary['saved'], 'saved record')}, {done} to {_WHERE[result['target']]}{before}{rest}."
+    return f"Of {plural(summary['saved'], 'saved record')}, {done} to {_WHERE[result['target']]}{before}{rest}."
 
 
 def _replay_lines(each: Result) -> Iterator[str]:
     reason = f": {printable(each['reason'])}" if each["reason"] else ""
     yield f"{words(each['status'])}{reason}"
     if each["given"]:
-        yield f"{counted(each['given'], 'record')}, {size(each['given_bytes'])}, given back to {each['target_topic']}"
+        yield f"{plural(each['given'], 'record')}, {size(each['given_bytes'])}, given back to {each['target_topic']}"
     elif each["to_give"]:
-        yield f"{counted(each['to_give'], 'record')} for {each['target_topic']}"
+        yield f"{plural(each['to_give'], 'record')} for {each['target_topic']}"
     if each["given_before"]:
-        yield f"{counted(each['given_before'], 'record')} given back before"
+        yield f"{plural(each['given_before'], 'record')} given back before"
     left_out = describe_left_out(each["left_out"])
     if left_out:
         yield f"left out: {left_out}"

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
+
 from .alike import fold_rows
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
-from .words import Result, broker_ids, brokers, counted, in_racks, number, racks_by_broker, words
+from .words import Result, broker_ids, brokers, in_racks, number, racks_by_broker, words
 
 _COLUMNS = ("Brokers", "May stop", "Partitions", "Leaders that move", "ISR margin", "Controllers", "To spare")
 _MOST_SETS = 5
@@ -54,12 +56,12 @@ def verdict(result: Result) -> str:
     if result["verdict"] == "yes":
         taken = "".join(f" Ticket: {_ticket(each)}." for each in result["taken"])
         return f"YES: {named} may stop now.{taken}"
-    return f"NO: {named or 'these brokers'} must not stop now: {counted(len(result['reasons']), 'reason')}."
+    return f"NO: {named or 'these brokers'} must not stop now: {plural(len(result['reasons']), 'reason')}."
 
 
 def _released(result: Result) -> str:
     if result["verdict"] == "no":
-        return f"NO: the ticket is not released: {counted(len(result['reasons']), 'reason')}."
+        return f"NO: the ticket is not released: {plural(len(result['reasons']), 'reason')}."
     if not result["released"]:
         return "YES: no ticket names these brokers."
     named = "; ".join(brokers(each["brokers"]) for each in result["released"])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
+
 NO_LEADER = -1
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP = 1024
@@ -30,17 +32,12 @@ def partition_name(partition: Result) -> str:
 def topics(group: Result) -> str:
     """Return the partitions of a group: "orders 0-499, 512; payments 3; and 12 more topics"."""
     named = [f"{each['topic']} {each['partitions']}" for each in group["named"]]
-    more = [f"and {counted(group['more'], 'more topic')}"] if group["more"] else []
+    more = [f"and {plural(group['more'], 'more topic')}"] if group["more"] else []
     return "; ".join([*named, *more])
 
 
 def number(value: int | None) -> str:
     return "-" if value is None else str(value)
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number and its noun: "1 partition", "3,000 partitions"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def size(size_bytes: int | None) -> str:

@@ -109,6 +109,11 @@ def join_first(names: Iterable[object], most: int = 5) -> str:
     return ", ".join(texts[:most]) + more
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a number and its noun: "1 partition", "2 partitions"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def name_brokers(broker_ids: Collection[int]) -> str:
     """Return "broker 3" or "brokers 3, 4", in order of their ids, the first ones of very many."""
     return f"broker{'s' if len(broker_ids) > 1 else ''} {join_first(sorted(broker_ids), _MAX_BROKERS)}"
@@ -120,7 +125,7 @@ def common_reason(reasons: Sequence[str]) -> str:
     if not alike:
         return ""
     rest = len(alike) - 1
-    more = f", and {rest} other reason{'' if rest == 1 else 's'}" if rest else ""
+    more = f", and {plural(rest, 'other reason')}" if rest else ""
     return merge(max(alike.values(), key=len)) + more
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._model.partition import Broker, PartitionState, TopicPartition, effective_min_isr, grouped
-from .._model.reasons import join_first, name_brokers, name_partitions
+from .._model.reasons import join_first, name_brokers, name_partitions, plural
 from .._model.silent_leaders import led_by_silent
 from .._model.stop_prediction import ClusterView, StopReasonKind, predict_stop
 from .check import (
@@ -157,7 +157,7 @@ def _check_leaders_and_isr(
     if offline:
         return failed(
             CheckName.PARTITIONS,
-            f"{len(offline)} partitions have no leader: {name_partitions(offline)}",
+            f"{plural(len(offline), 'partition')} without a leader: {name_partitions(offline)}",
             "Run the playbook kafkaops.recovery.recover_offline_partitions with --check",
         )
     below = [each for each in states if settings.is_below_min_isr(each, len(each.isr))]

@@ -15,6 +15,7 @@ from .._model.fields import INT32_MAX, INT64_MAX, BrokerId, Meta, Moment
 from .._model.log_contents import Stretches, records_in
 from .._model.outage import UNKNOWN_PAST, Estimate, RecordedLoss, ReplicaPast, in_words
 from .._model.reason import say
+from .._model.reasons import plural
 from .forecast import Forecast, LossAgainst
 
 Records: TypeAlias = Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX)]
@@ -104,7 +105,7 @@ def describe_recorded(recorded: RecordedLoss) -> str:
     """Say what the last leader held more when it was recorded."""
     return (
         f"when the silent last leader {recorded.broker_id} was recorded at {recorded.seen_at}, it held "
-        f"{_count_records(recorded.records)} after the end of this log"
+        f"{plural(recorded.records, 'record')} after the end of this log"
     )
 
 
@@ -147,7 +148,7 @@ def explain_estimate_refusal(limit: int, loss: ExpectedLoss) -> str | None:
 
 
 def describe_estimate(estimate: Estimate) -> str:
-    return f"about {_count_records(estimate.records)}, {estimate.low} to {estimate.high}"
+    return f"about {plural(estimate.records, 'record')}, {estimate.low} to {estimate.high}"
 
 
 _MOST_RANGES = 3
@@ -168,7 +169,7 @@ def describe_offsets(stretches: Stretches) -> str:
     ranges = list(_join_ranges(stretches))
     named = ", ".join(f"{first}..{last}" if first < last else str(first) for first, last in ranges[:_MOST_RANGES])
     more = f" and {len(ranges) - _MOST_RANGES} ranges more" if len(ranges) > _MOST_RANGES else ""
-    return f"{named}{more} ({_count_records(records_in(stretches))})"
+    return f"{named}{more} ({plural(records_in(stretches), 'record')})"
 
 
 def _describe_known_loss(forecast: Forecast) -> str:
@@ -179,7 +180,7 @@ def _describe_known_loss(forecast: Forecast) -> str:
     ]
     if losses:
         several = len(losses) > 1 or any(each.is_incomparable for each in forecast.against)
-        total = f", {_count_records(forecast.at_least)} in all" if several else ""
+        total = f", {plural(forecast.at_least, 'record')} in all" if several else ""
         return f"loses {' and '.join(losses)}{total}"
     if forecast.lost:
         return f"loses at least offsets {describe_offsets(forecast.lost)}, which it does not have"
@@ -194,7 +195,7 @@ def _describe_known_loss(forecast: Forecast) -> str:
 
 def _describe_exceptions(forecast: Forecast) -> Iterator[str]:
     if forecast.more_than_first is not None and forecast.more_than_first < 0:
-        yield f"that is {_count_records(-forecast.more_than_first)} fewer than electing rank 1"
+        yield f"that is {plural(-forecast.more_than_first, 'record')} fewer than electing rank 1"
     for each in forecast.against:
         if not each.answered:
             yield f"against silent replica {each.broker_id}: {_describe_silent(each)}"
@@ -234,10 +235,6 @@ def _join_ranges(stretches: Stretches) -> Iterator[tuple[int, int]]:
         first, last = each.start_offset, each.end_offset - 1
     if first is not None:
         yield first, last
-
-
-def _count_records(count: int) -> str:
-    return f"{count} record{'' if count == 1 else 's'}"
 
 
 def _list_ids(broker_ids: Iterable[int]) -> str:

@@ -18,13 +18,13 @@ from typing import Any
 from .._model.outage import in_words, led_alone
 from .._model.partition import grouped
 from .._model.reason import likeness
-from .._model.reasons import NamedTopics, common_reason, name_topics, ranges
+from .._model.reasons import NamedTopics, common_reason, name_topics, plural, ranges
 from .candidate import Candidate, Flag
 from .empty_leader import is_empty
 from .expected_loss import ExpectedLoss
 from .outcome import Outcome
 from .plan import DONE, Status
-from .verdict import LossTotal, Writability, count_partitions, count_records, describe_knowledge
+from .verdict import LossTotal, Writability, describe_knowledge
 
 MAX_GROUPS = 8
 """If there are more groups, outcomes are grouped with fewer distinctions."""
@@ -266,7 +266,7 @@ def _loss_in_words(facts: Sequence[_Facts], total: LossTotal) -> str:
     clauses: list[str] = [each.value for each in dangers]
     if any(each.losing for each in facts):
         holders = _holders_in_words([each.losing for each in facts if each.losing])
-        clauses.append(f"loses at least {count_records(total.at_least)} that {holders}")
+        clauses.append(f"loses at least {plural(total.at_least, 'record')} that {holders}")
     elif any(each.nothing for each in facts):
         clauses.append(f"loses nothing that {_holders_in_words([each.nothing for each in facts])}")
     if any(each.unknown for each in facts):
@@ -276,7 +276,7 @@ def _loss_in_words(facts: Sequence[_Facts], total: LossTotal) -> str:
         else:
             text = f"{others} may hold what was written in the last {in_words(total.seconds)} before the loss"
             not_timed = total.unbounded - total.timed
-            unknown = f"; for {count_partitions(not_timed)}, what {others} may hold is unknown" if not_timed else ""
+            unknown = f"; for {plural(not_timed, 'partition')}, what {others} may hold is unknown" if not_timed else ""
             clauses.append(f"{text}{unknown}")
         clauses += filter(None, [led_alone(each.outcome.history for each in facts)])
         clauses += describe_knowledge(total)

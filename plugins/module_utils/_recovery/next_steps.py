@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from .._model.partition import BrokerState
-from .._model.reasons import name_brokers
+from .._model.reasons import name_brokers, plural
 from .._model.variable import set_variable
 from .next_way import How, Return, Way, choose_way
 from .plan import DONE, Status
-from .verdict import count_partitions
 
 Step: TypeAlias = tuple[str, Sequence[str]]
 """A text, and the words of its command; no words if there is none."""
@@ -162,7 +161,7 @@ def _save_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
 def _make_writable(after: AfterRun) -> str:
     verb = "takes" if after.lacking_replicas == 1 else "take"
     return (
-        f"{count_partitions(after.lacking_replicas)} {verb} no record with acks=all until more replicas are in "
+        f"{plural(after.lacking_replicas, 'partition')} {verb} no record with acks=all until more replicas are in "
         f"sync. If {name_brokers(after.away)} cannot return, copy the replicas to other brokers. This looks first:"
     )
 
@@ -203,10 +202,10 @@ def _look_after(returns: Sequence[Return], commands: Commands) -> str:
 def _effect(advice: Mapping[str, Any]) -> str:
     always, clean = advice["always_back"], advice["back_after_clean_stop"]
     if always and clean:
-        return f"{count_partitions(always)} get a leader when it returns, {clean:,} more if it was stopped cleanly"
+        return f"{plural(always, 'partition')} get a leader when it returns, {clean:,} more if it was stopped cleanly"
     if always:
-        return f"{count_partitions(always)} get{'s' if always == 1 else ''} a leader as soon as it returns"
+        return f"{plural(always, 'partition')} get{'s' if always == 1 else ''} a leader as soon as it returns"
     if clean:
-        return f"{count_partitions(clean)} get{'s' if clean == 1 else ''} a leader if it was stopped cleanly"
+        return f"{plural(clean, 'partition')} get{'s' if clean == 1 else ''} a leader if it was stopped cleanly"
     replicas = "replica" if advice["replica_of"] == 1 else f"{advice['replica_of']:,} replicas"
     return f"no partition gets a leader by it alone, but its {replicas} can be compared"

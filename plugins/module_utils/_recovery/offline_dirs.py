@@ -19,6 +19,7 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, PartitionState
+from .._model.reasons import plural
 
 
 def add_offline_dirs(
@@ -44,7 +45,7 @@ def add_offline_dirs(
 
 
 def _with_dirs(broker: Broker, found: LogDirs | BrokerCallError, partitions: int) -> Broker:
-    replicas = f"its replicas of {partitions} partition{'' if partitions == 1 else 's'} are offline"
+    replicas = f"its replicas of {plural(partitions, 'partition')} are offline"
     if isinstance(found, BrokerCallError) or found.refusal:
         why = found if isinstance(found, BrokerCallError) else found.refusal
         cause = f"{replicas}, so a log directory of it is; which one is not known: {why}"

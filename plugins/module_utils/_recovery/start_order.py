@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from .._model.controller_model import PredictedLeader, acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, TopicPartition, grouped
+from .._model.reasons import plural
 from .forecast import find_last_leader
 from .strategy import Policy, Step, apply_strategy
 
@@ -158,16 +159,17 @@ def describe_advice(advice: StartAdvice) -> str:
 def _describe_replicas(advice: StartAdvice) -> str:
     only = f", alone for {advice.only_eligible_for}" if advice.only_eligible_for else ""
     eligible = f"in the ISR or ELR of {advice.eligible_for}{only}"
-    return f"last leader of {advice.last_leader_of}, {eligible}, replica of {_count_partitions(advice.replica_of)}"
+    return f"last leader of {advice.last_leader_of}, {eligible}, replica of {plural(advice.replica_of, 'partition')}"
 
 
 def _describe_effect(advice: StartAdvice) -> Iterator[str]:
     if not advice.always_back and not advice.back_after_clean_stop:
         yield "its return recovers none of them: the controller does not elect it, but its logs can then be compared"
     if advice.always_back:
-        yield f"{_count_partitions(advice.always_back)} back as soon as it returns, even if another replica holds more"
+        count = plural(advice.always_back, "partition")
+        yield f"{count} back as soon as it returns, even if another replica holds more"
     if advice.back_after_clean_stop:
-        count = _count_partitions(advice.back_after_clean_stop)
+        count = plural(advice.back_after_clean_stop, "partition")
         yield f"{count} back only if it was stopped cleanly: otherwise it leaves the ELR"
 
 
@@ -197,10 +199,6 @@ def describe_repair(broker_id: int, cause: str) -> str:
         f"unclean_recovery_lost_brokers: [{broker_id}], and only then replace the directory: with an empty one, the "
         "broker may be elected, and then the others delete all records"
     )
-
-
-def _count_partitions(count: int) -> str:
-    return f"{count} partition{'' if count == 1 else 's'}"
 
 
 _MAY_RETURN = frozenset({BrokerState.FENCED, BrokerState.UNREACHABLE, BrokerState.HUNG})

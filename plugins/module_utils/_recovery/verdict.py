@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .._model.outage import in_words
+from .._model.reasons import plural
 
 _OTHERS = ("refused", "unrecoverable", "unknown", "failed")
 
@@ -106,19 +107,19 @@ def _describe_writability(found: Writability) -> str:
 def _describe_dangers(loss: LossTotal, *, is_done: bool) -> Iterator[str]:
     if count := loss.left_empty:
         verb = ("was" if count == 1 else "were") if is_done else "would be"
-        yield f"{count:,} partition{'' if count == 1 else 's'} {verb} left empty"
+        yield f"{plural(count, 'partition')} {verb} left empty"
     if count := loss.with_gap:
-        yield f"in {count:,} partition{'' if count == 1 else 's'}, no replica holds the records of a gap"
+        yield f"in {plural(count, 'partition')}, no replica holds the records of a gap"
 
 
 def describe_loss(loss: LossTotal, elections: int, *, is_done: bool) -> str:
     """Return the loss of a number of elections as a clause, such as "at least 5 records were lost"."""
     were = "were" if is_done else "would be"
     if loss.at_most is None:
-        unbounded = f" for {count_partitions(loss.unbounded)}" if elections > 1 else ""
+        unbounded = f" for {plural(loss.unbounded, 'partition')}" if elections > 1 else ""
         if loss.seconds is not None:
             least = f"at least {_count_lost(loss.at_least, is_done=is_done)}, and " if loss.at_least else ""
-            timed = f" for {count_partitions(loss.timed)}" if elections > 1 else ""
+            timed = f" for {plural(loss.timed, 'partition')}" if elections > 1 else ""
             text = f"{least}at most {in_words(loss.seconds)} of writes {were} lost{timed}"
         elif not loss.at_least:
             text = f"whether records {were} lost is unknown{unbounded}"
@@ -126,7 +127,9 @@ def describe_loss(loss: LossTotal, elections: int, *, is_done: bool) -> str:
             text = f"at least {_count_lost(loss.at_least, is_done=is_done)}, and how many more is unknown{unbounded}"
         known = ", ".join([text, *describe_knowledge(loss)])
         not_timed = loss.unbounded - loss.timed
-        return f"{known}; the loss of {count_partitions(not_timed)} is unknown" if loss.timed and not_timed else known
+        return (
+            f"{known}; the loss of {plural(not_timed, 'partition')} is unknown" if loss.timed and not_timed else known
+        )
     if not loss.at_most:
         return f"no record {'was' if is_done else 'would be'} lost"
     if loss.at_least == loss.at_most:
@@ -145,15 +148,7 @@ def describe_knowledge(loss: LossTotal) -> Iterator[str]:
 
 
 def _count_lost(count: int, *, is_done: bool) -> str:
-    return f"{count_records(count)} {('was' if count == 1 else 'were') if is_done else 'would be'} lost"
-
-
-def count_records(count: int) -> str:
-    return f"{count:,} record{'' if count == 1 else 's'}"
-
-
-def count_partitions(count: int) -> str:
-    return f"{count:,} partition{'' if count == 1 else 's'}"
+    return f"{plural(count, 'record')} {('was' if count == 1 else 'were') if is_done else 'would be'} lost"
 
 
 def describe_engine(engine: Mapping[str, str] | None) -> str:

@@ -127,11 +127,6 @@ def in_words(identifier: str) -> str:
     return identifier.replace("_", " ")
 
 
-def plural(count: int, noun: str) -> str:
-    """Return a number and its noun: "1 partition", "2 partitions"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def partition_cell(topic: str, partition: int) -> Cell:
     """Return a cell with the name of a partition."""
     return Cell(f"{topic}-{partition}")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._model.outage import in_words
+from .._model.reasons import plural
 from .blocks import (
     Block,
     Cell,
@@ -20,7 +21,6 @@ from .blocks import (
     format_ids,
     number_cell,
     partition_cell,
-    plural,
 )
 
 _Row = Mapping[str, Any]

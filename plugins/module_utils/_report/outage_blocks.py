@@ -14,8 +14,9 @@ from typing import TypeAlias
 
 from .._model.outage import IsrChange, OutageHistory
 from .._model.partition import NO_LEADER, grouped
+from .._model.reasons import plural
 from .._recovery.outcome import Outcome
-from .blocks import Block, Picture, ReportParagraph, format_ids, plural
+from .blocks import Block, Picture, ReportParagraph, format_ids
 from .charts import NO_LEADER_HATCHED, IsrBar, can_draw, draw_isr
 
 _MAX_PICTURES = 6

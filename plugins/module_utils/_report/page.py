@@ -14,13 +14,14 @@ from typing import Any
 
 from .._cleaner.diagnosis import HEALTHY_CASES
 from .._model.partition import TopicPartition, grouped
+from .._model.reasons import plural
 from .._model.run import garbage_collection_paused
 from .._recovery.next_way import describe_first
 from .._recovery.outcome import Outcome, outcomes_of_plan
 from .._recovery.verdict import describe_doubtful, describe_engine
 from .._salvage.account import Balance, sum_balances
 from .._salvage.manifest import MANIFEST
-from .blocks import Block, Cell, Folded, ReportParagraph, ReportTable, Section, number_cell, plural
+from .blocks import Block, Cell, Folded, ReportParagraph, ReportTable, Section, number_cell
 from .charts import can_draw
 from .exposure_section import build_exposure_sections, build_exposure_verdict
 from .groups_section import build_groups_plan_verdict, build_groups_section, build_groups_verdict

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._documents.dataclass_json import codec
 from .._model.partition import TopicPartition, grouped
-from .._model.reasons import join_first, ranges
+from .._model.reasons import join_first, plural, ranges
 from .._recovery.groups import ELECTED, Members, count_writable, group_outcomes, total_loss
 from .._recovery.outcome import Outcome
 from .._recovery.plan import DONE, Status
@@ -36,7 +36,6 @@ from .blocks import (
     in_words,
     number_cell,
     partition_cell,
-    plural,
 )
 from .charts import can_draw, draw_bars, draw_logs
 from .extents import Saved, describe_other_leader

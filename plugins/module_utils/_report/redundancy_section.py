@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._model.reasons import plural
 from .._redundancy.plan import DONE_OR_FORESEEN
 from .blocks import (
     Cell,
@@ -19,7 +20,6 @@ from .blocks import (
     in_words,
     number_cell,
     partition_cell,
-    plural,
 )
 
 

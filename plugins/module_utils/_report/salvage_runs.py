@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._model.log_contents import offset_range
+from .._model.reasons import plural
 from .._salvage.finding import NOT_COMPARED, SalvageStatus
 from .._salvage.replayed import ReplayStatus, describe_left_out
-from .blocks import Block, Cell, ReportParagraph, Section, first_rows, in_words, number_cell, partition_cell, plural
+from .blocks import Block, Cell, ReportParagraph, Section, first_rows, in_words, number_cell, partition_cell
 
 _Document = Mapping[str, Any]
 _TONES = {

@@ -14,13 +14,14 @@ from typing import Any
 from .._documents.dataclass_json import codec
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
+from .._model.reasons import plural
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._salvage.account import Account, Balance, describe_still_lost, sum_balances
 from .._salvage.finding import NOT_COMPARED
 from .._salvage.finding import SalvageStatus as DiskStatus
 from .._salvage.saved import SavedRecords
-from .blocks import MAX_ROWS, Cell, ReportParagraph, ReportTable, Section, number_cell, plural
+from .blocks import MAX_ROWS, Cell, ReportParagraph, ReportTable, Section, number_cell
 from .extents import Saved
 
 _NOTE = (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._cleaner.diagnosis import HEALTHY_CASES
 from .._model.partition import PartitionState
+from .._model.reasons import plural
 from .._recovery.expected_loss import describe_losses
 from .._recovery.forecast import forecast_losses
 from .._recovery.outcome import Outcome
@@ -30,7 +31,6 @@ from .blocks import (
     in_words,
     number_cell,
     partition_cell,
-    plural,
 )
 from .charts import draw_logs
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .blocks import Block, Cell, ReportParagraph, ReportTable, Section, format_ids, in_words, number_cell, plural
+from .._model.reasons import plural
+from .blocks import Block, Cell, ReportParagraph, ReportTable, Section, format_ids, in_words, number_cell
 
 _TONES = {"yes": "good", "no": "bad"}
 

@@ -23,6 +23,7 @@ from .._kafka.partitions import Description, describe_partitions
 from .._kafka.replica_logs import probe_replicas
 from .._kafka.wire import Wire
 from .._model.partition import Broker, Cause, ReplicaLog, TopicPartition, grouped
+from .._model.reasons import plural
 from .._model.run import Clock, KafkaOpsError, Progress
 from .finding import Comparable, DiskFinding, DiskReplica, compare_with_metadata
 
@@ -129,7 +130,7 @@ def _describe_leaders(waiting: Sequence[Comparable], logs: Mapping[TopicPartitio
     counts = Counter(each.state.leader_id for each in waiting)
     causes = {each.state.leader_id: logs.get(each.state.topic_partition) for each in waiting}
     return ", ".join(
-        f"broker {each} ({'not registered' if log is None else log.cause}; leader of {counts[each]} "
-        f"partition{'' if counts[each] == 1 else 's'})"
+        f"broker {each} ({'not registered' if log is None else log.cause}; leader of "
+        f"{plural(counts[each], 'partition')})"
         for each, log in sorted(causes.items())
     )

@@ -26,7 +26,7 @@ from .._model.fields import (
     TopicName,
 )
 from .._model.partition import Broker, BrokerState, Racks, TopicPartition, grouped
-from .._model.reasons import name_brokers, name_partitions
+from .._model.reasons import name_brokers, name_partitions, plural
 from .._model.stop_prediction import ClusterView, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import StopTicket
 from .advice import Bears, Wave, largest_allowed
@@ -165,11 +165,11 @@ _TEXTS: Mapping[StopReasonKind, tuple[str, str]] = {
         "Wait until the next leaders have them",
     ),
     StopReasonKind.ALREADY_LEADERLESS: (
-        "{count} have no leader now, and a recovery may need a replica on these brokers: {names}",
+        "a recovery may need a replica on these brokers, of {count} without a leader now: {names}",
         "Recover them first (playbook kafkaops.recovery.recover_offline_partitions)",
     ),
     StopReasonKind.REASSIGNMENT: (
-        "{count} are being reassigned: {names}",
+        "a reassignment of {count} is running: {names}",
         "Wait until that is complete (kafka-reassign-partitions.sh --list)",
     ),
     StopReasonKind.UNKNOWN: (
@@ -195,7 +195,7 @@ def reasons_of(prediction: Prediction, brokers: Sequence[int]) -> list[StopReaso
     for kind, (text, remedy) in _TEXTS.items():
         states = prediction.of(kind)
         if states:
-            count = f"{len(states)} partition{'' if len(states) == 1 else 's'}"
+            count = plural(len(states), "partition")
             named = text.format(count=count, names=name_partitions(states))
             found.append(reason(kind, brokers, named, remedy, states))
     return found
@@ -204,7 +204,7 @@ def reasons_of(prediction: Prediction, brokers: Sequence[int]) -> list[StopReaso
 def lost_records_reason(brokers: Sequence[int], missing: Mapping[TopicPartition, int]) -> StopReason:
     """Return the reason about records that the next leaders lack."""
     text, remedy = _TEXTS[StopReasonKind.LOST_RECORDS]
-    count = f"{len(missing)} partition{'' if len(missing) == 1 else 's'}"
+    count = plural(len(missing), "partition")
     named = text.format(count=count, names=name_partitions(sorted(missing)))
     return reason(
         StopReasonKind.LOST_RECORDS, brokers, f"{named} ({sum(missing.values())} records)", remedy, sorted(missing)
@@ -289,15 +289,14 @@ def notes_about(view: ClusterView) -> tuple[str, ...]:
         for broker_id in view.live.intersection(state.replicas).difference(state.isr)
     )
     for broker_id, states in sorted(lagging.items()):
-        notes.append(
-            f"broker {broker_id} is up, and not in sync in {len(states)} partitions: {name_partitions(states)}"
-        )
+        count = plural(len(states), "partition")
+        notes.append(f"broker {broker_id} is up, and not in sync in {count}: {name_partitions(states)}")
     leaderless = [each for each in view.states if each.is_offline]
     if leaderless:
-        notes.append(f"{len(leaderless)} partitions have no leader now: {name_partitions(leaderless)}")
+        notes.append(f"{plural(len(leaderless), 'partition')} without a leader now: {name_partitions(leaderless)}")
     if view.reassignments:
         names = name_partitions(sorted(view.reassignments))
-        notes.append(f"{len(view.reassignments)} partitions are being reassigned: {names}")
+        notes.append(f"a reassignment of {plural(len(view.reassignments), 'partition')} is running: {names}")
     return tuple(notes)
 
 

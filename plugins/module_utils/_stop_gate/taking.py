@@ -35,7 +35,7 @@ from .._changes.stop_tickets import (
 )
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState
-from .._model.reasons import name_partitions
+from .._model.reasons import name_partitions, plural
 from .._model.run import looks
 from .._model.stop_prediction import ClusterView, StopReasonKind
 from .._model.stop_ticket import StopTicket
@@ -257,7 +257,7 @@ def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> t
             found.append(reason(StopReasonKind.NOT_BACK, (broker_id,), text, remedy))
         lags = [each for each in states if broker_id in each.replicas and broker_id not in each.isr]
         if lags:
-            text = f"broker {broker_id} is not in sync in {len(lags)} partitions: {name_partitions(lags)}"
+            text = f"broker {broker_id} is not in sync in {plural(len(lags), 'partition')}: {name_partitions(lags)}"
             remedy = "Wait until it has caught up, and release again"
             found.append(reason(StopReasonKind.NOT_BACK, (broker_id,), text, remedy, lags))
     if not found:

@@ -132,7 +132,7 @@ def test_each_reason_has_all_its_partitions() -> None:
     states = [STATE._replace(partition=number, replicas=(1, 3), isr=(1, 3)) for number in range(3000)]
     (found,) = reasons_of(predict_stop(a_view(*states), [1]), [1])
     assert (found.kind, len(found.partitions)) == (StopReasonKind.BELOW_MIN_ISR, 3000)
-    assert "3000 partitions would be below min.insync.replicas" in found.text
+    assert "3,000 partitions would be below min.insync.replicas" in found.text
     assert found.text.endswith("orders 0-2999")
 
 
