@@ -38,8 +38,8 @@ def cluster() -> Iterator[SimulatedCluster]:
         yield started
 
 
-def probe(cluster: SimulatedCluster, seconds: float = 10.0) -> list[ReplicaLog]:
-    settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 800})
+def probe(cluster: SimulatedCluster, seconds: float = 10.0, *, request_timeout_ms: int = 800) -> list[ReplicaLog]:
+    settings = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": request_timeout_ms})
     with Wire(settings) as wire:
         found = survey(Kafka(wire))
     held = [each.topic_partition for each in found.offline if 2 in each.replicas]
@@ -91,22 +91,23 @@ def test_the_batches_that_were_complete_at_the_deadline_are_kept() -> None:
         with large.proxy.inject(SwallowAfter(4), broker=2, api_key=ApiKey.ListOffsets) as rule:
             # Long enough for two batches on a busy machine; what is waited for never comes.
             rows = probe_replicas(settings, broker, partitions, time.monotonic() + 8)
-        assert len(rule.hits) == 5
+        assert len(rule.hits) in (5, 6), "on a busy machine the broker counts as distant: two batches at once"
     assert [TopicPartition(each.topic, each.partition) for each in rows] == partitions
-    assert {each.cause for each in rows[:2000]} == {None}
+    complete = 2000 if len(rule.hits) == 5 else 1000
+    assert {each.cause for each in rows[:complete]} == {None}
     assert {each.cause for each in rows[2000:]} == {Cause.HUNG}
 
 
 def test_four_batches_of_a_distant_broker_are_asked_about_together() -> None:
     """The first batch shows that the broker is distant. The answers are those of a near one."""
     with SimulatedCluster(offline_world({"orders": 4500}, (1, 2), dead=(3,))) as large:
-        near = probe(large)
+        near = probe(large, 120, request_timeout_ms=60_000)
         large.proxy.clear()
         with large.proxy.inject(Delay(0.05), broker=2):
-            distant = probe(large)
+            distant = probe(large, 120, request_timeout_ms=60_000)
         asked = [each.api_key for each in large.proxy.requests() if each.broker == 2]
-    assert distant == near
-    assert {each.cause for each in distant} == {None}
+    assert {each.cause for each in (*near, *distant)} == {None}
+    assert [each for each, other in zip(distant, near, strict=True) if each != other] == []
     together = [(key, len([*several])) for key, several in groupby(asked)]
     assert (ApiKey.ListOffsets, 8) in together, "four log ends, then four log starts"
     assert together[-1] == (ApiKey.DescribeLogDirs, 4)
