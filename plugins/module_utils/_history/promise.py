@@ -23,7 +23,7 @@ A step that cannot be shown makes the answer unknown, never "kept".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -194,8 +194,6 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
             return Promise(broker_id, Obstacle.LEFT_EARLIER, lost_at_ms=lost)
         left = lost
     promise = Promise(broker_id, None, min(left, lost), lost)
-    restarted = {each for each, restart in _restarts_since(history, found, promise) if restart.was_clean}
-    promise = replace(promise, restarted=tuple(sorted(restarted)))
     if is_empty:
         return _broken(promise, Obstacle.EMPTY)
     if history.ends_early:
@@ -204,9 +202,12 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
         return _broken(promise, Obstacle.NOT_DECODED)
     if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:
         return _broken(promise, Obstacle.CLOCKS_DIFFER)
+    restarts = [*_restarts_since(history, found, promise)]
+    restarted = {each for each, restart in restarts if restart.was_clean}
+    promise = replace(promise, restarted=tuple(sorted(restarted)))
     # What may have cost it its log, or the end of it, comes before what only breaks the promise.
     broken = min(
-        _obstacles_of_log(history, found, promise),
+        _obstacles_of_log(found, promise, restarts),
         key=lambda each: (each.keeps_its_log, each.keeps_its_end),
         default=None,
     )
@@ -239,7 +240,9 @@ def _judge_isr(
     return replace(promise, min_isr=smallest)
 
 
-def _obstacles_of_log(history: MetadataHistory, found: PartitionHistory, promise: Promise) -> Iterator[Promise]:
+def _obstacles_of_log(
+    found: PartitionHistory, promise: Promise, restarts: Iterable[tuple[int, _Restart]]
+) -> Iterator[Promise]:
     """Yield why the replica may have lost records since it left the ISR."""
     left = promise.left_at_ms or 0
     in_sync_since: set[int] = set()
@@ -251,7 +254,7 @@ def _obstacles_of_log(history: MetadataHistory, found: PartitionHistory, promise
             yield _broken(promise, Obstacle.UNCLEAN_ELECTION, at_ms=moment.at_ms)
         elif moment.is_unclean and not {*(found.moments[-1].replicas or ())} <= in_sync_since:
             yield _broken(promise, Obstacle.EARLIER_UNCLEAN_ELECTION, at_ms=moment.at_ms)
-    for broker_id, restart in _restarts_since(history, found, promise):
+    for broker_id, restart in restarts:
         if not restart.was_clean:
             is_own = broker_id == promise.broker_id
             yield _broken(
