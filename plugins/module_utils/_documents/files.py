@@ -270,9 +270,14 @@ def state_directory() -> str:
     return os.path.join(home, *_OWN_STATE)
 
 
+def nearest_existing(path: Path) -> Path:
+    """Return the path, or the nearest directory above it that exists."""
+    return next(each for each in (path, *path.absolute().parents) if each.exists())
+
+
 def _may_be_created(directory: Path) -> bool:
     """Return whether this user may create files in an absolute path. Without a home directory, "~" stays "~"."""
-    existing = next(each for each in (directory, *directory.absolute().parents) if each.exists())
+    existing = nearest_existing(directory)
     return directory.is_absolute() and existing.is_dir() and os.access(existing, os.W_OK | os.X_OK, effective_ids=True)
 
 

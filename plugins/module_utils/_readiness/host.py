@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from .._documents.files import MIB
+from .._documents.files import MIB, nearest_existing
 from .._module.libraries import KAFKA_AND_ARROW, SPARK, missing_libraries_message
 from .._spark.java import SparkUnavailableError, find_java
 from .._spark.session import has_class_archive
@@ -78,8 +78,7 @@ def _check_java() -> Iterator[Check]:
 
 def check_disk_space(directory: str, purpose: str, needed_bytes: int) -> Check:
     """Check that files of this size can be written to a directory. It need not exist yet."""
-    path = Path(os.path.expanduser(directory))
-    existing = next(each for each in (path, *path.absolute().parents) if each.exists())
+    existing = nearest_existing(Path(os.path.expanduser(directory)))
     subject = f"{purpose} in {directory}"
     if not os.access(existing, os.W_OK | os.X_OK):
         return failed(
