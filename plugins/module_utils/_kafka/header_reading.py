@@ -6,19 +6,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Protocol, TypeAlias
 
 from .._model.partition import TopicPartition, in_batches, to_topic_partition
 from .batch_headers import BatchEpoch, HeaderAnswer, Offsets, headers_request
 from .lockstep import Exchange, in_lockstep
-from .wire import Connection
+from .settings import Address
+from .wire import Connection, Wire
 
 _HEADER_BYTES = 4096
 """Larger batches are read one by one: most batches of a log that ends are small."""
 _LARGE_AT_ONCE = 100
 """Large batches to read before the first answer arrives. A broker sends each one as a whole."""
 _NO_HEADER = HeaderAnswer(0, None, 0)
+
+
+Questions: TypeAlias = Mapping[int, Mapping[TopicPartition, Collection[int]]]
+"""Offsets, by broker id and partition."""
+Batches: TypeAlias = Mapping[int, Mapping[TopicPartition, Mapping[int, BatchEpoch]]]
+"""The batch at each offset or after it, by broker id and partition. What was not answered is missing."""
+AskBatches: TypeAlias = Callable[[Questions], Batches]
 
 
 class HeaderReader(Protocol):
@@ -44,7 +53,22 @@ class _BatchesAt:
             self.found[offset] = answer.batch
 
 
-def read_batches(
+def ask_batches(wire: Wire, addresses: Mapping[int, Address], questions: Questions) -> Batches:
+    """Read batches of the replicas of several brokers, in parallel. A broker that fails has no answers.
+
+    ``addresses`` are by broker id. Others are not asked.
+    """
+    found = wire.in_parallel(
+        lambda broker_id: wire.with_connection(
+            addresses[broker_id],
+            partial(_read_batches, offsets=questions[broker_id], limit_ms=wire.settings.request_timeout_ms),
+        ),
+        [each for each in questions if each in addresses],
+    )
+    return {broker_id: each for broker_id, each in found.items() if isinstance(each, Mapping)}
+
+
+def _read_batches(
     connection: Connection, offsets: Mapping[TopicPartition, Collection[int]], limit_ms: int
 ) -> dict[TopicPartition, dict[int, BatchEpoch]]:
     """Return the batch at each offset of the broker's replicas, or after it. What it does not send is missing.

@@ -17,6 +17,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from .._kafka.header_reading import AskBatches
 from .._kafka.native import NativeSource
 from .._kafka.private_files import temporary_settings_reference
 from .._kafka.settings import ConnectionSettings
@@ -43,7 +44,7 @@ from .plan import LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas
 from .recorded import add_recordings
 from .retention import Retention
-from .reused_epochs import AskBatches, ask_batches, explain_reused_epochs, mark_reused_epochs
+from .reused_epochs import ask_online, explain_reused_epochs, mark_reused_epochs
 from .strategy import Policy
 from .survey import Survey
 
@@ -185,7 +186,7 @@ def plan_from_survey(  # noqa: PLR0917
         outages=outages,
         seen=recorded.seen,
         retentions=retentions,
-        ask=partial(ask_batches, settings, found.brokers),
+        ask=partial(ask_online, settings, found.brokers),
     )
     return plan, collected
 

@@ -14,13 +14,11 @@ leaders, and no record of it is in both logs. A log cleaner drops batches or rew
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from .._kafka.batch_headers import BatchEpoch
-from .._kafka.header_reading import read_batches
+from .._kafka.header_reading import AskBatches, Batches, Questions, ask_batches
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.partition import Broker, BrokerState, TopicPartition
@@ -28,12 +26,6 @@ from .candidate import Candidate, Flag
 
 _MOST_EPOCHS = 16
 """Epochs of two logs that are compared, the newest ones, if the newest one had two leaders."""
-
-Questions: TypeAlias = Mapping[int, Mapping[TopicPartition, Collection[int]]]
-"""Offsets, by broker id and partition."""
-Batches: TypeAlias = Mapping[int, Mapping[TopicPartition, Mapping[int, BatchEpoch]]]
-"""The batch at each offset or after it, by broker id and partition. What was not answered is missing."""
-AskBatches: TypeAlias = Callable[[Questions], Batches]
 
 
 class _Pair(NamedTuple):
@@ -109,22 +101,15 @@ def _find_differing(pairs: Sequence[_Pair], ask: AskBatches) -> Iterator[_Pair]:
             yield each
 
 
-def ask_batches(settings: ConnectionSettings, brokers: Iterable[Broker], questions: Questions) -> Batches:
-    """Read the batches from the brokers, in parallel. A broker that fails has no answers."""
+def ask_online(settings: ConnectionSettings, brokers: Iterable[Broker], questions: Questions) -> Batches:
+    """Read the batches from those brokers that are online."""
     addresses = {
         each.broker_id: Address(each.host, each.port)
         for each in brokers
-        if each.broker_id in questions and each.state is BrokerState.ONLINE and each.host and each.port
+        if each.state is BrokerState.ONLINE and each.host and each.port
     }
     with Wire(settings) as wire:
-        found = wire.in_parallel(
-            lambda broker_id: wire.with_connection(
-                addresses[broker_id],
-                partial(read_batches, offsets=questions[broker_id], limit_ms=settings.request_timeout_ms),
-            ),
-            addresses,
-        )
-    return {broker_id: each for broker_id, each in found.items() if isinstance(each, Mapping)}
+        return ask_batches(wire, addresses, questions)
 
 
 def explain_reused_epochs(candidates: Sequence[Candidate]) -> Iterator[str]:

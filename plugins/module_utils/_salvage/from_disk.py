@@ -10,8 +10,7 @@ such records are read whole. Spark is started if these are large, or if records 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -20,12 +19,9 @@ from typing import TypeAlias
 from .._changes.run_topic import RUN_TOPIC
 from .._disk.log_dir import LockedLogDirs, list_partition_dirs
 from .._disk.segment import Segment
-from .._kafka.batch_headers import BatchEpoch
 from .._kafka.cluster import Cluster, describe_cluster
-from .._kafka.errors import BrokerCallError
-from .._kafka.header_reading import read_batches
+from .._kafka.header_reading import AskBatches, ask_batches
 from .._kafka.partitions import describe_partitions
-from .._kafka.settings import Address
 from .._kafka.wire import Wire
 from .._model.log_contents import EpochRange, Stretches, intersect, subtract
 from .._model.near_names import not_found
@@ -50,7 +46,7 @@ from .leaders import Leaders, read_leader_logs
 from .manifest import Manifest, SavedFrom, read_manifest
 from .options import DRIVER_MEMORY, is_remote
 from .read_back import ReadBack
-from .reused import AskLeader, find_reused
+from .reused import find_reused
 from .rows import Origin, RowSource, WantedReplica, read_replica_rows
 from .saved import SavedRecords
 from .saved_rows import read_saved_runs
@@ -127,7 +123,7 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
         else:
             leaders = read_leader_logs(wire, replicas, request.duration_ms, progress)
         absent = find_absent(replicas, leaders.findings)
-        ask = partial(_ask_leader, wire, cluster)
+        ask = partial(ask_batches, wire, cluster.addresses)
         run = _DiskRun(disks, request, [*leaders.comparable, *absent], leaders.logs, progress, ask=ask)
         compared, salvage_id = run.salvage(check_mode=check_mode)
         failed = [each for each in leaders.findings if each.absence is None]
@@ -150,7 +146,7 @@ class _DiskRun:
         leaders: Mapping[TopicPartition, ReplicaLog],
         progress: Progress,
         *,
-        ask: AskLeader,
+        ask: AskBatches,
     ) -> None:
         self.disks = disks
         self.request = request
@@ -286,19 +282,6 @@ def _find_segments_to_save(
         has_begun = has_begun or bool(intersect(contents[each.path].runs, wanted))
         if has_begun:
             yield each
-
-
-def _ask_leader(
-    wire: Wire, cluster: Cluster, leader_id: int, offsets: Mapping[TopicPartition, Collection[int]]
-) -> dict[TopicPartition, dict[int, BatchEpoch]]:
-    """Read batches of a leader. Without an answer, epochs that two leaders had are not found."""
-    for each in cluster.registrations:
-        broker = each.as_broker()
-        if broker.broker_id == leader_id and broker.host and broker.port:
-            read = partial(read_batches, offsets=offsets, limit_ms=wire.settings.request_timeout_ms)
-            with suppress(BrokerCallError):
-                return wire.with_connection(Address(broker.host, broker.port), read)
-    return {}
 
 
 def _has_work(findings: Sequence[DiskFinding]) -> bool:

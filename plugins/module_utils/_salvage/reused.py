@@ -12,28 +12,23 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
 from .._disk.segment import Damage, read_headers
 from .._kafka.batch_headers import BatchEpoch, describe_batch
+from .._kafka.header_reading import AskBatches
 from .._kafka.record_batch import has_valid_checksum
 from .._model.log_contents import EpochRange
 from .._model.partition import ReplicaLog, TopicPartition
 from .finding import Comparable, DiskReplica, stretches_on_disk
 from .scan import SegmentContents
 
-AskLeader: TypeAlias = Callable[
-    [int, Mapping[TopicPartition, Collection[int]]], Mapping[TopicPartition, Mapping[int, BatchEpoch]]
-]
-"""Reads the batches at offsets of the partitions of one leader. Empty if it does not answer."""
-
 
 def find_reused(
     comparable: Sequence[Comparable],
     leaders: Mapping[TopicPartition, ReplicaLog],
     contents: Mapping[str, SegmentContents],
-    ask: AskLeader,
+    ask: AskBatches,
 ) -> dict[str, EpochRange]:
     """Return the epoch of such a replica, from its beginning on the disk, by the path of the replica's directory."""
     chosen = [
@@ -45,10 +40,10 @@ def find_reused(
     offsets: dict[int, dict[TopicPartition, set[int]]] = defaultdict(lambda: defaultdict(set))
     for one, _replica, _epoch, offset in chosen:
         offsets[one.state.leader_id][one.topic_partition].add(offset)
-    found = {leader_id: ask(leader_id, some) for leader_id, some in offsets.items()}
+    found = ask(offsets) if offsets else {}
     reused = {}
     for one, replica, epoch, offset in chosen:
-        of_leader = found[one.state.leader_id].get(one.topic_partition, {}).get(offset)
+        of_leader = found.get(one.state.leader_id, {}).get(one.topic_partition, {}).get(offset)
         if of_leader is not None and (batch := _batch_on_disk(replica, offset)) and batch.differs(of_leader, offset):
             reused[replica.directory.path] = epoch
     return reused

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_headers import BatchEpoch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import Batches, Questions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.reused_epochs import (
-    Batches,
-    Questions,
     explain_reused_epochs,
     mark_reused_epochs,
 )

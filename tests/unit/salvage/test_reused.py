@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import DirKind, LogDir, PartitionDir
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_headers import BatchEpoch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import Batches, Questions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     EpochEnd,
@@ -65,12 +66,12 @@ def test_records_of_an_epoch_that_two_leaders_had_count_as_lost(
     one = Comparable((replica,), STATE)
     asked = []
 
-    def ask(leader_id: int, offsets: object) -> dict[TopicPartition, dict[int, BatchEpoch]]:
-        asked.append((leader_id, offsets))
-        return {ORDERS: {7: of_leader}} if of_leader else {}
+    def ask(questions: Questions) -> Batches:
+        asked.append(questions)
+        return {2: {ORDERS: {7: of_leader}}} if of_leader else {}
 
     reused = find_reused([one], {ORDERS: LEADER}, contents, ask)
-    assert asked == [(2, {ORDERS: {7}})]
+    assert asked == [{2: {ORDERS: {7}}}]
     assert reused == ({str(tmp_path): EpochRange(5, 3, 8)} if lost else {})
     found = compare_with_leader(one, LEADER, contents, reused)
     assert (found.lost_records, found.status is SalvageStatus.WOULD_BE_SAVED) == (lost, bool(lost))
@@ -83,8 +84,8 @@ def test_a_damaged_batch_shows_nothing(position: int, tmp_path: Path) -> None:
     path = Path(replica.directory.segments[0].path)
     intact = path.read_bytes()
     one = Comparable((replica,), STATE)
-    of_leader = {ORDERS: {7: BatchEpoch(5, 3, 8, checksum(batch(3, [b"old"] * 5, epoch=5)))}}
+    of_leader = {2: {ORDERS: {7: BatchEpoch(5, 3, 8, checksum(batch(3, [b"old"] * 5, epoch=5)))}}}
     for start in (0, len(batch(0, [b"a", b"b", b"c"]))):
         path.write_bytes(intact[: start + position] + b"\x01" + intact[start + position + 1 :])
         contents = read_outlines([replica.directory.segments])
-        assert find_reused([one], {ORDERS: LEADER}, contents, lambda _leader, _offsets: of_leader) == {}
+        assert find_reused([one], {ORDERS: LEADER}, contents, lambda _questions: of_leader) == {}
