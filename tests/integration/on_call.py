@@ -94,7 +94,7 @@ class OnCall:
 
     def plan_of(self, found: Survey, strategy: Strategy, *, may_be_empty: Collection[str] = ()) -> Plan:
         """Plan for what a survey found, without looking again. The operator lets empty logs lead some topics."""
-        evidence = gather_evidence(OnThisHost(), self.settings, found, self.duration_ms)
+        evidence, _notes = gather_evidence(OnThisHost(), self.settings, found, self.duration_ms)
         policies = {
             each.topic: Policy(strategy, allow_empty_leader=each.topic in may_be_empty) for each in found.offline
         }
@@ -113,7 +113,7 @@ class OnCall:
         found = self.look(*topics)
         with Wire(self.settings) as wire:
             found = add_tiered_topics(Kafka(wire), found)
-        evidence = gather_evidence(OnThisHost(), self.settings, found, self.duration_ms)
+        evidence, _notes = gather_evidence(OnThisHost(), self.settings, found, self.duration_ms)
         return {name: plan_recovery(OnThisHost(), evidence, each) for name, each in policies.items()}
 
     def policies(self, topics: Iterable[str], options: PolicyOptions) -> dict[str, Policy]:

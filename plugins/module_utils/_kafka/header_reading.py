@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias
+from types import MappingProxyType
+from typing import NamedTuple, Protocol, TypeAlias
 
 from .._model.partition import TopicPartition, in_batches, to_topic_partition
 from .batch_headers import BatchEpoch, HeaderAnswer, Offsets, headers_request
+from .errors import BrokerCallError
 from .lockstep import Exchange, in_lockstep
 from .settings import Address
 from .wire import Connection, Wire
@@ -27,7 +29,20 @@ Questions: TypeAlias = Mapping[int, Mapping[TopicPartition, Collection[int]]]
 """Offsets, by broker id and partition."""
 Batches: TypeAlias = Mapping[int, Mapping[TopicPartition, Mapping[int, BatchEpoch]]]
 """The batch at each offset or after it, by broker id and partition. What was not answered is missing."""
-AskBatches: TypeAlias = Callable[[Questions], Batches]
+
+
+class BatchAnswers(NamedTuple):
+    """What brokers sent, and why others sent nothing, by broker id."""
+
+    batches: Batches = MappingProxyType({})
+    failed: Mapping[int, BrokerCallError] = MappingProxyType({})
+
+    def at(self, broker_id: int, partition: TopicPartition, offset: int) -> BatchEpoch | None:
+        """Return the batch at an offset or after it. None if the broker did not send one."""
+        return self.batches.get(broker_id, {}).get(partition, {}).get(offset)
+
+
+AskBatches: TypeAlias = Callable[[Questions], BatchAnswers]
 
 
 class HeaderReader(Protocol):
@@ -53,8 +68,8 @@ class _BatchesAt:
             self.found[offset] = answer.batch
 
 
-def ask_batches(wire: Wire, addresses: Mapping[int, Address], questions: Questions) -> Batches:
-    """Read batches of the replicas of several brokers, in parallel. A broker that fails has no answers.
+def ask_batches(wire: Wire, addresses: Mapping[int, Address], questions: Questions) -> BatchAnswers:
+    """Read batches of the replicas of several brokers, in parallel.
 
     ``addresses`` are by broker id. Others are not asked.
     """
@@ -65,7 +80,10 @@ def ask_batches(wire: Wire, addresses: Mapping[int, Address], questions: Questio
         ),
         [each for each in questions if each in addresses],
     )
-    return {broker_id: each for broker_id, each in found.items() if isinstance(each, Mapping)}
+    return BatchAnswers(
+        {broker_id: each for broker_id, each in found.items() if not isinstance(each, BrokerCallError)},
+        {broker_id: each for broker_id, each in found.items() if isinstance(each, BrokerCallError)},
+    )
 
 
 def _read_batches(

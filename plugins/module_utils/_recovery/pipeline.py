@@ -44,21 +44,19 @@ from .plan import LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas
 from .recorded import add_recordings
 from .retention import Retention
-from .reused_epochs import ask_online, explain_reused_epochs, mark_reused_epochs
+from .reused_epochs import ask_candidates, explain_reused_epochs
 from .strategy import Policy
 from .survey import Survey
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
-    from .rows import find_denied, find_differing, find_rebuilt, read_ranked_partitions, replace_answered
+    from .epoch_check import AskAgain, check_epochs, rank_checked
+    from .rows import find_rebuilt
 
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-MOST_CHECKED_REPLICAS = 30_000
-"""Replicas whose epochs are compared with the headers of batches: it takes a second for each few thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class Collected:
     place: str | None
     """The directory or URI. None if they could not be stored."""
     notes: tuple[str, ...] = ()
-    """Why they are not stored where they should be."""
+    """What was not checked, and why they are not stored where they should be."""
 
 
 def collect_evidence(
@@ -84,7 +82,7 @@ def collect_evidence(
     Raises EvidenceError if they cannot be stored in the directory that the operator named.
     """
     progress.step(f"asking the replicas of {len(found.offline)} partitions")
-    evidence = gather_evidence(
+    evidence, notes = gather_evidence(
         engines,
         settings,
         found,
@@ -92,7 +90,8 @@ def collect_evidence(
         native=how.native,
         settings_reference=how.settings_reference,
     )
-    return _store(engines, evidence, how.evidence_dir)
+    stored = _store(engines, evidence, how.evidence_dir)
+    return replace(stored, notes=(*notes, *stored.notes))
 
 
 def _store(engines: Engines, evidence: Evidence, root: str | None) -> Collected:
@@ -119,12 +118,10 @@ def gather_evidence(
     *,
     native: NativeSource | None = None,
     settings_reference: str | None = None,
-) -> Evidence:
+) -> tuple[Evidence, tuple[str, ...]]:
     """Return the answers of the offline partitions' replicas within ``duration_ms``, with a row for silent ones too.
 
-    An epoch checkpoint that is older than its log looks complete. So the replicas are asked again, and their epochs
-    compared with the headers of batches. Where replicas end alike, only the last batch is read: logs that end with the
-    same epoch at the same offset are equal. Replicas that do not answer again keep their first answers.
+    Also return notes on epochs that could not be checked.
 
     ``native`` is the operator's RPC for log ends. ``settings_reference`` is the path of a file with the connection
     settings on every executor's host; without it, a temporary file is written on this host.
@@ -138,21 +135,13 @@ def gather_evidence(
         replica_logs = gather(engine, reference, found.brokers, found.offline, duration_ms, ask=ask)
         check = replace(ask, checks_epochs=True)
 
-        def ask_again(states: Sequence[PartitionState], ask: AskReplicas) -> pa.Table | None:
-            if not states or sum(len(each.replicas) for each in states) > MOST_CHECKED_REPLICAS:
-                return None
+        def ask_again(ask: AskReplicas, states: Sequence[PartitionState]) -> pa.Table:
             left_ms = max(int((ends_at - time.monotonic()) * 1000), duration_ms // 3)
             return gather(engine, reference, found.brokers, states, left_ms, ask=ask)
 
-        differing = find_differing(replica_logs)
-        alike = [each for each in found.offline if len(each.replicas) > 1 and each.topic_partition not in differing]
-        newest = ask_again(alike, replace(check, only_newest=True))
-        if newest is not None:
-            differing |= find_denied(replica_logs, newest)
-        again = ask_again([each for each in found.offline if each.topic_partition in differing], check)
-        if again is not None:
-            replica_logs = replace_answered(replica_logs, again)
-    return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline)
+        again = AskAgain(partial(ask_again, check), partial(ask_again, replace(check, only_newest=True)))
+        replica_logs, notes = check_epochs(replica_logs, found.offline, again)
+    return Evidence(found.cluster_id, gathered_at, VERSION, replica_logs, found.offline), notes
 
 
 def plan_from_survey(  # noqa: PLR0917
@@ -186,7 +175,7 @@ def plan_from_survey(  # noqa: PLR0917
         outages=outages,
         seen=recorded.seen,
         retentions=retentions,
-        ask=partial(ask_online, settings, found.brokers),
+        ask=partial(ask_candidates, settings, found.brokers),
     )
     return plan, collected
 
@@ -273,11 +262,7 @@ def plan_recovery(
     replicas; without it, and of very many replicas, epochs that were given to two leaders are not found.
     """
     now_ms = round(time.time() * 1000)
-    replicas = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(evidence.replica_logs))}
-    if ask is not None and evidence.replica_logs.num_rows <= MOST_CHECKED_REPLICAS:
-        marked = mark_reused_epochs({each: found.candidates for each, found in replicas.items()}, ask)
-        # Spark compares by epochs alone.
-        replicas |= {each: replicas[each]._replace(candidates=some, compared=None) for each, some in marked.items()}
+    replicas = rank_checked(engine, evidence.replica_logs, ask)
     rebuilt = find_rebuilt(evidence.replica_logs)
     decisions: list[PlannedElection | LeftAlone] = []
     for state in evidence.partitions:

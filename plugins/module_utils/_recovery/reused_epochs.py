@@ -18,10 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from .._kafka.header_reading import AskBatches, Batches, Questions, ask_batches
+from .._kafka.errors import BrokerCallError
+from .._kafka.header_reading import AskBatches, BatchAnswers, Questions, ask_batches
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.partition import Broker, BrokerState, TopicPartition
+from .._model.partition import Broker, TopicPartition
 from .candidate import Candidate, Flag
 
 _MOST_EPOCHS = 16
@@ -40,10 +41,10 @@ class _Pair(NamedTuple):
 
 def mark_reused_epochs(
     ranked: Mapping[TopicPartition, Sequence[Candidate]], ask: AskBatches
-) -> dict[TopicPartition, tuple[Candidate, ...]]:
+) -> tuple[dict[TopicPartition, tuple[Candidate, ...]], Mapping[int, BrokerCallError]]:
     """Return the candidates of the partitions with such epochs. Each one has those that differ from the best one's.
 
-    Only replicas that end otherwise than the best one are asked.
+    Only replicas that end otherwise than the best one are asked. Also return the brokers that did not answer, by id.
     """
     logs = {
         partition: {each.broker_id: each for each in candidates}
@@ -56,7 +57,8 @@ def mark_reused_epochs(
         for other in [*by_id.values()][1:]
         for pair in _pairs(partition, next(iter(by_id.values())), other, most=1)
     ]
-    differing = [*_find_differing(newest, ask)]
+    answers = _ask_about(newest, ask)
+    differing = [*_find_differing(newest, answers)]
     older = [
         pair
         for each in differing
@@ -64,15 +66,17 @@ def mark_reused_epochs(
             each.partition, logs[each.partition][each.best], logs[each.partition][each.other], most=_MOST_EPOCHS
         )
     ]
+    more = _ask_about(older, ask)
     epochs: dict[TopicPartition, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for each in (*differing, *_find_differing(older, ask)):
+    for each in (*differing, *_find_differing(older, more)):
         epochs[each.partition][each.other].add(each.epoch)
-    return {
+    marked = {
         partition: tuple(
             replace(each, reused_epochs=tuple(sorted(found.get(each.broker_id, ())))) for each in ranked[partition]
         )
         for partition, found in epochs.items()
     }
+    return marked, {**answers.failed, **more.failed}
 
 
 def _pairs(partition: TopicPartition, best: Candidate, other: Candidate, *, most: int) -> Iterator[_Pair]:
@@ -87,27 +91,24 @@ def _pairs(partition: TopicPartition, best: Candidate, other: Candidate, *, most
             yield _Pair(partition, best.broker_id, other.broker_id, epoch, offset)
 
 
-def _find_differing(pairs: Sequence[_Pair], ask: AskBatches) -> Iterator[_Pair]:
-    if not pairs:
-        return
+def _ask_about(pairs: Sequence[_Pair], ask: AskBatches) -> BatchAnswers:
     offsets: dict[int, dict[TopicPartition, set[int]]] = defaultdict(lambda: defaultdict(set))
     for each in pairs:
         for broker_id in (each.best, each.other):
             offsets[broker_id][each.partition].add(each.offset)
-    found = ask(offsets)
+    return ask(offsets) if offsets else BatchAnswers()
+
+
+def _find_differing(pairs: Sequence[_Pair], answers: BatchAnswers) -> Iterator[_Pair]:
     for each in pairs:
-        one, other = (found.get(broker_id, {}).get(each.partition, {}).get(each.offset) for broker_id in each[1:3])
+        one, other = (answers.at(broker_id, each.partition, each.offset) for broker_id in (each.best, each.other))
         if one is not None and other is not None and one.differs(other, each.offset):
             yield each
 
 
-def ask_online(settings: ConnectionSettings, brokers: Iterable[Broker], questions: Questions) -> Batches:
-    """Read the batches from those brokers that are online."""
-    addresses = {
-        each.broker_id: Address(each.host, each.port)
-        for each in brokers
-        if each.state is BrokerState.ONLINE and each.host and each.port
-    }
+def ask_candidates(settings: ConnectionSettings, brokers: Iterable[Broker], questions: Questions) -> BatchAnswers:
+    """Read batches from brokers that have answered before."""
+    addresses = {each.broker_id: Address(each.host, each.port) for each in brokers if each.host and each.port}
     with Wire(settings) as wire:
         return ask_batches(wire, addresses, questions)
 

@@ -9,11 +9,12 @@ The ``comment`` of every field has its unit and the RPC that returned the value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, groupby, islice
 from typing import Any, NamedTuple, TypeVar
 
+from .._kafka.errors import BrokerCallError
 from .._model.partition import Cause, EpochEnd, ReplicaLog, TopicPartition
 from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
 from .forecast import Comparison
@@ -239,12 +240,39 @@ def find_denied(replica_logs: pa.Table, newest: pa.Table) -> set[TopicPartition]
     return {TopicPartition(*each[:2]) for each in found - known if each[:-1] in replicas}
 
 
-def replace_answered(replica_logs: pa.Table, again: pa.Table) -> pa.Table:
-    """Return the rows with those of ``again`` instead, as far as these replicas answered again."""
-    newer = again.filter(pc.is_null(again["cause"]))
+def only_silent(replica_logs: pa.Table) -> pa.Table:
+    """Return the rows of silent replicas."""
+    return replica_logs.filter(pc.is_valid(replica_logs["cause"]))
+
+
+def count_late(replica_logs: pa.Table) -> int:
+    """Return how many replicas were not asked in time."""
+    return len(replica_logs.filter(_is_late(replica_logs)))
+
+
+def replace_rows(replica_logs: pa.Table, again: pa.Table) -> pa.Table:
+    """Return the rows with those of ``again`` instead, except where a replica was not asked again in time."""
+    newer = again.filter(pc.invert(_is_late(again)))
     known = set(zip(*(newer[name].to_pylist() for name in _KEY), strict=True))
     is_kept = [each not in known for each in zip(*(replica_logs[name].to_pylist() for name in _KEY), strict=True)]
     return pa.concat_tables([replica_logs.filter(pa.array(is_kept, pa.bool_())), newer])
+
+
+def _is_late(replica_logs: pa.Table) -> pa.ChunkedArray:
+    return pc.fill_null(pc.equal(replica_logs["cause"], str(Cause.DEADLINE)), False)
+
+
+def silence(replica_logs: pa.Table, failed: Mapping[int, BrokerCallError]) -> pa.Table:
+    """Return the rows of ``REPLICA_LOG_SCHEMA`` with brokers that failed since, by broker id, as silent ones."""
+    answered = pc.is_null(replica_logs["cause"])
+    for broker_id, error in failed.items():
+        is_silent = pc.and_(answered, pc.equal(replica_logs["broker_id"], broker_id))
+        for name, value in (("cause", str(error.cause)), ("error", str(error))):
+            column = pc.if_else(is_silent, value, replica_logs[name])
+            replica_logs = replica_logs.set_column(
+                replica_logs.schema.get_field_index(name), replica_logs.schema.field(name), column
+            )
+    return replica_logs
 
 
 def find_rebuilt(replica_logs: pa.Table) -> set[tuple[TopicPartition, int]]:

@@ -163,7 +163,8 @@ class _DiskRun:
         self.progress.step(f"reading headers of {sum(map(len, logs))} segments")
         self.contents = read_outlines(logs)
         followed = [each for each in self.comparable if isinstance(each, Comparable)]
-        self.reused = find_reused(followed, self.leaders, self.contents, self.ask)
+        self.reused, silent = find_reused(followed, self.leaders, self.contents, self.ask)
+        self.leaders = {**self.leaders, **silent}
         findings = self._compare()
         of_interest = [
             segment

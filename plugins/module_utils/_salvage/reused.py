@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from .._disk.segment import Damage, read_headers
 from .._kafka.batch_headers import BatchEpoch, describe_batch
-from .._kafka.header_reading import AskBatches
+from .._kafka.header_reading import AskBatches, BatchAnswers
 from .._kafka.record_batch import has_valid_checksum
 from .._model.log_contents import EpochRange
 from .._model.partition import ReplicaLog, TopicPartition
@@ -29,8 +29,11 @@ def find_reused(
     leaders: Mapping[TopicPartition, ReplicaLog],
     contents: Mapping[str, SegmentContents],
     ask: AskBatches,
-) -> dict[str, EpochRange]:
-    """Return the epoch of such a replica, from its beginning on the disk, by the path of the replica's directory."""
+) -> tuple[dict[str, EpochRange], dict[TopicPartition, ReplicaLog]]:
+    """Return the epoch of such a replica, from its beginning on the disk, by the path of the replica's directory.
+
+    Also return the logs of leaders that did not send the batch: what they hold is unknown.
+    """
     chosen = [
         (one, replica, epoch, offset)
         for one in comparable
@@ -40,13 +43,16 @@ def find_reused(
     offsets: dict[int, dict[TopicPartition, set[int]]] = defaultdict(lambda: defaultdict(set))
     for one, _replica, _epoch, offset in chosen:
         offsets[one.state.leader_id][one.topic_partition].add(offset)
-    found = ask(offsets) if offsets else {}
-    reused = {}
+    found = ask(offsets) if offsets else BatchAnswers()
+    reused, silent = {}, {}
     for one, replica, epoch, offset in chosen:
-        of_leader = found.get(one.state.leader_id, {}).get(one.topic_partition, {}).get(offset)
+        partition, leader_id = one.topic_partition, one.state.leader_id
+        if error := found.failed.get(leader_id):
+            silent[partition] = ReplicaLog.failed(partition, leader_id, error.cause, str(error))
+        of_leader = found.at(leader_id, partition, offset)
         if of_leader is not None and (batch := _batch_on_disk(replica, offset)) and batch.differs(of_leader, offset):
             reused[replica.directory.path] = epoch
-    return reused
+    return reused, silent
 
 
 def _newest_shared(

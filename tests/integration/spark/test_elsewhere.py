@@ -105,7 +105,7 @@ Gather = Callable[[Engine], Evidence]
 
 @pytest.fixture(scope="module")
 def gather(settings: ConnectionSettings, reference: str, found: Survey) -> Gather:
-    return lambda engine: gather_evidence(engine, settings, found, _DURATION_MS, settings_reference=reference)
+    return lambda engine: gather_evidence(engine, settings, found, _DURATION_MS, settings_reference=reference)[0]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Plans:
 @pytest.fixture(scope="module")
 def plans(gather: Gather, settings: ConnectionSettings, reference: str, found: Survey) -> Plans:
     here = OnThisHost()
-    native = gather_evidence(
+    native, _notes = gather_evidence(
         here, settings, found, _DURATION_MS, native=NativeSource(_KEY), settings_reference=reference
     )
     return Plans(plan_bytes(here, gather(here)), plan_bytes(here, native))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_headers import BatchEpoch
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import Batches, Questions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import BatchAnswers, Questions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
@@ -32,22 +32,25 @@ class FakeDisks:
         self.logs = {int(name.removeprefix("of_")): log for name, log in logs.items()}
         self.asked: list[Questions] = []
 
-    def ask(self, questions: Questions) -> Batches:
+    def ask(self, questions: Questions) -> BatchAnswers:
         self.asked.append(questions)
-        return {
+        found = {
             broker_id: {
                 each: {at: batch for at in offsets if (batch := self._at(broker_id, at))}
                 for each, offsets in partitions.items()
             }
             for broker_id, partitions in questions.items()
         }
+        return BatchAnswers(found)
 
     def _at(self, broker_id: int, offset: int) -> BatchEpoch | None:
         return next((each for each in self.logs.get(broker_id, ()) if each.next_offset > offset), None)
 
 
 def marked(disks: FakeDisks, *candidates: Candidate) -> tuple[Candidate, ...]:
-    return mark_reused_epochs({ORDERS: candidates}, disks.ask).get(ORDERS, candidates)
+    found, failed = mark_reused_epochs({ORDERS: candidates}, disks.ask)
+    assert failed == {}
+    return found.get(ORDERS, candidates)
 
 
 def lost_of_second(candidates: Sequence[Candidate]) -> int:
@@ -94,7 +97,7 @@ def test_all_epochs_that_two_leaders_had_are_found_if_they_begin_elsewhere() -> 
         pytest.param(BatchEpoch(5, 100, 150, 8), id="a copy"),
         pytest.param(BatchEpoch(5, 100, 150, None), id="a log cleaner removed records of it"),
         pytest.param(BatchEpoch(5, 150, 151, 4), id="a log cleaner removed it"),
-        pytest.param(None, id="no answer"),
+        pytest.param(None, id="no batch"),
     ],
 )
 def test_a_batch_that_may_be_the_same_one_shows_nothing(batch: BatchEpoch | None) -> None:

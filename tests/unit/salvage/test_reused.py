@@ -13,9 +13,11 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import DirKind, LogDir, PartitionDir
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_headers import BatchEpoch
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import Batches, Questions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import BatchAnswers, Questions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
     EpochEnd,
     PartitionState,
     ReplicaLog,
@@ -55,7 +57,7 @@ def checksum(content: bytes) -> int:
         pytest.param(BatchEpoch(5, 3, 8, checksum(batch(3, [b"new"] * 5, epoch=5))), 5, id="other records"),
         pytest.param(BatchEpoch(5, 3, 9, None), 5, id="another batch"),
         pytest.param(BatchEpoch(5, 8, 9, 1), 0, id="a log cleaner removed it"),
-        pytest.param(None, 0, id="no answer"),
+        pytest.param(None, 0, id="no batch"),
     ],
 )
 def test_records_of_an_epoch_that_two_leaders_had_count_as_lost(
@@ -66,11 +68,12 @@ def test_records_of_an_epoch_that_two_leaders_had_count_as_lost(
     one = Comparable((replica,), STATE)
     asked = []
 
-    def ask(questions: Questions) -> Batches:
+    def ask(questions: Questions) -> BatchAnswers:
         asked.append(questions)
-        return {2: {ORDERS: {7: of_leader}}} if of_leader else {}
+        return BatchAnswers({2: {ORDERS: {7: of_leader}}} if of_leader else {})
 
-    reused = find_reused([one], {ORDERS: LEADER}, contents, ask)
+    reused, silent = find_reused([one], {ORDERS: LEADER}, contents, ask)
+    assert silent == {}
     assert asked == [{2: {ORDERS: {7}}}]
     assert reused == ({str(tmp_path): EpochRange(5, 3, 8)} if lost else {})
     found = compare_with_leader(one, LEADER, contents, reused)
@@ -84,8 +87,19 @@ def test_a_damaged_batch_shows_nothing(position: int, tmp_path: Path) -> None:
     path = Path(replica.directory.segments[0].path)
     intact = path.read_bytes()
     one = Comparable((replica,), STATE)
-    of_leader = {2: {ORDERS: {7: BatchEpoch(5, 3, 8, checksum(batch(3, [b"old"] * 5, epoch=5)))}}}
+    of_leader = BatchAnswers({2: {ORDERS: {7: BatchEpoch(5, 3, 8, checksum(batch(3, [b"old"] * 5, epoch=5)))}}})
     for start in (0, len(batch(0, [b"a", b"b", b"c"]))):
         path.write_bytes(intact[: start + position] + b"\x01" + intact[start + position + 1 :])
         contents = read_outlines([replica.directory.segments])
-        assert find_reused([one], {ORDERS: LEADER}, contents, lambda _questions: of_leader) == {}
+        assert find_reused([one], {ORDERS: LEADER}, contents, lambda _questions: of_leader) == ({}, {})
+
+
+def test_what_a_leader_holds_is_unknown_if_it_does_not_send_the_batch(tmp_path: Path) -> None:
+    replica = the_replica(tmp_path)
+    contents = read_outlines([replica.directory.segments])
+    one = Comparable((replica,), STATE)
+    hung = BrokerCallError("b2:9092", Cause.HUNG, "no answer within 30000 ms", request="Fetch")
+    reused, silent = find_reused([one], {ORDERS: LEADER}, contents, lambda _questions: BatchAnswers({}, {2: hung}))
+    found = compare_with_leader(one, silent[ORDERS], contents, reused)
+    assert found.status is SalvageStatus.FAILED
+    assert "Fetch at b2:9092: hung: no answer within 30000 ms" in found.reason
