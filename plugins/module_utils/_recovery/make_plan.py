@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -66,6 +66,7 @@ class Planned:
 
     plan: Plan
     brokers: tuple[Broker, ...]
+    _: KW_ONLY  # pylint: disable=disallowed-name
     awaited: tuple[Awaited, ...] = ()
     """Brokers that were waited for, or would be, the one to start first before the others."""
     notes: tuple[str, ...] = ()
@@ -198,7 +199,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         notes = (*kafka.notes_on_views(), *describe_lost(found.lost, found.brokers))
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone, racks_of(found.brokers))
-            return Planned(plan, found.brokers, waited.awaited, notes, found.count_doubtful())
+            return Planned(plan, found.brokers, awaited=waited.awaited, notes=notes, doubtful=found.count_doubtful())
         from .pipeline import plan_from_survey
 
         # Beside the questions to the replicas, which take longer.
@@ -223,7 +224,13 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
     plan = flagged(kafka, plan, {each.topic_partition for each in found.offline if each.is_internal})
     notes = (*notes, *collected.notes, *describe_fallback(used))
     return Planned(
-        plan, found.brokers, waited.awaited, notes, found.count_doubtful(), engine=used, evidence=collected.place
+        plan,
+        found.brokers,
+        awaited=waited.awaited,
+        notes=notes,
+        doubtful=found.count_doubtful(),
+        engine=used,
+        evidence=collected.place,
     )
 
 

@@ -21,7 +21,7 @@ from .._recovery.groups import count_writable, total_loss
 from .._recovery.next_steps import SURVEYED, AfterRun, Commands, list_steps, salvage_command
 from .._recovery.next_way import Return, find_returns
 from .._recovery.outcome import Outcome
-from .._recovery.plan import DONE
+from .._recovery.plan import DONE, Status
 from .blocks import NextStep, ReportParagraph, Section, Steps
 from .sources import DocumentKind, Skipped
 
@@ -78,8 +78,16 @@ class Situation:
             offline_log_dirs={each["brokerId"]: dirs for each in self.brokers if (dirs := each.get("offlineLogDirs"))},
             start_order=self.start_order,
             is_unbounded=bool(total_loss(self.outcomes).unbounded),
+            is_led_by_replaced=any(map(self._is_led_by_replaced, self.outcomes)),
             lacking_replicas=writable.led - writable.writable - writable.unknown,
             aftermath={each["kind"] for each in self.aftermath},
+        )
+
+    def _is_led_by_replaced(self, outcome: Outcome) -> bool:
+        """Return whether a partition is in doubt although the broker that leads it answered: its disk may be new."""
+        leader = outcome.leader_before
+        return (
+            outcome.status is Status.UNKNOWN and leader is not None and self._states.get(leader) == BrokerState.ONLINE
         )
 
 

@@ -22,8 +22,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 from integration.on_call import OnCall
 from lab import Cluster, settings, wait_until
 from lab.module_process import run_module
+from lab.playbook import RECOVER, run_playbook
 
-_TOPIC, _UNUSED = "last_copies", "unused"
+_TOPIC, _UNUSED, _OFFLINE = "last_copies", "unused", "offline"
 _REPLACED, _STOPPED = 1, (2, 3)
 _RECORDS, _MORE = 100, 900
 
@@ -48,6 +49,10 @@ def test_the_good_copies_are_saved_before_they_are_started(
         assert "its disk seems to have been replaced. Brokers 2, 3 may hold the records" in row["reason"]
         recovered = run_module("unclean_recovery", wanted)
         assert "its disk seems to have been replaced" in recovered["msg"]
+        assert recovered["led_by_replaced"] == 1
+        # A partition without a leader waits for one of these brokers.
+        looked = run_playbook(RECOVER, {"kafka_bootstrap_servers": cluster.bootstrap()}).words
+        assert "save the records that only their disks may hold" in looked.partition(f"Start broker {_STOPPED[0]}")[0]
 
         checks = run_module("readiness_info", connection)["checks"]
         about = [each for each in checks if "disk seems to have been replaced" in each["found"]]
@@ -142,6 +147,7 @@ def _stop_all(cluster: Cluster) -> None:
     client = cluster.client
     for topic in (_TOPIC, _UNUSED):
         client.create_topic(topic, {0: [_REPLACED, *_STOPPED]}, {"min.insync.replicas": 1})
+    client.create_topic(_OFFLINE, {0: [_STOPPED[0]]}, {"min.insync.replicas": 1})
     client.produce(_TOPIC, 0, _RECORDS)
     for each in _STOPPED:
         cluster.brokers[each].stop()

@@ -21,7 +21,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candid
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import How, find_returns
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome, outcomes_of_plan
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, Plan, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
+    LeftAlone,
+    Plan,
+    Status,
+    leave_alone,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
     describe_advice,
     find_start_order,
@@ -93,9 +98,14 @@ def terminal_and_page(outcome: Outcome, brokers: Sequence[Broker], declared: Seq
     ]
     commands = next_commands({"kafka_bootstrap_servers": "kafka2:9092", "unclean_recovery_lost_brokers": declared})
     blocks = recovery_page.blocks(a_recovery([outcome], brokers), commands=commands, start_order=order, rows=False)
+    return rendered(blocks, 300, color=False).partition("\nBrokers: ")[0], page_of([outcome], brokers, order)
+
+
+def page_of(outcomes: Sequence[Outcome], brokers: Sequence[Broker], order: Sequence[dict[str, Any]]) -> str:
+    """Return the steps of the page."""
     situation = Situation(
         kinds=frozenset(),
-        outcomes=[outcome],
+        outcomes=outcomes,
         is_offline=False,
         brokers=[{**to_json_types(each), "brokerId": each.broker_id} for each in brokers],
         start_order=order,
@@ -106,7 +116,7 @@ def terminal_and_page(outcome: Outcome, brokers: Sequence[Broker], declared: Seq
     )
     steps = [step for block in build_next_section(situation).blocks for step in getattr(block, "steps", ())]
     assert all(isinstance(each, NextStep) for each in steps)
-    return rendered(blocks, 300, color=False).partition("\nBrokers: ")[0], "\n".join(each.text for each in steps)
+    return "\n".join(each.text for each in steps)
 
 
 @pytest.mark.parametrize(("refusal", "kind"), [*product(REFUSALS, BROKERS)])
@@ -137,6 +147,15 @@ def test_every_refusal_is_one() -> None:
     reasons = {name: outcome_of(name, is_declared=False) for name in REFUSALS}
     assert {each.status for each in reasons.values()} <= {Status.REFUSED, Status.UNRECOVERABLE, Status.UNKNOWN}
     assert len({each.reason for each in reasons.values()}) == len(REFUSALS)
+
+
+def test_disks_are_saved_before_a_broker_starts_if_another_leader_seems_to_have_a_new_disk() -> None:
+    brokers = outages.brokers()
+    led = an_offline_partition(partition=1, isr=(2,))._replace(leader_id=2)
+    doubtful = leave_alone(led, Status.UNKNOWN, "its disk seems to have been replaced")
+    waiting = outcome_of("balanced waits for the ELR", is_declared=False)
+    outcomes = [waiting, *outcomes_of_plan(Plan("cluster", utc_now(), (), (doubtful,)))]
+    assert page_of(outcomes, brokers, []).startswith("Before broker 1 is started: save")
 
 
 @pytest.mark.parametrize("state", BrokerState)
