@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -98,13 +98,23 @@ class ActionModule(ActionBase):
         Of a dictionary, a command only needs whether it is given. ROLE_hosts is a variable of the playbook, and not one
         of the role.
         """
-        hosts = self._templar.template(variables.get(f"{role}_hosts", ""))
+        hosts = self._acting_hosts(self._templar.template(variables.get(f"{role}_hosts", "")), variables)
         given = {
             name: bool(value) if isinstance(value, dict) else value
             for name, value in values.items()
             if value != options[name].get("default")
         }
         return given | ({f"{role}_hosts": hosts} if hosts else {})
+
+    def _acting_hosts(self, hosts: Any, variables: Mapping[str, Any]) -> Any:
+        """Return this host in place of hosts of several clusters: a command has the addresses of one cluster."""
+        if not hosts:
+            return hosts
+        lookup = self._shared_loader_obj.lookup_loader.get(
+            "ansible.builtin.inventory_hostnames", loader=self._loader, templar=self._templar
+        )
+        names = lookup.run([hosts] if isinstance(hosts, str) else hosts, variables=variables)
+        return variables["inventory_hostname"] if any(_of_other_clusters(names, variables)) else hosts
 
     def _unknown(self, role: str, own: Any, shared: Any, variables: dict[str, Any]) -> list[str]:
         typed = load_extra_vars(self._loader)
@@ -128,13 +138,12 @@ class ActionModule(ActionBase):
         """Yield the files that this cluster and another one of the play would write: no file is ever overwritten."""
         if not self._is_local():
             return
-        this, every = variables["inventory_hostname"], variables["hostvars"]
+        this = variables["inventory_hostname"]
         others = [
-            every[host]
-            for host in variables.get("ansible_play_hosts_all", ())
-            if host != this and every[host].get("ansible_connection") == "local"
+            each
+            for each in _of_other_clusters(variables.get("ansible_play_hosts_all", ()), variables)
+            if each.get("ansible_connection") == "local"
         ]
-        others = [each for each in others if any(each.get(name) != every[this].get(name) for name in _OF_A_CLUSTER)]
         for name in values:
             if name.endswith(_OUTPUTS) and values[name]:
                 same = [
@@ -175,3 +184,12 @@ def _group(name: str) -> str:
     if "controllers" in name:
         return "controllers"
     return "journal" if name.startswith("kafka_journal") else "kafka"
+
+
+def _of_other_clusters(hosts: Iterable[str], variables: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the variables of those of the hosts that name another cluster than this host."""
+    every = variables["hostvars"]
+    ours = [every[variables["inventory_hostname"]].get(name) for name in _OF_A_CLUSTER]
+    for host in hosts:
+        if [every[host].get(name) for name in _OF_A_CLUSTER] != ours:
+            yield every[host]

@@ -41,6 +41,15 @@ def connection_words(given: Result) -> Iterable[str]:
     return option_words(joined, (*_WHERE, *others))
 
 
+def host_words(given: Result, role: str) -> Iterator[str]:
+    """Yield the option that lets a playbook of this role act where the run acted: its secrets may be known only there.
+
+    ``given`` has at most one variable ROLE_hosts: that of the run.
+    """
+    hosts = next((value for name, value in given.items() if name.endswith("_hosts")), None)
+    return option_words({f"{role}_hosts": hosts}, [f"{role}_hosts"])
+
+
 def option_words(given: Result, names: Iterable[str]) -> Iterator[str]:
     """Yield the options that set these variables, if they are given. 0 and false are values."""
     for name in names:

@@ -17,7 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan imp
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first, plural
 
 from .alike import entries_by_reason
-from .command_words import carry_out, connection_words, option_words
+from .command_words import carry_out, connection_words, host_words, option_words
 from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, number, partition_name, words
 
@@ -169,7 +169,7 @@ def command(variables: Result) -> Iterator[str]:
     plan = _plan(variables)
     given = {**variables, "group_recovery_plan_file": plan}
     yield from ("ansible-playbook", "kafkaops.recovery.restore_groups")
-    yield from option_words(given, ["group_recovery_hosts"])
+    yield from host_words(given, "group_recovery")
     yield from connection_words(given)
     yield from option_words(given, ["group_recovery_plan_file"] if plan else _OF_A_LOOK)
     yield from option_words(given, [_ABORT])

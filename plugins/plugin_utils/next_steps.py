@@ -18,7 +18,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_s
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import Return, find_returns
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import DONE
 
-from .command_words import connection_words, option_words
+from .command_words import connection_words, host_words, option_words
 from .page import Block, Command, Entries, Entry, Heading
 from .words import Result
 
@@ -127,8 +127,8 @@ def next_commands(variables: Result, saved_in: str = "") -> Commands:
     policy = [*option_words(given, _PLANNED_WITH), *execution]
     connection = [*connection_words(given)]
     command = [
-        *("ansible-playbook", "kafkaops.recovery.recover_offline_partitions"),
-        *option_words(given, ("unclean_recovery_hosts",)),
+        *_playbook("recover_offline_partitions"),
+        *host_words(given, "unclean_recovery"),
         *connection,
     ]
     decided = (
@@ -149,16 +149,19 @@ def next_commands(variables: Result, saved_in: str = "") -> Commands:
         salvage=salvage_command(connection),
         redundancy=[]
         if given.get(_THEN_RESTORE)
-        else ["ansible-playbook", "kafkaops.recovery.restore_redundancy", *connection],
-        groups=["ansible-playbook", "kafkaops.recovery.restore_groups", *connection],
+        else [*_playbook("restore_redundancy"), *host_words(given, "redundancy"), *connection],
+        groups=[*_playbook("restore_groups"), *host_words(given, "group_recovery"), *connection],
         replays=[_replay_command(given, connection, saved_in)] if saved_in else [],
     )
 
 
 def _replay_command(given: Result, connection: Iterable[str], saved_in: str) -> list[str]:
-    hosts = option_words({"salvage_replay_hosts": given.get("unclean_recovery_hosts")}, ("salvage_replay_hosts",))
-    command = ("ansible-playbook", "kafkaops.recovery.replay_salvaged_records", *hosts, *connection)
+    command = (*_playbook("replay_salvaged_records"), *host_words(given, "salvage_replay"), *connection)
     return [*command, *set_variable("salvage_replay_dir", saved_in)]
+
+
+def _playbook(name: str) -> tuple[str, str]:
+    return "ansible-playbook", f"kafkaops.recovery.{name}"
 
 
 def _ids(given: object) -> list[int]:

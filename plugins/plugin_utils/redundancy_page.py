@@ -12,7 +12,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import DONE_OR_FORESEEN
 
 from .alike import entries_by_reason, fold_rows, in_topics, name_partitions
-from .command_words import carry_out, connection_words, option_words
+from .command_words import carry_out, connection_words, host_words, option_words
 from .page import Block, Command, Entries, Heading, Paragraph, Row, Table, not_shown
 from .words import Result, broker_ids, brokers, in_racks, racks_by_broker, size, words
 
@@ -127,7 +127,7 @@ def command(variables: Result) -> Iterator[str]:
     given = {**variables, "redundancy_plan_file": plan}
     names = [each for each in _KEPT if not plan or each not in _OF_A_PLAN]
     yield from ("ansible-playbook", "kafkaops.recovery.restore_redundancy")
-    yield from option_words(given, ["redundancy_hosts"])
+    yield from host_words(given, "redundancy")
     yield from connection_words(given)
     yield from option_words(given, [*names, "redundancy_plan_file"])
     yield from ("-e", "redundancy_automated_recovery=true")

@@ -109,3 +109,11 @@ def test_a_file_that_two_clusters_would_write_is_refused_first(tmp_path: Path) -
     own = run(tmp_path, clusters, "-e", '{"unclean_recovery_report_file": "{{ inventory_hostname }}.json"}')
     assert "would all write" not in own.stdout
     assert "no broker answered" in own.stdout
+
+
+def test_a_command_for_one_of_several_clusters_names_its_host(tmp_path: Path) -> None:
+    east = {"kafka_bootstrap_servers": "localhost:1"}
+    several = run(tmp_path, {"east": east, "west": {"kafka_bootstrap_servers": "localhost:2"}}, "--limit=east", "-v")
+    assert '"unclean_recovery_hosts": "east"' in several.stdout
+    bastions = run(tmp_path, {"east1": east, "east2": east}, "-v")
+    assert '"unclean_recovery_hosts": "all"' in bastions.stdout

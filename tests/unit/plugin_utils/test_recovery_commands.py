@@ -38,7 +38,6 @@ def test_a_run_of_all_partitions_is_repeated() -> None:
         *("-e", '{"log_salvage_log_dirs": ["LOG_DIR"]}', "-e", "log_salvage_dir=NEW_DIR"),
     ]
     assert (commands.replays, commands.plan_file) == ([], "")
-    assert commands.groups == ["ansible-playbook", "kafkaops.recovery.restore_groups", *_SERVERS]
 
 
 @pytest.mark.parametrize(
@@ -119,9 +118,12 @@ def test_an_aggressive_run_does_not_advise_itself() -> None:
     assert _commands(unclean_recovery_strategy="aggressive").aggressive == []
 
 
-def test_what_was_saved_is_given_back_where_this_run_acted() -> None:
-    (replay,) = next_commands({**_GIVEN, "unclean_recovery_hosts": "bastion"}, "/saved").replays
-    assert replay == [
-        *("ansible-playbook", "kafkaops.recovery.replay_salvaged_records", "-e", "salvage_replay_hosts=bastion"),
-        *(*_SERVERS, "-e", "salvage_replay_dir=/saved"),
-    ]
+def test_other_playbooks_act_where_this_run_acted() -> None:
+    given = next_commands({**_GIVEN, "unclean_recovery_hosts": "bastion"}, "/saved")
+    for words, playbook, role in (
+        (given.replays[0], "replay_salvaged_records", "salvage_replay"),
+        (given.redundancy, "restore_redundancy", "redundancy"),
+        (given.groups, "restore_groups", "group_recovery"),
+    ):
+        where = ["ansible-playbook", f"kafkaops.recovery.{playbook}", "-e", f"{role}_hosts=bastion", *_SERVERS]
+        assert [*words][: len(where)] == where
