@@ -154,7 +154,7 @@ class _RepairWork:
                 throttle_bytes_per_second=params["throttle_bytes_per_second"] or None,
                 verify_timeout_s=params["verify_timeout_ms"] / 1000,
             )
-            safeguard = Safeguard(self.kafka, planner.terms.overrides)
+            safeguard = Safeguard(self.kafka, planner.living, planner.terms.overrides)
             repairer = Repairer(dict(planner.cleaners), self.source, pace, safeguard)
             outcomes += [*refused, *repairer.carry_out(repairs, locked.maker, run.settings, locked.rollback)]
         return _result(run, outcomes, foreseen.unidentified_marks, leftovers, locked.journal.notes)

@@ -90,7 +90,7 @@ class RepairPlanner:
         """
         metadata = self.kafka.read_partition_states([each.topic_partition for each in targets])
         running = self.kafka.running_reassignments(metadata.states)
-        min_isrs = self.kafka.min_insync_replicas({each.topic for each in targets})
+        min_isrs = self.kafka.min_insync_replicas({each.topic for each in targets}, self.living)
         repairs: list[PlannedRepair] = []
         outcomes = []
         planned: set[TopicPartition] = set()

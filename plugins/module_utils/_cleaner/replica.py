@@ -12,12 +12,13 @@ have the partition (LogCleanerManager.maintainUncleanablePartitions). So the rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from .._changes.record import ReplicaChange, Undoing
 from .._changes.replica_sets import ReplicaSets, StepError
 from .._kafka.port import Kafka
+from .._kafka.settings import Address
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
 from .safety import Overrides, Surroundings, refusals
@@ -32,6 +33,7 @@ class Safeguard:
     """Judge a replica again, by the rules of the plan."""
 
     kafka: Kafka
+    living: Mapping[int, Address]
     overrides: Overrides
 
     def require(self, change: ReplicaChange, orders: Collection[tuple[int, ...]]) -> None:
@@ -46,7 +48,7 @@ class Safeguard:
             raise UnsafeError(f"the topic was re-created (id {state.topic_id}) since the repair was planned")
         reasons = [*self._changes_since_plan(change, state, orders)]
         around = Surroundings(
-            min_insync_replicas=self.kafka.min_insync_replicas([change.topic]).get(change.topic),
+            min_insync_replicas=self.kafka.min_insync_replicas([change.topic], self.living).get(change.topic),
             is_reassigning=bool(self.kafka.running_reassignments([change.topic_partition])),
             living={*state.replicas} - {*state.offline_replicas},
         )

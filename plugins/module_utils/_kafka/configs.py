@@ -11,7 +11,7 @@ by some milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -64,16 +64,18 @@ class ConfigEntry:
     """Also True for every config that the broker does not know, because it could be a secret."""
 
 
-def topic_configs(wire: Wire, topics: Sequence[str], name: str) -> dict[str, TopicConfig]:
-    """Return one config of each topic. Topics that do not exist or are hidden from our principal are left out.
+def topic_configs(
+    wire: Wire, topics: Sequence[str], name: str, address: Address | None = None
+) -> dict[str, TopicConfig]:
+    """Return one config of each topic, as one broker has it. Without an address, that is any broker.
 
-    Raises NoBrokerAnswersError or RequestRefusedError.
+    Topics that do not exist or are hidden from our principal are left out.
+
+    Raises BrokerCallError (NoBrokerAnswersError without an address) or RequestRefusedError.
     """
     found = {}
     for some in in_batches(topics, _TOPICS_PER_REQUEST):
-        response, _source = wire.call_current(
-            partial(_describe_configs_request, TOPIC, some, [name]), "DescribeConfigs"
-        )
+        response = _ask(wire, address, partial(_describe_configs_request, TOPIC, some, [name]))
         for result in response.results:
             for config in result.configs:
                 if not result.error_code and config.name == name:
@@ -110,11 +112,7 @@ def read_configs(
 
     Raises BrokerCallError (NoBrokerAnswersError without an address) or RequestRefusedError.
     """
-    describe = partial(_describe_configs_request, kind, [resource], names)
-    if address is None:
-        response, _source = wire.call_current(describe, "DescribeConfigs")
-    else:
-        response = wire.call(address, describe())
+    response = _ask(wire, address, partial(_describe_configs_request, kind, [resource], names))
     return {
         config.name: Setting(config.value, _SOURCES.get(config.config_source, SettingSource.OTHER))
         for config in _list_configs(response)
@@ -153,6 +151,11 @@ def write_configs(wire: Wire, address: Address, kind: int, resource: str, edits:
 def write_cluster_default(wire: Wire, address: Address, name: str, value: str | None) -> None:
     """Set a config of the cluster default, or delete it (None). Raises as ``write_configs`` does."""
     write_configs(wire, address, BROKER, _CLUSTER_DEFAULT, {name: value})
+
+
+def _ask(wire: Wire, address: Address | None, describe: Callable[[], DescribeConfigsRequest]) -> Any:
+    """Return the answer of this broker, or of any broker with current metadata."""
+    return wire.call_current(describe, "DescribeConfigs")[0] if address is None else wire.call(address, describe())
 
 
 def _describe_configs_request(kind: int, resources: Sequence[str], names: Sequence[str]) -> DescribeConfigsRequest:

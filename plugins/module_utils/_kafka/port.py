@@ -11,7 +11,7 @@ memory. Units and errors of a method are documented at the function that it call
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
@@ -30,6 +30,7 @@ from . import (
     log_beginnings,
     log_dir_space,
     log_reading,
+    min_isr,
     reassignments,
     share_groups,
     transactions,
@@ -179,10 +180,13 @@ class Kafka(BaseKafka):
         """Return one config of each topic (DescribeConfigs)."""
         return configs.topic_configs(self.wire, names, name)
 
-    def min_insync_replicas(self, topics: Iterable[str]) -> dict[str, int]:
-        """Return the min.insync.replicas of topics. Topics that cannot be read are left out."""
-        found = self.topic_configs(sorted(topics), "min.insync.replicas")
-        return {topic: int(each.value) for topic, each in found.items() if each.value}
+    def min_insync_replicas(self, topics: Collection[str], living: Mapping[int, Address]) -> dict[str, int]:
+        """Return the greatest min.insync.replicas that a topic has on the living brokers. Unknown ones are left out."""
+        return min_isr.min_insync_replicas(self.wire, topics, living)
+
+    def min_isr_by_broker(self, inherited: Collection[str], living: Mapping[int, Address]) -> dict[int, int | None]:
+        """Return the min.insync.replicas of each broker for topics without their own value. None if it is unknown."""
+        return min_isr.min_isr_by_broker(self.wire, inherited, living)
 
     def broker_config(self, address: Address, broker_id: int, name: str) -> configs.ConfigEntry | None:
         """Return the effective value of one config of this broker."""

@@ -28,7 +28,7 @@ from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
 from .check import Check, CheckName, Losses, Readiness, build_readiness, failed, passed, unknown, warning
-from .controller_configs import MIN_ISR, UNCLEAN, judge_controllers
+from .controller_configs import MIN_ISR, UNCLEAN, judge_brokers, judge_controllers
 from .other_parties import CONFIGS, check_other_parties
 from .partitions import TopicSettings, check_losses, check_partitions, check_replaced, predict_losses
 from .permissions import Access, check_permissions
@@ -255,7 +255,7 @@ class _Inspection:
         names = sorted({each.topic for each in states})
         min_isrs, unclean = (self._kafka.topic_configs(names, each) for each in (MIN_ISR, UNCLEAN))
         settings = TopicSettings(
-            {topic: int(each.value) for topic, each in min_isrs.items() if each.value},
+            self._kafka.min_insync_replicas(names, self._seen.live),
             {topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
             frozenset({self._options.journal.topic, self._options.memory_topic}),
         )
@@ -264,6 +264,7 @@ class _Inspection:
         )
         yield from check_replaced(self._seen.replaced, self._seen.to_save)
         yield from check_partitions(states, settings, self._seen.to_save, silent_brokers(self._seen.brokers))
+        yield from self._check_min_isr_of_brokers(min_isrs)
         yield from self._check_controllers_own({UNCLEAN: unclean, MIN_ISR: min_isrs})
         yield from check_losses(self.losses)
 
@@ -275,6 +276,10 @@ class _Inspection:
                 entry = self._kafka.broker_config(address, broker_id, name)
                 configs[name] = entry.value if entry else None
         yield from check_other_parties({each.topic for each in seen.states}, seen.brokers, configs)
+
+    def _check_min_isr_of_brokers(self, configs: Mapping[str, TopicConfig]) -> Iterator[Check]:
+        inherited = [topic for topic, each in configs.items() if not each.is_own]
+        yield from judge_brokers(inherited, self._kafka.min_isr_by_broker(inherited, self._seen.live))
 
     def _check_controllers_own(self, found: Mapping[str, Mapping[str, TopicConfig]]) -> Iterator[Check]:
         for name, configs in found.items():

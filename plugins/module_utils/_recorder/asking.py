@@ -84,7 +84,7 @@ def look_at_cluster(kafka: Kafka, scope: re.Pattern[str] | None) -> ClusterLook:
             notes.append(f"no topic{of_scope} is seen: there is none, or our principal needs DESCRIBE on topics")
         min_isr: Mapping[str, int] = {}
         try:
-            min_isr = kafka.min_insync_replicas({each.topic for each in states})
+            min_isr = kafka.min_insync_replicas({each.topic for each in states}, cluster.online(brokers))
         except (BrokerCallError, RequestRefusedError) as error:
             notes.append(f"min.insync.replicas is not recorded: {error}")
         held: dict[int, list[PartitionState]] = defaultdict(list)

@@ -34,8 +34,11 @@ def add_writability(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Outcome,
     done = {each.topic_partition for each in outcomes if each.status in DONE}
     if not done:
         return tuple(outcomes)
+    leaders = {each.leader_after for each in outcomes if each.status in DONE}
     try:
-        configured = kafka.min_insync_replicas({each.topic for each in done})
+        unfenced = kafka.describe_cluster().unfenced
+        leading = {each: address for each, address in unfenced.items() if each in leaders}
+        configured = kafka.min_insync_replicas({each.topic for each in done}, leading)
         states = _read_settled(kafka, done, configured)
     except KafkaOpsError:
         return tuple(outcomes)

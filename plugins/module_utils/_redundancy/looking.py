@@ -67,7 +67,7 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
         states=states,
         brokers=tuple(by_id[each] for each in sorted(by_id)),
         reassignments=reassignments,
-        min_isr=kafka.min_insync_replicas(topics),
+        min_isr=kafka.min_insync_replicas(topics, live),
         sizes=sizes,
         log_dirs=log_dirs,
         why_no_dirs=why_no_dirs,

@@ -43,7 +43,8 @@ def find_obstacle(kafka: Kafka, transactional_id: str) -> str:
     place = f"{state.topic_partition} has transactional id {transactional_id}, and"
     if state.is_offline:
         return f"{place} no leader: start {name_brokers(down)}, or recover it"
-    min_isr = kafka.min_insync_replicas([TRANSACTIONS_TOPIC]).get(TRANSACTIONS_TOPIC, 1)
+    leader = {each: address for each, address in cluster.unfenced.items() if each == state.leader_id}
+    min_isr = kafka.min_insync_replicas([TRANSACTIONS_TOPIC], leader).get(TRANSACTIONS_TOPIC, 1)
     needed = effective_min_isr(min_isr, len(state.replicas))
     if len(state.isr) >= needed:
         return ""

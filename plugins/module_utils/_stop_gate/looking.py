@@ -75,7 +75,7 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
     cluster = kafka.describe_cluster()
     states = _describe(kafka, leave_out)
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
-    view = _read_settings(kafka, states, kafka.probe_brokers(cluster, mentioned))
+    view = _read_settings(kafka, states, cluster, kafka.probe_brokers(cluster, mentioned))
     observation = observe_quorum(kafka.wire)
     sets, unknown_racks = resolve(question, view.brokers)
     together = tuple(sorted({each for some in sets for each in some}))
@@ -151,12 +151,14 @@ def _read_tickets(
     return valid, [f"{each}: this has expired, so its owner counts as dead" for each in expired], []
 
 
-def _read_settings(kafka: Kafka, states: tuple[PartitionState, ...], brokers: tuple[Broker, ...]) -> ClusterView:
+def _read_settings(
+    kafka: Kafka, states: tuple[PartitionState, ...], cluster: Cluster, brokers: tuple[Broker, ...]
+) -> ClusterView:
     names = sorted({each.topic for each in states})
     return ClusterView(
         states=states,
         brokers=brokers,
-        min_isr=kafka.min_insync_replicas(names),
+        min_isr=kafka.min_insync_replicas(names, cluster.online(brokers)),
         unclean=read_unclean(kafka, names),
         replaced=find_replaced_leaders(kafka, states, brokers),
     )

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import Key, Value
@@ -54,7 +54,7 @@ class FakeAnswers(Kafka):
             each: TopicConfig(self.topic_values.get(each, "false"), is_own=each in self.topic_values) for each in names
         }
 
-    def min_insync_replicas(self, topics: Iterable[str]) -> dict[str, int]:
+    def min_insync_replicas(self, topics: Collection[str], _living: Mapping[int, Address]) -> dict[str, int]:
         return {each: self.min_isr.get(each, 1) for each in topics}
 
     def broker_config(self, address: Address, broker_id: int, name: str) -> ConfigEntry | None:

@@ -19,7 +19,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.replica import ReplicaMaker, Safeguard
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safety import Overrides
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
@@ -84,7 +83,7 @@ class FakeReplicas(Kafka):
         return ReplicaMaker(writer, addresses, journal, 60, self.stop, NullProgress())
 
     def safeguard(self) -> Safeguard:
-        return Safeguard(self, Overrides())
+        return Safeguard(self, {}, Overrides())
 
     def planner(self, *, force: bool = False) -> RepairPlanner:
         """Return no metrics."""
@@ -119,8 +118,8 @@ class FakeReplicas(Kafka):
     def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
         return dict.fromkeys(partitions if self.is_reassigning else (), Reassignment(adding=(9,)))
 
-    def topic_configs(self, names: Sequence[str], name: str) -> dict[str, TopicConfig]:
-        return {each: TopicConfig(self.min_isr, False) for each in names}
+    def min_insync_replicas(self, topics: Collection[str], _living: Mapping[int, Address]) -> dict[str, int]:
+        return dict.fromkeys(topics, int(self.min_isr)) if self.min_isr else {}
 
     def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
         broker_id = _broker_of(address)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Configs that the controller takes from its own properties."""
+"""Configs that brokers and controllers take from their own properties."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.controller_configs import (
     MIN_ISR,
+    judge_brokers,
     judge_controllers,
 )
 
@@ -33,3 +34,12 @@ def test_what_a_controller_decides_otherwise_or_unknown_is_a_warning(
     assert len(checks) == len(found)
     for check, part in zip(checks, found, strict=True):
         assert part in check.found
+
+
+def test_brokers_that_differ_are_named_with_their_values() -> None:
+    (check,) = judge_brokers(["orders"], {1: 2, 2: 2, 3: 1, 4: None})
+    assert check.found.startswith(
+        "min.insync.replicas of topic orders is that of the broker that leads: 1 on broker 3; "
+    )
+    assert "; 2 on brokers 1, 2." in check.found
+    assert [*judge_brokers(["orders"], {1: 2, 2: 2, 3: None}), *judge_brokers([], {})] == []

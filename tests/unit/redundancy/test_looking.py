@@ -52,7 +52,7 @@ class FakeKafka:
     def in_parallel(self, ask: Callable[[int], Any], names: Iterable[int]) -> dict[int, Any]:
         return {each: ask(each) for each in names}
 
-    def min_insync_replicas(self, topics: Collection[str]) -> dict[str, int]:
+    def min_insync_replicas(self, topics: Collection[str], _living: object) -> dict[str, int]:
         return dict.fromkeys(topics, 2)
 
     def hidden_among(self, _topics: object) -> frozenset[str]:

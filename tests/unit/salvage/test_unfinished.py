@@ -100,7 +100,7 @@ class FakeOutage:
     def describe_partitions(self, _names: Collection[str]) -> Description:
         return Description(self.states, ())
 
-    def min_insync_replicas(self, topics: Collection[str]) -> dict[str, int]:
+    def min_insync_replicas(self, topics: Collection[str], _living: object) -> dict[str, int]:
         return dict.fromkeys(topics, 2)
 
     def broker_config(self, _address: Address, _broker_id: int, name: str) -> ConfigEntry:
