@@ -53,7 +53,9 @@ class AskAgain:
 Checked: TypeAlias = "tuple[pa.Table, tuple[str, ...]]"
 
 
-def check_epochs(replica_logs: pa.Table, partitions: Sequence[PartitionState], ask: AskAgain) -> Checked:
+def check_epochs(
+    replica_logs: pa.Table, partitions: Sequence[PartitionState], ask: AskAgain, *, most_replicas: int = _MOST_REPLICAS
+) -> Checked:
     """Return the rows of ``REPLICA_LOG_SCHEMA`` with checked epochs, and notes on replicas that were not checked.
 
     Where replicas end alike, only the last batch is read: logs that end with the same epoch at the same offset are
@@ -63,9 +65,9 @@ def check_epochs(replica_logs: pa.Table, partitions: Sequence[PartitionState], a
 
     def look(states: Sequence[PartitionState], ask_for: Callable[[Sequence[PartitionState]], pa.Table]) -> pa.Table:
         replicas = sum(len(each.replicas) for each in states)
-        if replicas > _MOST_REPLICAS:
-            notes.append(_note_on_unchecked(replicas, f"that is done for at most {_MOST_REPLICAS} replicas"))
-        if not 0 < replicas <= _MOST_REPLICAS:
+        if replicas > most_replicas:
+            notes.append(_note_on_unchecked(replicas, f"that is done for at most {most_replicas} replicas"))
+        if not 0 < replicas <= most_replicas:
             return replica_logs.slice(0, 0)
         found = ask_for(states)
         if late := count_late(found):

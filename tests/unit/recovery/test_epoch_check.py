@@ -20,7 +20,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     ReplicaLog,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery import epoch_check
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.epoch_check import (
     AskAgain,
     check_epochs,
@@ -80,9 +79,8 @@ def test_a_replica_that_was_not_asked_in_time_keeps_its_answer_and_is_counted() 
     assert len(notes) == 2, "one of the replicas that end alike, and one of the others"
 
 
-def test_more_replicas_than_can_be_checked_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(epoch_check, "_MOST_REPLICAS", 1)
-    checked, notes = check_epochs(FIRST, STATES, FakeSecondLook().as_asked)
+def test_more_replicas_than_can_be_checked_are_counted() -> None:
+    checked, notes = check_epochs(FIRST, STATES, FakeSecondLook().as_asked, most_replicas=1)
     assert checked.equals(FIRST)
     assert {*notes} == {
         "the leader epochs of 2 replicas were not compared with their batches: that is done for at most 1 replicas"
