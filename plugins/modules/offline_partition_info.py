@@ -196,6 +196,10 @@ start_order:
     replica_of: {type: int, description: Of how many it has a replica.}
     always_back: {type: int, description: "How many get a leader when it returns, however it stopped."}
     back_after_clean_stop: {type: int, description: How many get a leader only if it stopped cleanly.}
+    doubtful_leaders:
+      description: Brokers outside of the ELR that lead when this one returns from an unclean stop. They may lack data.
+      type: list
+      elements: int
     is_running: {type: bool, description: Whether it runs and its replicas are on an offline log directory.}
     partitions:
       description: What the controller does about each, for the first 20 partitions.

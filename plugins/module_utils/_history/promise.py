@@ -15,8 +15,9 @@ that left the ISR before the leader was lost has these steps:
    no leader with fewer records made it truncate its log, and no reassignment deleted it.
 
 After a controlled shutdown, step 3 has a condition, which its text names: nobody has restored the disk from an older
-image, which has the same directory id. Only Kafka's ELR notices that (by the broker epoch in ``.kafka_cleanshutdown``,
-which no record has); without ELR, Kafka believes the disk.
+image, which has the same directory id. Only Kafka's ELR notices that, by the broker epoch in ``.kafka_cleanshutdown``:
+it takes the broker out of the ELR when it registers, and the metadata log has that. Without ELR, Kafka believes the
+disk.
 
 A step that cannot be shown makes the answer unknown, never "kept".
 """
@@ -63,6 +64,8 @@ class Obstacle(StrEnum):
     WAS_NO_REPLICA = "was_no_replica"
     """A reassignment took the replica away since it left the ISR. So its log was deleted."""
     UNCLEAN_RESTART = "unclean_restart"
+    LEFT_ELR = "left_elr"
+    """Kafka took the replica out of the ELR when its broker came back, as it does if the disk is not as it was left."""
     DISK_REPLACED = "disk_replaced"
     LEADER_RESTARTED = "leader_restarted"
     """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
@@ -110,7 +113,7 @@ class Promise:
 
         No log tells that from a process that was killed.
         """
-        return self.keeps_its_log and self.obstacle is not Obstacle.UNCLEAN_RESTART
+        return self.keeps_its_log and self.obstacle not in (Obstacle.UNCLEAN_RESTART, Obstacle.LEFT_ELR)
 
 
 _LOG_MAY_BE_LOST = frozenset(
@@ -141,6 +144,10 @@ _WORDS = {
     ),
     Obstacle.WAS_NO_REPLICA: "broker {broker} was no replica for a while since it left the ISR, so its log was deleted",
     Obstacle.UNCLEAN_RESTART: "broker {broker} restarted since then, and no record says that it was shut down properly",
+    Obstacle.LEFT_ELR: (
+        "Kafka took broker {broker} out of the ELR when it came back: its disk is not as the broker left it, as after "
+        "a power loss, or when it is restored from an older image"
+    ),
     Obstacle.DISK_REPLACED: "broker {broker} came back with another log directory",
     Obstacle.LEADER_RESTARTED: (
         "the leader restarted since then, no record says that it was shut down properly, and broker {broker} may have "
@@ -203,7 +210,7 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
     if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:
         return _broken(promise, Obstacle.CLOCKS_DIFFER)
     restarts = [*_restarts_since(history, found, promise)]
-    restarted = {each for each, restart in restarts if restart.was_clean}
+    restarted = {each for each, restart in restarts if restart.is_believed}
     promise = replace(promise, restarted=tuple(sorted(restarted)))
     # What may have cost it its log, or the end of it, comes before what only breaks the promise.
     broken = min(
@@ -255,11 +262,10 @@ def _obstacles_of_log(
         elif moment.is_unclean and not {*(found.moments[-1].replicas or ())} <= in_sync_since:
             yield _broken(promise, Obstacle.EARLIER_UNCLEAN_ELECTION, at_ms=moment.at_ms)
     for broker_id, restart in restarts:
-        if not restart.was_clean:
+        if not restart.is_believed:
+            own = Obstacle.LEFT_ELR if restart.was_clean else Obstacle.UNCLEAN_RESTART
             is_own = broker_id == promise.broker_id
-            yield _broken(
-                promise, Obstacle.UNCLEAN_RESTART if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms
-            )
+            yield _broken(promise, own if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
         if restart.has_new_disk and broker_id == promise.broker_id:
             yield _broken(promise, Obstacle.DISK_REPLACED, at_ms=restart.at_ms)
 
@@ -274,7 +280,7 @@ def _restarts_since(
         for restart in _restarts(history.brokers.get(broker_id, ())):
             is_own = broker_id == promise.broker_id
             if left <= restart.at_ms and (is_own or _led_after(found, broker_id, restart.at_ms)):
-                yield broker_id, restart
+                yield broker_id, replace(restart, left_elr=found.left_elr_at(broker_id, restart.at_ms))
 
 
 def has_new_disk(history: MetadataHistory, broker_id: int, since_ms: int) -> bool:
@@ -287,6 +293,13 @@ class _Restart:
     at_ms: int
     was_clean: bool
     has_new_disk: bool
+    left_elr: bool = False
+    """Kafka took it out of the partition's ELR by the same batch of records."""
+
+    @property
+    def is_believed(self) -> bool:
+        """Whether its disk counts as it was when it stopped."""
+        return self.was_clean and not self.left_elr
 
 
 def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[_Restart]:

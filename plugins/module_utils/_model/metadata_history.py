@@ -139,6 +139,15 @@ class PartitionHistory:
             was_in = is_in
         return left
 
+    def left_elr_at(self, broker_id: int, at_ms: int) -> bool:
+        """Return whether a change at this time took the broker out of the ELR, and did not bring it into the ISR."""
+        return any(
+            after.at_ms == at_ms
+            and broker_id in (before.elr or ())
+            and broker_id not in (*(after.elr or ()), *(after.isr or ()))
+            for before, after in pairwise(self.moments)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class MetadataHistory:

@@ -21,6 +21,7 @@ from .._model.reasons import name_brokers, plural
 from .._model.variable import set_variable
 from .next_way import How, Return, Way, choose_way
 from .plan import DONE, Status
+from .start_order import describe_doubtful_leaders
 
 Step: TypeAlias = tuple[str, Sequence[str]]
 """A text, and the words of its command; no words if there is none."""
@@ -179,11 +180,13 @@ def _describe_returns(returns: Sequence[Return]) -> Iterator[str]:
         broker, name, effect = each.advice.get("broker"), f"broker {each.broker_id}", _effect(each.advice)
         name += f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
         name += f" (rack {broker['rack']})" if broker and broker.get("rack") else ""
-        yield {
+        text = {
             How.START: f"Start {name}: {effect}. {_OLD_DISK}",
             How.REPAIR: f"Repair the offline log directory of {name}, which runs: {effect}. {_OLD_DIR}",
             How.FREE: f"Find out what keeps {name}, which runs, from leading: {effect}.",
         }[each.how]
+        doubts = describe_doubtful_leaders(each.broker_id, each.advice["doubtful_leaders"])
+        yield " ".join([text, *(f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts)])
     rest = [str(each.broker_id) for each in returns[_MOST_BROKERS:] if each.how is How.START]
     if rest:
         yield f"If this is not sufficient, start brokers {', '.join(rest[:10])}, in this order."

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .._model.controller_model import PredictedLeader, acceptable_replicas, predict
+from .._model.controller_model import PredictedLeader, Rule, acceptable_replicas, predict
 from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, TopicPartition, grouped
 from .._model.reasons import plural
 from .forecast import find_last_leader
@@ -56,6 +56,10 @@ class StartAdvice:
     """Partitions that get a leader only if it stopped cleanly."""
     partitions: tuple[PartitionReturn, ...]
     """Some of the ``replica_of`` partitions, those that get a leader first."""
+    doubtful_leaders: tuple[int, ...] = ()
+    """Last known leaders that came back from an unclean stop, so that Kafka took them out of the ELR. All the same, it
+    elects them when this broker returns from one (KIP-966), and what they lack is then deleted everywhere. This broker
+    can be one of them."""
     is_running: bool = False
     """True if the controller does not fence it: its replicas are on an offline log dir, which is to be repaired. The
     broker is not to be started."""
@@ -88,6 +92,7 @@ class _Share:
     is_eligible: bool
     is_only_eligible: bool
     coming_back: PartitionReturn
+    doubtful_leaders: frozenset[int]
 
 
 def _find_shares(state: PartitionState) -> Iterator[tuple[int, _Share]]:
@@ -105,7 +110,18 @@ def _find_shares(state: PartitionState) -> Iterator[tuple[int, _Share]]:
             predict(state, state.replicas, back, unclean=False),
             predict(_after_unclean_stop(state, broker_id), state.replicas, back, unclean=False),
         )
-        yield broker_id, _Share(broker_id == leader, broker_id in eligible, eligible == {broker_id}, coming_back)
+        after = coming_back.after_unclean_stop
+        is_doubtful = after.rule is Rule.LAST_KNOWN_LEADER and after.leader_id not in eligible
+        yield (
+            broker_id,
+            _Share(
+                broker_id == leader,
+                broker_id in eligible,
+                eligible == {broker_id},
+                coming_back,
+                frozenset({after.leader_id} if is_doubtful else ()),
+            ),
+        )
 
 
 def _after_unclean_stop(state: PartitionState, broker_id: int) -> PartitionState:
@@ -133,6 +149,7 @@ def _make_advice(broker_id: int, broker: Broker | None, shares: Sequence[_Share]
         always_back=always,
         back_after_clean_stop=clean - always,
         partitions=tuple(coming_back[:most_partitions]),
+        doubtful_leaders=tuple(sorted({leader for each in shares for leader in each.doubtful_leaders})),
         is_running=broker is not None and not broker.is_fenced and broker.state is not BrokerState.GIVEN_UP,
     )
 
@@ -185,6 +202,28 @@ def _describe_caution(advice: StartAdvice) -> Iterator[str]:
         )
     elif advice.always_back or advice.back_after_clean_stop:
         yield "start it with its old disk only: it may lead with an empty one, and then the others delete all records"
+    yield from describe_doubtful_leaders(advice.broker_id, advice.doubtful_leaders)
+
+
+def describe_doubtful_leaders(broker_id: int, leaders: Sequence[int]) -> Iterator[str]:
+    """Yield what to take care of before a broker is started, if a last known leader may have lost records.
+
+    Tried on 4.3.1: the last leader was back with an older image of its disk, and held 50 of 150 records that producers
+    with acks=all had written. A member of the ELR, which held all of them, was killed and started: 50 were left.
+    """
+    for leader in leaders:
+        if leader == broker_id:
+            yield (
+                f"broker {leader} came back from an unclean stop after it had led, and leads again even if it lost "
+                "records: if another replica holds more than it did then, leave it down, and add it to "
+                "unclean_recovery_lost_brokers"
+            )
+        else:
+            yield (
+                f"if broker {broker_id} was not stopped cleanly either, the controller elects broker {leader}, which "
+                f"led last, and broker {broker_id} deletes what broker {leader} lacks. After a power loss, or with a "
+                f"restored disk, broker {leader} may lack records: stop it before broker {broker_id} starts"
+            )
 
 
 def describe_repair(broker_id: int, cause: str) -> str:

@@ -39,6 +39,7 @@ class _Advice:
     replica_of: _Partitions
     always_back: _Partitions
     back_after_clean_stop: _Partitions
+    doubtful_leaders: _Brokers
     is_running: bool
 
 

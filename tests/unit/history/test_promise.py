@@ -170,6 +170,24 @@ def test_a_restart_of_the_replica_counts(moments: list[BrokerMoment], expected: 
     assert obstacle(history(*OUTAGE, brokers={3: moments})) is expected
 
 
+@pytest.mark.parametrize(
+    ("left_elr_at", "expected"),
+    [
+        pytest.param(LOST + 10, Obstacle.LEFT_ELR, id="when it came back"),
+        pytest.param(LOST + 11, None, id="by a change of min.insync.replicas"),
+    ],
+)
+def test_a_replica_that_kafka_took_out_of_the_elr_may_have_an_older_disk(
+    left_elr_at: int, expected: Obstacle | None
+) -> None:
+    lost = OUTAGE[3]._replace(isr=(), elr=(1, 3))
+    moments = (*OUTAGE[:3], lost, lost._replace(at_ms=left_elr_at, elr=(1,)))
+    promise = judge_promise(history(*moments, brokers={3: restart(LOST + 10, clean=True)}), ORDERS, 3, is_empty=False)
+    assert promise.obstacle is expected
+    assert promise.keeps_its_end == (expected is None)
+    assert ("older image then" in explain_promise(promise)) == (expected is None)
+
+
 def test_the_proof_names_the_brokers_whose_disks_it_believes_after_a_restart() -> None:
     moments = (*OUTAGE[:3], moment(ALONE + 10, -1, 1), moment(ALONE + 50, 1, 1), moment(LOST, -1, 1))
     brokers = {1: restart(ALONE + 40, clean=True), 3: restart(LOST + 10, clean=True), 2: restart(LOST + 10, clean=True)}

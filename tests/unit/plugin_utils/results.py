@@ -68,5 +68,6 @@ def an_advice(broker_id: int, always_back: int) -> dict[str, Any]:
         "always_back": always_back,
         "back_after_clean_stop": 0,
         "replica_of": always_back,
+        "doubtful_leaders": [],
         "is_running": False,
     }

@@ -81,6 +81,29 @@ def test_partitions_that_need_a_clean_stop_are_counted() -> None:
     assert (found.always_back, found.only_eligible_for) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("partition", "broker_id", "doubtful", "text"),
+    [
+        (_LAST_LEADER_IS_BACK, 2, (1,), "broker 1 may lack records: stop it before broker 2 starts"),
+        (
+            an_offline_partition(elr=(), last_known_elr=(1,), offline=(1, 2)),
+            1,
+            (1,),
+            "if another replica holds more than it did then, leave it down",
+        ),
+        (_OTHER_CAME_BACK_UNCLEAN, 1, (), "start it with its old disk only"),
+        (_ONE_OF_TWO, 2, (), "start it with its old disk only"),
+    ],
+    ids=["the last leader is up", "the last leader is down again", "it has not come back yet", "another is eligible"],
+)
+def test_a_last_leader_that_left_the_elr_is_named(
+    partition: PartitionState, broker_id: int, doubtful: tuple[int, ...], text: str
+) -> None:
+    found = advice(partition)[broker_id]
+    assert found.doubtful_leaders == doubtful
+    assert text in describe_advice(found)
+
+
 def test_without_elr_the_last_isr_member_is_elected_however_it_stopped() -> None:
     found = advice(an_offline_partition(isr=(1,), elr=None, last_known_elr=None, offline=(1, 3)))
     assert list(found) == [1, 3]
