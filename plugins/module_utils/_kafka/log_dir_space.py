@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from .._model.partition import TopicPartition
 from . import error_codes
@@ -36,6 +37,9 @@ class LogDirSpace:
     """The broker puts no new replicas there. False before Kafka 4.3."""
     sizes: dict[TopicPartition, int]
     """The bytes of each replica in it, without future replicas."""
+    future_sizes: dict[TopicPartition, int]
+    """The bytes that each future replica in it has so far. The broker moves these logs here from another of its log
+    directories (AlterReplicaLogDirs)."""
 
 
 def describe_log_dir_space(connection: Connection, *, with_sizes: bool = True) -> tuple[LogDirSpace, ...]:
@@ -54,15 +58,20 @@ def describe_log_dir_space(connection: Connection, *, with_sizes: bool = True) -
             _known(getattr(each, "total_bytes", _UNKNOWN)),
             _known(getattr(each, "usable_bytes", _UNKNOWN)),
             bool(getattr(each, "is_cordoned", False)),
-            {
-                TopicPartition(topic.name, one.partition_index): one.partition_size
-                for topic in each.topics
-                for one in topic.partitions
-                if not one.is_future_key
-            },
+            _sizes(each, of_future=False),
+            _sizes(each, of_future=True),
         )
         for each in response.results
     )
+
+
+def _sizes(log_dir: Any, *, of_future: bool) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic.name, each.partition_index): each.partition_size
+        for topic in log_dir.topics
+        for each in topic.partitions
+        if bool(each.is_future_key) == of_future
+    }
 
 
 def _known(value: int | None) -> int | None:

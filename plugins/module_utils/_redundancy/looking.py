@@ -51,8 +51,16 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
         for each in answer:
             for partition, size in each.sizes.items():
                 sizes[partition] = max(size, sizes[partition])
+    for broker_id, answer in answers.items():
+        if not isinstance(answer, tuple):
+            continue
         usable = tuple(
-            DirWithSpace(each.path, each.total_bytes, each.usable_bytes, len(each.sizes))
+            DirWithSpace(
+                each.path,
+                each.total_bytes,
+                max(0, each.usable_bytes - _still_to_come(each, broker_id, sizes, reassignments)),
+                len(each.sizes) + len(each.future_sizes),
+            )
             for each in answer
             if not each.error
             and not each.is_cordoned
@@ -74,6 +82,22 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
         hidden=kafka.hidden_among({each.topic for each in sizes} - topics),
         registered=frozenset(cluster.addresses) if cluster.lists_fenced else None,
     )
+
+
+def _still_to_come(
+    log_dir: LogDirSpace,
+    broker_id: int,
+    sizes: Mapping[TopicPartition, int],
+    reassignments: Mapping[TopicPartition, Reassignment],
+) -> int:
+    """Return the bytes that running copies will still need in a log directory.
+
+    Such a copy is a future replica, or one that a reassignment adds. It grows to the size of the largest copy.
+    """
+    nothing = Reassignment()
+    copies = [*log_dir.future_sizes.items()]
+    copies += [item for item in log_dir.sizes.items() if broker_id in reassignments.get(item[0], nothing).adding]
+    return sum(max(0, sizes.get(partition, 0) - size) for partition, size in copies)
 
 
 def _read_partitions(kafka: Kafka) -> tuple[Mapping[TopicPartition, Reassignment], tuple[PartitionState, ...]]:

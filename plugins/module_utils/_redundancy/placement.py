@@ -38,7 +38,7 @@ from .plan import ReplicaMove, ReplicaStatus, Unplaced
 
 @dataclass(slots=True)
 class DirWithSpace:
-    """A log directory of a broker that may get replicas. Planned replicas are added to it."""
+    """A log directory of a broker that may get replicas. Running copies and planned replicas are added to it."""
 
     path: str
     total_bytes: int
@@ -362,6 +362,6 @@ class _Places:
         if log_dir is None:
             return self._found.why_no_dirs.get(broker_id, "it has no log directory that takes replicas")
         return (
-            f"{log_dir.path} has {log_dir.usable_bytes:,} bytes free with what is planned, {self._margin(log_dir):,} "
-            f"must stay free, and the replica has {size:,}"
+            f"{log_dir.path} has {log_dir.usable_bytes:,} bytes free with what is planned and still being "
+            f"copied, {self._margin(log_dir):,} must stay free, and the replica has {size:,}"
         )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dir_space import LogDirSpace
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     PartitionState,
     Reassignment,
@@ -31,6 +32,8 @@ class FakeKafka:
         self.completes_first = completes_first
         self.behind = behind
         self.is_complete = False
+        self.log_dirs: dict[int, tuple[LogDirSpace, ...]] = {}
+        self.reassignments: dict[TopicPartition, Reassignment] = {}
         self.clock = FakeClock()
 
     def describe_partitions(self) -> Any:
@@ -43,11 +46,13 @@ class FakeKafka:
 
     def all_reassignments(self) -> dict[TopicPartition, Reassignment]:
         self.is_complete = self.is_complete or self.completes_first
+        if self.reassignments:
+            return self.reassignments
         return {} if self.is_complete else {TopicPartition("orders", 0): Reassignment((4, 6), (3, 5))}
 
-    def describe_log_dir_space(self, _address: object) -> tuple[()]:
+    def describe_log_dir_space(self, address: Any) -> tuple[LogDirSpace, ...]:
         self.is_complete = True
-        return ()
+        return self.log_dirs.get(address, ())
 
     def in_parallel(self, ask: Callable[[int], Any], names: Iterable[int]) -> dict[int, Any]:
         return {each: ask(each) for each in names}
@@ -57,6 +62,25 @@ class FakeKafka:
 
     def hidden_among(self, _topics: object) -> frozenset[str]:
         return frozenset()
+
+
+def test_running_copies_keep_the_space_that_they_still_need() -> None:
+    """A future replica of orders 0 has 30 of 100 bytes, and a reassignment has copied 10 of 100 of orders 1."""
+    moved, added = TopicPartition("orders", 0), TopicPartition("orders", 1)
+    old = LogDirSpace("/old", "", 1_000, 500, False, {moved: 100}, {})
+    new = LogDirSpace("/new", "", 1_000, 500, False, {added: 10}, {moved: 30})
+    leader = LogDirSpace("/data", "", 1_000, 500, False, {moved: 90, added: 100}, {})
+    fake = FakeKafka(completes_first=False)
+    fake.log_dirs = {1: (old, new), 2: (leader,)}
+    fake.reassignments = {added: Reassignment((1,), ())}
+    cluster = SimpleNamespace(addresses={}, lists_fenced=False, online=lambda _brokers: {1: 1, 2: 2})
+    brokers = tuple(a_broker(each, is_up=each < 3) for each in range(1, 7))
+    found = look(cast("Any", fake), cast("Any", cluster), brokers)
+    assert [(each.path, each.usable_bytes, each.replicas) for each in found.log_dirs[1]] == [
+        ("/old", 500, 1),
+        ("/new", 500 - 70 - 90, 2),
+    ]
+    assert [each.usable_bytes for each in found.log_dirs[2]] == [500]
 
 
 def test_a_reassignment_that_completes_meanwhile_leaves_no_lost_replicas() -> None:
