@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +25,8 @@ with suppress(ImportError):  # ansible-test imports this file without rich
 _MIN_PROSE = 50
 """Minimum width of a table's column of prose. If less is free, the prose is printed below its row."""
 _INDENT = 2
+_PIECE = re.compile(r"[^ ,]+[ ,]*|[ ,]+")
+"""What a column does not break: a word, or a value of a list with its comma."""
 
 
 def laid_out(blocks: Iterable[Block], width: int, *, color: bool, is_stripped: bool = False) -> str:
@@ -98,7 +101,7 @@ def _table(table: Table, width: int) -> Iterator[RenderableType]:
     yield head
     grid = _grid(table, widths, prose_width)
     for row in table.rows:
-        cells = [_text(cell, row.style) for cell in row.cells]
+        cells = [_cell(cell, each, row.style) for cell, each in zip(row.cells, widths, strict=True)]
         grid.add_row("", *cells, *([_text(row.prose)] if is_beside else []))
         if row.prose and not is_beside:
             yield grid
@@ -123,11 +126,19 @@ def _grid(
 
 
 def _widths(table: Table, width: int) -> list[int]:
-    """Return column widths that fit each cell and the longest word of each title; only the widest is narrowed."""
-    widths = [
-        max([*map(len, name.split()), *(len(printable(row.cells[index])) for row in table.rows)])
-        for index, name in enumerate(table.columns)
-    ]
+    """Return column widths that fit each cell and the longest word of each title.
+
+    If there is not enough room, the widest columns are narrowed to their longest piece. If that is not sufficient, the
+    widest one breaks its pieces.
+    """
+    titles = [max(map(len, name.split())) for name in table.columns]
+    cells = [[printable(row.cells[index]) for row in table.rows] for index in range(len(titles))]
+    widths = [max(title, *map(len, column)) for title, column in zip(titles, cells, strict=True)]
+    for index in sorted(range(len(widths)), key=widths.__getitem__, reverse=True):
+        too_much = sum(widths) + 2 * len(widths) + _INDENT - width
+        if too_much > 0:
+            pieces = [len(piece.rstrip()) for cell in cells[index] for piece in _PIECE.findall(cell)]
+            widths[index] = max(titles[index], *pieces, widths[index] - too_much)
     widest = widths.index(max(widths))
     rest = sum(widths) - widths[widest] + 2 * len(widths) + _INDENT
     widths[widest] = min(widths[widest], max(10, width - rest))
@@ -156,6 +167,16 @@ def _pieces(words: Sequence[str]) -> list[str]:
         else:
             pieces[-1] += f" {word}"
     return pieces
+
+
+def _cell(text: str, width: int, style: str) -> Text:
+    """Return a cell that is broken between words and after commas: a part of a broker id would be another broker."""
+    lines = [""]
+    for piece in _PIECE.findall(printable(text)):
+        if len((lines[-1] + piece).rstrip()) > width and lines[-1]:
+            lines.append("")
+        lines[-1] += piece
+    return Text("\n".join(map(str.rstrip, lines)), style=style, overflow="fold")
 
 
 def _text(text: str, style: str = "") -> Text:

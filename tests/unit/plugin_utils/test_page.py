@@ -62,6 +62,20 @@ def test_columns_stay_columns_if_each_line_is_stripped() -> None:
     assert stripped == [f"| {line[2:]}" for line in plain.splitlines()]
 
 
+def test_no_number_of_a_list_is_broken() -> None:
+    """Broker 100 is not broker 1002."""
+    ids = "1001,1002,1003,1004,1005"
+    table = Table(
+        ("Partition", "Status", "Replicas", "Target"),
+        (Row(("orders-0", "would restore", ids, ids)),),
+        texts=("Partition", "Status"),
+    )
+    text = rendered([table], 60, color=False)
+    assert max(map(len, text.splitlines())) <= 60
+    assert sorted(re.findall(r"[0-9]{3,}", text)) == sorted(2 * ids.split(","))
+    assert "orders-0   would restore" in text
+
+
 @pytest.mark.parametrize(
     ("size_bytes", "text"),
     [(None, "-"), (0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (11034, "10.8 KiB"), (5 * 1024**4, "5 TiB")],
