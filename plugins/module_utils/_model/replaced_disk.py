@@ -24,6 +24,8 @@ from dataclasses import dataclass
 
 from .partition import OfPartition, PartitionState, TopicPartition, grouped
 
+_MOST_NAMED = 3
+
 
 @dataclass(frozen=True, slots=True)
 class LogBeginning(OfPartition):
@@ -57,6 +59,12 @@ def brokers_to_save(states: Iterable[PartitionState], replaced: Container[TopicP
     """Return the brokers whose disks must be saved before they are started: the others' of the ``replaced`` leaders."""
     found = (each for each in states if each.topic_partition in replaced)
     return frozenset(broker_id for each in found for broker_id in each.replicas if broker_id != each.leader_id)
+
+
+def name_replaced(reasons: Mapping[TopicPartition, str]) -> Iterator[str]:
+    """Yield a note for each of the first partitions whose leader seems to have a new disk."""
+    for partition, reason in sorted(reasons.items())[:_MOST_NAMED]:
+        yield f"{partition}: {reason}"
 
 
 def leads_alone(state: PartitionState) -> bool:

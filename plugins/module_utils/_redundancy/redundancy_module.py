@@ -25,11 +25,13 @@ from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import Broker, expand_topics, racks_of
 from .._model.reasons import join_first
+from .._model.replaced_disk import name_replaced
 from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
 from .._model.silent_leaders import silent_brokers, wait_for_fencing
 from .._module.connection import connection_settings, controller_listeners
 from .._module.options import journal_options, notes_on_file, progress_to, wanted_partitions
 from .._module.quorum_preflight import require_quorum
+from .._module.replaced_leaders import find_replaced_leaders
 from .._module.run import call_all
 from .copy_run import CopyRun
 from .copying import foresee
@@ -199,7 +201,9 @@ class _Run:
             return self.given
         found = look(self.kafka, cluster, brokers)
         moves, left = plan_moves(found, self.wish)
+        replaced = find_replaced_leaders(self.kafka, found.states, found.brokers, self.wish.lost_brokers)
         notes = [
+            *name_replaced(replaced),
             *explain_brokers(found, self.wish),
             *explain_not_read(found),
             *notes_on_file(self.params),

@@ -40,12 +40,12 @@ def is_allowed(view: ClusterView, stopped: Collection[int], bears: Bears) -> boo
 
 
 def largest_allowed(view: ClusterView, wanted: Sequence[int], bears: Bears) -> tuple[int, ...]:
-    """Return the largest part of a set of brokers that may stop together. Empty if none of them may.
+    """Return the largest part of a set of brokers that may stop together, or all. Empty if none of them may.
 
     Every part is tried as long as that is at most _MOST_TRIALS parts; then brokers are added one by one.
     """
     trials = 0
-    for size in range(len(wanted) - 1, 0, -1):
+    for size in range(len(wanted), 0, -1):
         for some in combinations(wanted, size):
             if trials == _MOST_TRIALS:
                 return _add_one_by_one(view, wanted, bears)

@@ -27,6 +27,7 @@ from .._model.fields import (
 )
 from .._model.partition import Broker, BrokerState, Racks, TopicPartition, grouped
 from .._model.reasons import name_brokers, name_partitions, plural
+from .._model.replaced_disk import name_replaced
 from .._model.stop_prediction import ClusterView, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import StopTicket
 from .advice import Bears, Wave, largest_allowed
@@ -178,7 +179,6 @@ _TEXTS: Mapping[StopReasonKind, tuple[str, str]] = {
     ),
 }
 _ORDER = list(StopReasonKind)
-_MOST_REPLACED = 3
 
 
 def reason(
@@ -225,18 +225,20 @@ def worst_first(reasons: Iterable[StopReason]) -> tuple[StopReason, ...]:
 def smallest_changes(
     view: ClusterView, brokers: Sequence[int], bears: Bears
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the largest part of the brokers that may stop now, and what would let all of them stop.
+    """Return the largest part of those of the brokers that are up and may stop now, and what would let all stop.
 
     Both rest on partitions and quorum; a reason of another kind says itself what to do.
     """
     bad = predict_stop(view, brokers).effects
     if not bad and bears(brokers):
         return (), ()
-    part = largest_allowed(view, brokers, bears)
+    up = [each for each in brokers if each in view.live]
+    part = largest_allowed(view, up, bears)
     changes: list[str] = []
     if part:
-        rest = [each for each in brokers if each not in part]
-        changes.append(f"stop only {name_brokers(part)} now, and {name_brokers(rest)} when these are back and in sync")
+        rest = [each for each in up if each not in part]
+        later = f", and {name_brokers(rest)} when these are back and in sync" if rest else ""
+        changes.append(f"stop only {name_brokers(part)} now{later}")
     down = [each for each in view.brokers if each.broker_id not in view.live]
     keeps_a_broker = view.keeps_a_broker(brokers)
     if not keeps_a_broker and not down:
@@ -282,7 +284,7 @@ def notes_about(view: ClusterView) -> tuple[str, ...]:
         for each in view.brokers
         if each.broker_id not in view.live
     ]
-    notes += [f"{partition}: {reason}" for partition, reason in sorted(view.replaced.items())[:_MOST_REPLACED]]
+    notes += name_replaced(view.replaced)
     lagging = grouped(
         (broker_id, state)
         for state in view.states

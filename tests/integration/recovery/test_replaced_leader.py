@@ -65,6 +65,9 @@ def test_the_good_copies_are_saved_before_they_are_started(
         assert "its disk seems to have been replaced" in json.dumps(gate)
         assert "save the disks of brokers 2, 3 (playbook salvage_logs), then start" in json.dumps(gate)
 
+        copies = run_module("redundancy", {**connection, "all_under_replicated": True})
+        assert any("its disk seems to have been replaced" in each for each in copies["notes"]), copies["notes"]
+
         saving = {**connection, "salvage_dir": str(tmp_path / "saved")}
         dirs = [str(each) for each in cluster.brokers[_STOPPED[0]].data_dirs]
         saved = run_module("replica_log_salvage", {**saving, "log_dirs": dirs, "topics": [_TOPIC]})
