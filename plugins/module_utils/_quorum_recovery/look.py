@@ -40,7 +40,7 @@ def look(params: Mapping[str, Any]) -> dict[str, Any]:
     host, log_dir = params["host"], params["log_dir"] or ""
     try:
         properties = read_properties(params["properties"]) if params["properties"] else None
-        log_dir = log_dir or (properties.log_dir if properties else "")
+        log_dir = log_dir or (properties.require_log_dir() if properties else "")
         reading = read_copy(host, log_dir, properties, lacking=ranges_of(params["lacking"] or ()))
         copy, pending = reading.copy, read_pending(log_dir)
     except NodeFileError as error:

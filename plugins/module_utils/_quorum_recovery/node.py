@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ class NodeProperties:
 
     path: str
     log_dir: str
+    """As it is written there."""
     node_id: int | None
     roles: tuple[str, ...]
     static_voters: tuple[StaticVoter, ...]
@@ -46,6 +48,19 @@ class NodeProperties:
     """Where its controller listeners are reached."""
     listener_names: tuple[str, ...]
     """The names of these listeners, in the same order."""
+
+    def require_log_dir(self) -> str:
+        """Return the directory of the metadata log. Raises NodeFileError if only the node itself knows which it is.
+
+        Taken for a path of this process, it would look like an empty disk, and its log would be forgotten.
+        """
+        if os.path.isabs(self.log_dir):
+            return self.log_dir
+        raise NodeFileError(
+            f"{self.path}: the metadata log is in {self.log_dir!r} (metadata.log.dir, or the first of log.dirs), which "
+            "is no absolute path: only the node itself knows its working directory and its configuration providers. "
+            "Write the whole path there"
+        )
 
 
 def read_properties(path: str) -> NodeProperties:
@@ -65,7 +80,7 @@ def read_properties(path: str) -> NodeProperties:
     endpoints = _listeners(found)
     return NodeProperties(
         path,
-        found.get("metadata.log.dir") or next(iter(_split(directories))),
+        found.get("metadata.log.dir") or next(iter(_split(directories)), ""),
         int(node_id or 0),
         tuple(_split(found.get("process.roles", ""))),
         tuple(parse_voters(found.get(VOTERS, ""), path)),
