@@ -76,11 +76,11 @@ def _entries(checks: Iterable[Result]) -> Iterator[Entry]:
         (("" if each["status"] == "unknown" else each["name"], *(each[name] for name in key)), each) for each in checks
     )
     for (_name, status, found, remedy), members in alike.items():
-        names = dict.fromkeys(words(each["name"]) for each in members)
-        about = ", ".join(names) if len(names) > 1 else _about([each["subject"] for each in members])
-        state = "could not be found out" if status == "unknown" and len(names) == 1 else ""
+        name, *others = dict.fromkeys(words(each["name"]) for each in members)
+        about = ", ".join([name, *others]) if others else _about([each["subject"] for each in members])
+        state = "could not be found out" if status == "unknown" and not others else ""
         lines = (": ".join(filter(None, [about, state, found])), *([f"do: {remedy}"] if remedy else []))
-        yield Entry("not checked" if len(names) > 1 else next(iter(names)), lines, _STYLES[status])
+        yield Entry("not checked" if others else name, lines, _STYLES[status])
 
 
 def _fine(checks: Sequence[Result]) -> Iterator[Entry]:

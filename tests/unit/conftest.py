@@ -18,6 +18,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import INTERPRETED
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from unit.fakes.clock import FakeClock
 from unit.fakes.journals import open_journal
@@ -97,4 +98,7 @@ def spark() -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(_TESTS), prepend=os.pathsep)
         with spark_session() as session:
+            # Tests on brokers run what Spark compiles.
+            for name, value in INTERPRETED.items():
+                session.conf.set(name, value)
             yield session

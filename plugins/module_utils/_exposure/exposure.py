@@ -28,7 +28,7 @@ from .._recorder.names import (
     scope_directory,
     usable,
 )
-from .._spark.options import is_uri
+from .._spark.options import INTERPRETED, is_uri
 from .brokers import BROKER, absences, deaths, disks, lags, worst_moments
 from .options import Period
 from .protection import min_isr_of_partitions, racks_of_partitions
@@ -62,7 +62,6 @@ _FEW_BYTES = 1_000_000
 """About 100,000 rows: for fewer, compiling the queries costs more than it saves."""
 _EMPTY_FILE_BYTES = 8_000
 """A file with hardly a row has so many."""
-_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 _DEATH = ("records", "partitions", "only_answer_records")
 
 
@@ -94,7 +93,7 @@ def expose(
         if not with_snapshots:
             return timelines, notes, {}
         progress.step("comparing the snapshots")
-        with _settings(spark, _INTERPRETED if has_few else {}):
+        with _settings(spark, INTERPRETED if has_few else {}):
             return timelines, notes, explained(place, lambda: _compute(spark, place, scope, with_snapshots))
 
     (timelines, notes, rows), _damaged = read_around_damaged(compute)

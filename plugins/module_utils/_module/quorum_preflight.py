@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._kafka.settings import ConnectionSettings, ControllerListeners
 from .._kafka.wire import Wire
@@ -45,7 +45,7 @@ class NoQuorumError(KafkaOpsError):
     """The controller quorum cannot commit a change now, or its state is unknown."""
 
 
-Observe = Callable[[ConnectionSettings, ControllerListeners, SeenLeader | None, int], Verdict]
+Observe: TypeAlias = Callable[[ConnectionSettings, ControllerListeners, "SeenLeader | None", int], Verdict]
 
 
 def judge_elections(
