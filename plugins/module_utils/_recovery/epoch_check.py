@@ -26,16 +26,8 @@ from .reused_epochs import mark_reused_epochs
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
 
-    from .rows import (
-        RankedPartition,
-        count_late,
-        find_denied,
-        find_differing,
-        only_silent,
-        read_ranked_partitions,
-        replace_rows,
-        silence,
-    )
+    from .rows import RankedPartition, read_ranked_partitions
+    from .second_answers import count_late, find_denied, find_differing, only_silent, replace_rows, silence
 
 _MOST_REPLICAS = 30_000
 """It takes a second for each few thousand."""
