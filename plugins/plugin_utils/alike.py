@@ -11,10 +11,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges, ranges
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import (
+    first_ranges,
+    join_first,
+    ranges,
+)
 
 from .page import Entry, Row
-from .words import Result, listed, partition_name, words
+from .words import Result, partition_name, words
 
 _MOST_TOPICS = 3
 _Named = TypeVar("_Named")
@@ -58,7 +62,7 @@ def name_brokers(ids: Sequence[int]) -> str:
 def in_topics(partitions: Iterable[Result]) -> str:
     """Return partitions by topic: "orders 0-9, payments 3 and 2 more"."""
     numbers = grouped((each["topic"], each["partition"]) for each in partitions)
-    return listed([f"{topic} {first_ranges(each)}" for topic, each in numbers.items()], _MOST_TOPICS)
+    return join_first([f"{topic} {first_ranges(each)}" for topic, each in numbers.items()], _MOST_TOPICS)
 
 
 def entries_by_reason(rows: Iterable[Result], name: Callable[[list[Result]], str]) -> Iterator[Entry]:

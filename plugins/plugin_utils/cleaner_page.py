@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import HEALTHY_CASES
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import agreeing, plural
 
 from .alike import fold_entries, fold_rows, name_brokers
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
@@ -72,7 +72,7 @@ def failure(restart: Result, repair: Result, after: Result, *, fail_on_unhealthy
     if failed:
         sentences.append(f"{len(failed)} restarts or repairs failed")
     if stuck:
-        sentences.append(f"{len(stuck)} changes of an earlier run are not restored")
+        sentences.append(f"{plural(len(stuck), 'change')} of an earlier run {agreeing('are', len(stuck))} not restored")
     sick = [each for each in after["brokers"] if each["diagnosis"] not in HEALTHY_CASES]
     if sick and fail_on_unhealthy:
         named = ", ".join(f"broker {each['broker_id']} ({_diagnosis(each)})" for each in sick)

@@ -14,7 +14,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan imp
     DONE,
     DONE_OR_FORESEEN,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first, plural
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import agreeing, join_first, plural
 
 from .alike import entries_by_reason
 from .command_words import carry_out, connection_words, host_words, option_words
@@ -91,7 +91,7 @@ def _abort_clauses(counts: Result) -> Iterator[str]:
         yield f"{plural(counts['would_abort'], 'hanging transaction')} would be aborted"
     rest = sum(count for status, count in counts.items() if status not in ABORT_DONE_OR_FORESEEN)
     if rest:
-        yield f"{plural(rest, 'transaction')} that no coordinator has {'is' if rest == 1 else 'are'} open"
+        yield f"{plural(rest, 'transaction')} that no coordinator has {agreeing('are', rest)} open"
 
 
 def failure(result: Result, *, is_need_bad: bool) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
+
 from .alike import fold_rows, name_partitions
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
-from .words import Result, broker_ids, change, leader, listed, printable, rack_of, topics, words
+from .words import Result, broker_ids, change, leader, printable, rack_of, topics, words
 
 _STYLES = {
     "reordered": "bold green",
@@ -47,7 +49,7 @@ def blocks(orders: Result, leaders: Result, may_stop: Iterable[Block] = (), *, r
 def _targets(leaders: Result) -> str:
     verb = "would move" if leaders["summary"].get("would_move") else "moved"
     shares = [f"{each['partitions']:,} to broker {each['broker_id']}{rack_of(each)}" for each in leaders["targets"]]
-    return f"Leaderships that {verb}: {listed(shares, _MOST_TARGETS)}."
+    return f"Leaderships that {verb}: {join_first(shares, _MOST_TARGETS)}."
 
 
 def verdict(orders: Result, leaders: Result) -> str:

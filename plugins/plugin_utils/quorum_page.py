@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import named, plural
 
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import Result, number, words
@@ -148,7 +148,7 @@ def _entry(label: str, allowed: str, refused: str, reasons: Sequence[str]) -> En
 
 
 def _nodes(noun: str, node_ids: Sequence[int]) -> str:
-    return f"{noun}{'' if len(node_ids) == 1 else 's'} {', '.join(map(str, node_ids))}"
+    return named(noun, node_ids, len(node_ids))
 
 
 def _shown(value: object) -> str:

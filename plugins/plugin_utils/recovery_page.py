@@ -12,7 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import (
+    agreeing,
+    join_first,
+    plural,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import Return, describe_first
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import (
@@ -32,7 +36,6 @@ from .words import (
     change,
     in_racks,
     leader,
-    listed,
     number,
     partition_name,
     rack_of,
@@ -111,8 +114,9 @@ def failure(result: Result, accepted: Collection[str]) -> str:
     if others:
         named = ", ".join(f"{count} {words(name)}{_which(result, name, count)}" for name, count in others.items())
         # Only a look accepts partitions that would be recovered, and it recovers none.
-        what = "need attention" if "would_recover" in accepted else "are not recovered"
-        sentences.append(f"{sum(others.values())} of {sum(counts.values())} partitions {what}: {named}")
+        verb, what = ("need", "attention") if "would_recover" in accepted else ("are", "not recovered")
+        count, every = sum(others.values()), sum(counts.values())
+        sentences.append(f"{count} of {plural(every, 'partition')} {agreeing(verb, count)} {what}: {named}")
     stuck = sum(each["undoing"] == "failed" for each in result.get("leftovers", []))
     if stuck:
         sentences.append(f"{stuck} replica orders that an earlier run changed are not restored")
@@ -220,7 +224,7 @@ def _brokers(brokers: Sequence[Result]) -> Iterator[Block]:
     named = [Entry(f"broker {each['broker_id']}", (_why_away(each),), "bold yellow") for each in shown[:_MOST_LINES]]
     rest = [str(each["broker_id"]) for each in shown[_MOST_LINES:]]
     if rest:
-        named.append(Entry("and", (f"{len(rest)} more: {listed(rest, 30)}",)))
+        named.append(Entry("and", (f"{len(rest)} more: {join_first(rest, 30)}",)))
     if named:
         yield Entries(tuple(named))
 
@@ -229,7 +233,7 @@ def _awaited(brokers: Sequence[Result], lost: Collection[int]) -> Iterator[Block
     """Return for which brokers the run waited, or would wait, one line for each broker."""
     for each in brokers[:_MOST_LINES]:
         name, seconds = f"broker {each['broker_id']}", (each["waited_ms"] or 0) / 1000
-        needed = f"{plural(each['holds_back'], 'partition')} wait for it" if each["holds_back"] else ""
+        needed = f"{plural(each['holds_back'], 'partition', 'wait')} for it" if each["holds_back"] else ""
         decided = f"its answer may decide {plural(each['partitions'], 'partition')}"
         if each["has_returned"]:
             text = f"{name} returned after {seconds:.0f} s"
@@ -263,7 +267,7 @@ def _shares(leaders: Sequence[Result], racks: Mapping[int, str]) -> str:
         return f"broker {broker_id} ({where[broker_id]})" if where else f"broker {broker_id}"
     told = [(each["broker_id"], [f"{each['partitions']:,}", where.get(each["broker_id"])]) for each in leaders]
     named = [f"{broker_id} ({', '.join(filter(None, facts))})" for broker_id, facts in told]
-    return f"brokers {listed(named, _MOST_LEADERS)}"
+    return f"brokers {join_first(named, _MOST_LEADERS)}"
 
 
 def _leftovers(leftovers: Sequence[Result]) -> Iterator[Block]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import agreeing, plural
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import DONE_OR_FORESEEN
 
 from .alike import entries_by_reason, fold_rows, in_topics, name_partitions
@@ -94,7 +94,7 @@ def failure(result: Result) -> str:
     ]
     sentences = [f"{count} {words(status)}" for status, count in counts]
     stuck = sum(each["undoing"] == "failed" for each in result["leftovers"])
-    sentences += [f"{stuck} changes of an earlier run are not restored"] if stuck else []
+    sentences += [f"{plural(stuck, 'change')} of an earlier run {agreeing('are', stuck)} not restored"] if stuck else []
     return f"not all replicas are restored: {', '.join(sentences)}; the reasons are above" if sentences else ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import agreeing, plural
 
 from .alike import fold_rows
 from .page import Block, Entries, Entry, Heading, Paragraph, Row, Table
@@ -65,8 +65,8 @@ def _released(result: Result) -> str:
     if not result["released"]:
         return "YES: no ticket names these brokers."
     named = "; ".join(brokers(each["brokers"]) for each in result["released"])
-    is_one = sum(len(each["brokers"]) for each in result["released"]) == 1
-    return f"YES: {named} {'is' if is_one else 'are'} back in every ISR, and the ticket is released."
+    count = sum(len(each["brokers"]) for each in result["released"])
+    return f"YES: {named} {agreeing('are', count)} back in every ISR, and the ticket is released."
 
 
 def _ticket(ticket: Result) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import named, plural
 
 NO_LEADER = -1
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -65,7 +65,7 @@ def broker_ids(ids: Sequence[int]) -> str:
 
 def brokers(ids: Sequence[int]) -> str:
     """Return the brokers in a sentence: "broker 1", "brokers 1, 4 and 2 more"."""
-    return f"broker{'' if len(ids) == 1 else 's'} {listed([str(each) for each in ids], _MOST_BROKERS)}"
+    return named("broker", ids, _MOST_BROKERS)
 
 
 def racks_by_broker(rows: Sequence[Result]) -> dict[int, str]:
@@ -88,9 +88,3 @@ def in_racks(ids: Sequence[int], racks: Mapping[int, str]) -> str:
 def words(identifier: str) -> str:
     """Return a status or a cause without its underscores."""
     return str(identifier).replace("_", " ")
-
-
-def listed(names: Sequence[str], most: int) -> str:
-    """Return the first of the names, and how many more there are."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")

@@ -15,6 +15,7 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import OFFSETS_TOPIC, OfPartition
+from .._model.reasons import plural
 from .._model.run import Progress
 from .inspection import Cleaner, CopySize, read_copy_sizes
 
@@ -42,7 +43,8 @@ class ReadLimits:
 def describe_unread_marks(cleaners: Sequence[Cleaner]) -> tuple[str, ...]:
     """Return a text for each directory with marks, if no copies are read to find the marked replicas."""
     return tuple(
-        f"broker {cleaner.broker_id} marks {marks} partitions in {log_dir}; check mode does not read copies to find "
+        f"broker {cleaner.broker_id} marks {plural(marks, 'partition')} in {log_dir}; check mode does not read "
+        "copies to find "
         "them: set search_in_check_mode, or name them in partitions"
         for cleaner in cleaners
         for log_dir, marks in cleaner.facts.marks.items()
@@ -76,7 +78,8 @@ def find_marked_replicas(  # noqa: PLR0917
             targets += found
             if len(found) < marks:
                 text = (
-                    f"broker {cleaner.broker_id} marks {marks} partitions in {log_dir}, and {len(found)} of its copies "
+                    f"broker {cleaner.broker_id} marks {plural(marks, 'partition')} in {log_dir}, and "
+                    f"{len(found)} of its copies "
                     "are damaged as far as they were read. The broker's log names the others ('Marking its "
                     "partition'): name them in partitions"
                 )

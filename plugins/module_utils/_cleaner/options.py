@@ -12,6 +12,7 @@ from typing import Any
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._model.partition import Broker
+from .._model.reasons import plural
 from .._model.run import KafkaOpsError, Progress
 from .._model.setting import number_of
 from .._module.connection import Arguments
@@ -100,7 +101,7 @@ def inspect_cleaners(  # noqa: PLR0917
     Raises NoMetricsError, NoBrokerAnswersError, RequestRefusedError, BrokerCallError, EvidenceProblem or
     SparkUnavailableError.
     """
-    progress.step(f"looking at the log cleaners of {len(brokers)} brokers")
+    progress.step(f"looking at the log cleaners of {plural(len(brokers), 'broker')}")
     if source is not None:
         return inspect_by_metrics(kafka, cluster, brokers, source, limits)
     from .trends import trends_by_broker  # noqa: PLC0415 - PySpark takes half a second to import

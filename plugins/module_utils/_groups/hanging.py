@@ -28,7 +28,7 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.transactions import OpenTransaction, find_gaps, is_ended_by_coordinator
 from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, grouped
-from .._model.reasons import join_first, name_brokers, name_partitions
+from .._model.reasons import join_first, name_brokers, name_partitions, plural
 from .._model.run import KafkaOpsError
 from .plan import MOST_NAMED, TransactionStep, UnknownCommits
 
@@ -80,7 +80,10 @@ def look_at_transactions(
     asked = {name: leader for name, leader in leaders.items() if wanted is None or name in wanted}
     found = TransactionLook(leaders=asked)
     if offline:
-        why = f"open transactions in {join_first(offline, MOST_NAMED)}, {len(offline)} partitions: they have no leader"
+        why = (
+            f"open transactions in {join_first(offline, MOST_NAMED)}, {plural(len(offline), 'partition')}: they "
+            "have no leader"
+        )
         found.unknown.append(UnknownCommits((), why))
     found.open = _ask_leaders(kafka, cluster, asked, found.unanswered)
     if found.unanswered:

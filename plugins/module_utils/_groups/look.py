@@ -27,7 +27,7 @@ from .._kafka.share_groups import ShareOffsets
 from .._kafka.share_state import Place, ShareState
 from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition, grouped
-from .._model.reasons import join_first
+from .._model.reasons import join_first, plural
 from .decide import (
     CommitFields,
     PresentLog,
@@ -185,7 +185,10 @@ def _find_unlisted(cluster: Cluster, described: Iterable[PartitionState], found:
     own = [each for each in described if each.topic == OFFSETS_TOPIC]
     down = sorted(each.topic_partition for each in own if each.is_offline or each.leader_id not in cluster.unfenced)
     if down:
-        why = f"the groups of {join_first(down, MOST_NAMED)}, {len(down)} of {len(own)} partitions: no leader is up"
+        why = (
+            f"the groups of {join_first(down, MOST_NAMED)}, {len(down)} of {plural(len(own), 'partition')}: no "
+            "leader is up"
+        )
         found.unknown.append(UnknownCommits((), why))
 
 

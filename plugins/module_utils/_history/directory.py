@@ -36,6 +36,7 @@ from .._kafka.metadata_log import (
 from .._model.metadata_history import MetadataHistory, PartitionMoment
 from .._model.outage import utc_text
 from .._model.partition import METADATA_TOPIC, PartitionState, TopicPartition
+from .._model.reasons import plural
 
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _PIECE_BYTES = 1024 * 1024
@@ -200,7 +201,8 @@ def confirmed(
     missing = []
     if differing:
         missing.append(
-            f"{source} does not have the last change of {len(differing)} partitions, such as {differing[0]}: take the "
+            f"{source} does not have the last change of {plural(len(differing), 'partition')}, such as "
+            f"{differing[0]}: take the "
             "directory of a node that runs"
         )
     if is_stale:

@@ -27,6 +27,7 @@ from .._kafka.metadata_log import (
 from .._kafka.metadata_records import MetadataRecordError
 from .._model.metadata_history import MetadataHistory
 from .._model.partition import TopicPartition
+from .._model.reasons import plural
 from .._model.run import Clock
 from .directory import MetadataDirectory
 from .events import Event, EventReader, make_history
@@ -137,7 +138,10 @@ def _explain_unanswered(history: MetadataHistory, question: HistoryQuestion, sta
     ]
     if not unknown:
         return ""
-    return f"the metadata log does not say when {len(unknown)} partitions, such as {unknown[0]}, lost their leader"
+    return (
+        f"the metadata log does not say when {plural(len(unknown), 'partition')}, such as {unknown[0]}, lost "
+        "their leader"
+    )
 
 
 class _Reading:

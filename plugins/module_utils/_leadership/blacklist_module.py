@@ -14,6 +14,7 @@ from typing import Any
 from .._documents.report_file import ReportFile
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
+from .._model.reasons import plural
 from .._model.run import RunMode
 from .._module.connection import connection_settings, controller_listeners
 from .._module.options import progress_to
@@ -77,14 +78,14 @@ def warnings(result: LeadershipResult) -> list[str]:
     warnings = list(result.warnings)
     drifted = [each for each in outcomes if each.drift is not Drift.NONE]
     if drifted:
-        warnings.append(list_rows(f"{len(drifted)} partitions were changed by another party", drifted))
-    for status, head in (
-        (OrderStatus.LEFT_ALONE, "partitions are left alone, and do not have the order that the list requires"),
-        (OrderStatus.ALL_LISTED, "partitions have replicas on listed brokers only, so the list has no effect on them"),
+        warnings.append(list_rows(f"{plural(len(drifted), 'partition', 'were')} changed by another party", drifted))
+    for status, verb, rest in (
+        (OrderStatus.LEFT_ALONE, "are", "left alone, without the order that the list requires"),
+        (OrderStatus.ALL_LISTED, "have", "replicas on listed brokers only, so the list has no effect there"),
     ):
         found = [each for each in outcomes if each.status is status and not _is_unrestored(result, each)]
         if found:
-            warnings.append(list_rows(f"{len(found)} {head}", found))
+            warnings.append(list_rows(f"{plural(len(found), 'partition', verb)} {rest}", found))
     return warnings
 
 

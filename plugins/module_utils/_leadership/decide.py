@@ -14,6 +14,7 @@ from typing import Annotated
 from .._model.fields import Meta, PartitionIndex, TopicId, TopicName
 from .._model.partition import OfPartition, PartitionState, TopicPartition
 from .._model.reason import because, say
+from .._model.reasons import agreeing
 from .orders import BaseOrder, Drift, Order, RememberedOrder, filter_order, find_base, our_orders, with_last
 
 
@@ -171,7 +172,7 @@ def _status(state: PartitionState, base: BaseOrder, wanted: Order, listed: Colle
     if wanted != state.replicas:
         if wanted == base.order:
             return OrderStatus.WOULD_RESTORE, say("back to {order}", order=wanted)
-        return OrderStatus.WOULD_REORDER, say(f"{{brokers}} {_are(last)} last", brokers=last)
+        return OrderStatus.WOULD_REORDER, say(f"{{brokers}} {agreeing('are', len(last))} last", brokers=last)
     if base.drift is Drift.REORDERED:
         return OrderStatus.CONFLICT, "its original order is forgotten"
     if base.drift is Drift.RECREATED and not last:
@@ -180,11 +181,7 @@ def _status(state: PartitionState, base: BaseOrder, wanted: Order, listed: Colle
         return OrderStatus.ALL_LISTED, "every replica is on a listed broker: the order stays"
     if not last:
         return OrderStatus.IN_ORDER, "in its original order"
-    return OrderStatus.IN_ORDER, say(f"{{brokers}} {_are(last)} last already", brokers=last)
-
-
-def _are(ids: list[int]) -> str:
-    return "is" if len(ids) == 1 else "are"
+    return OrderStatus.IN_ORDER, say(f"{{brokers}} {agreeing('are', len(last))} last already", brokers=last)
 
 
 def _without_state(remembered: RememberedOrder, status: OrderStatus, reason: str) -> OrderOutcome:

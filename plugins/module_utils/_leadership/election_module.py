@@ -16,6 +16,7 @@ from .._documents.errors import DocumentError
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.partition import PARTITIONS_PER_REQUEST, Racks
+from .._model.reasons import plural
 from .._model.run import utc_now
 from .._module.connection import connection_settings, controller_listeners
 from .._module.options import progress_to
@@ -76,10 +77,10 @@ def failure_message(report: MoveReport) -> str | None:
     doubted = [each for each in wrong if each.status is MoveStatus.LED_BY_SILENT]
     not_moved = [each for each in wrong if each.status is not MoveStatus.LED_BY_SILENT]
     texts = [
-        list_rows(f"{len(rows)} {head}", rows)
-        for rows, head in (
-            (not_moved, "partitions do not have the leader that they should have"),
-            (doubted, "partitions are led by brokers that do not answer, so it is not known who will lead them"),
+        list_rows(f"{plural(len(rows), 'partition', verb)} {rest}", rows)
+        for rows, verb, rest in (
+            (not_moved, "do", "not have the leader that should lead"),
+            (doubted, "are", "led by brokers that do not answer, so it is not known who will lead"),
         )
         if rows
     ]
@@ -89,7 +90,10 @@ def failure_message(report: MoveReport) -> str | None:
 def warnings(report: MoveReport) -> list[str]:
     """Return warnings about the journal, and about partitions whose leader stays because no other broker can lead."""
     stuck = [each for each in report.moves.values() if each.status not in MOVING | WRONG]
-    return [*report.notes, *([list_rows(f"{len(stuck)} partitions keep their leader", stuck)] if stuck else [])]
+    return [
+        *report.notes,
+        *([list_rows(f"{plural(len(stuck), 'partition', 'keep')} their leader", stuck)] if stuck else []),
+    ]
 
 
 def diff_of_leaders(report: MoveReport, max_rows: int) -> dict[str, str]:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
 
 from .fields import INT32_MAX, INT64_MAX, BrokerId, LeaderId, Meta, Moment, Replicas
+from .reasons import name_brokers
 
 _Records: TypeAlias = Annotated[int, Meta("a number of records", minimum=0, maximum=INT64_MAX)]
 _Isr: TypeAlias = Annotated[Replicas, Meta(description="the ISR is a list of broker ids")]
@@ -123,9 +124,8 @@ def led_alone(histories: Iterable[OutageHistory | None]) -> str:
     if not alone or len(alone) < len(found):
         return ""
     brokers = sorted({each.last_leader_id for each in alone if each.last_leader_id is not None})
-    who = f"broker{'' if len(brokers) == 1 else 's'} {', '.join(map(str, brokers))}"
     since, until = min(each.alone_since or "" for each in alone), max(each.leader_lost_at or "" for each in alone)
-    return f"{who} led alone from {since} until {until}"
+    return f"{name_brokers(brokers)} led alone from {since} until {until}"
 
 
 def utc_text(at_ms: int | None) -> str | None:

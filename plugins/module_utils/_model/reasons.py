@@ -19,6 +19,7 @@ from .reason import likeness, merge
 
 _MAX_TOPICS = 4
 """Topics to name in a group."""
+_SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _MAX_BROKERS = 20
 """Brokers to name. A person must know which ones to start, or not to start."""
 _MAX_RANGES = 12
@@ -105,18 +106,28 @@ def name_partitions(rows: Iterable[HasPartition]) -> str:
 def join_first(names: Iterable[object], most: int = 5) -> str:
     """Join the first names to a text, and say how many more there are."""
     texts = [str(each) for each in names]
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
 
 
-def plural(count: int, noun: str) -> str:
-    """Return a number and its noun: "1 partition", "2 partitions"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def plural(count: int, noun: str, verb: str = "") -> str:
+    """Return a number, its noun and a verb: "1 partition waits", "2 partitions wait"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}" + (f" {agreeing(verb, count)}" if verb else "")
+
+
+def agreeing(verb: str, count: int) -> str:
+    """Return a verb, given in the plural, whose subject are so many."""
+    return _SINGULAR.get(verb, f"{verb}s") if count == 1 else verb
+
+
+def named(noun: str, names: Collection[object], most: int = 5) -> str:
+    """Return a noun and the first of its names: "rack a", "racks a, b"."""
+    return f"{noun}{'' if len(names) == 1 else 's'} {join_first(names, most)}"
 
 
 def name_brokers(broker_ids: Collection[int]) -> str:
     """Return "broker 3" or "brokers 3, 4", in order of their ids, the first ones of very many."""
-    return f"broker{'s' if len(broker_ids) > 1 else ''} {join_first(sorted(broker_ids), _MAX_BROKERS)}"
+    return named("broker", sorted(broker_ids), _MAX_BROKERS)
 
 
 def common_reason(reasons: Sequence[str]) -> str:

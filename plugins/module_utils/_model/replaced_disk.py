@@ -23,6 +23,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .partition import OfPartition, PartitionState, TopicPartition, grouped
+from .reasons import name_brokers
 
 _MOST_NAMED = 3
 
@@ -130,4 +131,4 @@ def _advise(state: PartitionState) -> str:
 
 
 def _name(brokers: list[int]) -> str:
-    return f"broker{'s' if len(brokers) > 1 else ''} {', '.join(map(str, brokers))}".capitalize()
+    return name_brokers(brokers).capitalize()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 
 from .partition import Broker, BrokerState, PartitionState
 from .reason import say
+from .reasons import plural
 from .run import Clock
 
 _PAUSE_S = 1.0
@@ -59,7 +60,8 @@ def wait_for_fencing(look: Callable[[], Sized], limit_ms: int, clock: Clock, rep
         if not left or waited_ms >= limit_ms:
             return waited_ms
         report(
-            f"waiting until the controller fences brokers that do not answer, because of {len(left)} partitions: "
+            "waiting until the controller fences brokers that do not answer, because of "
+            f"{plural(len(left), 'partition')}: "
             f"{waited_ms // 1000} of at most {limit_ms // 1000} s"
         )
         clock.sleep(_PAUSE_S)

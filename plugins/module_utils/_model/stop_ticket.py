@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from .fields import BrokerId, Meta, Time
-from .reasons import join_first
+from .reasons import agreeing, named
 
 TICKET_TOPIC = "_kafkaops_stops"
 TICKET_TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -41,11 +41,11 @@ class StopTicket:
     @property
     def stopped(self) -> str:
         """The brokers and their racks, in words."""
-        racks = f" of rack{'' if len(self.racks) == 1 else 's'} {join_first(self.racks)}" if self.racks else ""
-        return f"broker{'' if len(self.brokers) == 1 else 's'} {join_first(self.brokers, 20)}{racks}"
+        racks = f" of {named('rack', self.racks)}" if self.racks else ""
+        return f"{named('broker', self.brokers, 20)}{racks}"
 
     def __str__(self) -> str:
-        verb = "is" if len(self.brokers) == 1 else "are"
+        verb = agreeing("are", len(self.brokers))
         job = f", AWX job {self.job}" if self.job else ""
         return f"{self.stopped} {verb} being stopped by {self.owner}{job}, since {self.since}, until {self.until}"
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from .._model.quorum import QuorumState, Voter
+from .._model.reasons import named
 from .disruption import find_disruption
 from .finding import Finding, FindingKind, Severity
 from .liveness import find_liveness_problems, find_setup_problems
@@ -103,7 +104,7 @@ def _against_stop(observation: Observation, node_ids: Collection[int]) -> Iterat
     able = [each for each in caught_up_voters(observation) if each not in stopped]
     if len(able) < state.majority:
         yield (
-            f"without controller{'' if len(stopped) == 1 else 's'} {_list_ids(stopped)}, {len(able)} of {len(voters)} "
+            f"without {named('controller', stopped, len(stopped))}, {len(able)} of {len(voters)} "
             f"voters are caught up ({_list_ids(able)}), and {state.majority} are needed; not caught up, or unknown: "
             f"{_list_ids(lagging_voters(observation))}"
         )

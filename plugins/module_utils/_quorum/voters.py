@@ -21,6 +21,7 @@ from .._kafka.raft_voters import add_voter, remove_voter
 from .._kafka.settings import Address, parse_addresses
 from .._kafka.wire import Wire
 from .._model.quorum import Endpoint, QuorumState, Voter
+from .._model.reasons import plural
 from .._model.run import Clock, KafkaOpsError
 from .observation import Observation, is_caught_up, is_fetching
 from .observe import observe_quorum
@@ -130,7 +131,11 @@ def change_under_lock(
                 voters = change_voters(quorum, change, verify_timeout_ms=verify_timeout_ms)
             finally:
                 journal.end(begun, "looked up")
-    notes = [f"an earlier run left {left} changes, which the next run that elects or repairs puts back"] if left else []
+    notes = (
+        [f"an earlier run left {plural(left, 'change')}, which the next run that elects or repairs puts back"]
+        if left
+        else []
+    )
     return change, voters, [*journal.notes, *notes]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .._model.reasons import join_first, name_brokers
+from .._model.reasons import join_first, name_brokers, plural
 from .beyond import Beyond, Overtaken, brokers_to_start_last, newest_overtaken
 from .copy import Contents, LogCopy
 from .plan import QuorumDecision, QuorumPlan
@@ -108,9 +108,10 @@ def _plan(plan: QuorumPlan) -> Iterator[str]:
 def describe_contents(contents: Contents) -> str:
     """Return the counts of what a log holds."""
     return (
-        f"{contents.topics} topics with {contents.partitions} partitions, {contents.configs} configs, {contents.acls} "
+        f"{plural(contents.topics, 'topic')} with {plural(contents.partitions, 'partition')}, {contents.configs} "
+        f"configs, {contents.acls} "
         f"ACLs, {contents.scram_credentials} SCRAM credentials, {contents.quotas} quotas, "
-        f"{contents.delegation_tokens} delegation tokens, {len(contents.brokers)} brokers, "
+        f"{contents.delegation_tokens} delegation tokens, {plural(len(contents.brokers), 'broker')}, "
         f"{', '.join(contents.features)}"
     )
 

@@ -18,6 +18,7 @@ from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.reasons import agreeing, plural
 from .._model.replaced_disk import brokers_to_save
 from .._model.run import KafkaOpsError
 from .._model.silent_leaders import silent_brokers
@@ -225,7 +226,7 @@ class _Inspection:
         if pending.changes:
             yield failed(
                 CheckName.LEFTOVERS,
-                f"a dead run left {len(pending.changes)} changes that are not undone",
+                f"a dead run left {plural(len(pending.changes), 'change')} that are not undone",
                 "Run its playbook again: every run that writes undoes them first",
             )
         for note in pending.notes:
@@ -235,7 +236,8 @@ class _Inspection:
         if led:
             yield warning(
                 CheckName.LEFTOVERS,
-                f"{len(led)} partitions with a leader are being reassigned: until this ends, no drain and no repair "
+                f"{plural(len(led), 'partition')} with a leader {agreeing('are', len(led))} being reassigned: "
+                "until this ends, no drain and no repair "
                 "changes them",
                 "Wait for the reassignments (kafka-reassign-partitions.sh --list). One whose target has a dead broker "
                 "does not end: start that broker, or cancel it (kafka-reassign-partitions.sh --cancel)",
@@ -243,7 +245,8 @@ class _Inspection:
         if len(led) < len(running):
             yield failed(
                 CheckName.LEFTOVERS,
-                f"{len(running) - len(led)} partitions without a leader are being reassigned, which cannot complete",
+                f"{plural(len(running) - len(led), 'partition')} without a leader are being reassigned, which "
+                "cannot complete",
                 "Recover them (playbook kafkaops.recovery.recover_offline_partitions): the reassignment then goes on. "
                 "A cancellation deletes the replicas that were added",
             )

@@ -118,10 +118,12 @@ def check_losses(losses: Losses) -> Iterator[Check]:
     harmful = [each for each in (*brokers, *racks) if each[2].offline_partitions]
     if not harmful:
         together = f", or all brokers of one of {len(racks)} racks," if racks else ""
-        found = f"no partition would be offline if one of {len(brokers)} brokers{together} died now"
+        found = f"no partition would be offline if one of {plural(len(brokers), 'broker')}{together} died now"
         yield passed(CheckName.BROKER_LOSS, found)
     for subject, who, loss in harmful:
-        found = f"if {who} died now, {loss.offline_partitions} partitions would have no leader: {loss.offline}"
+        found = (
+            f"if {who} died now, {plural(loss.offline_partitions, 'partition')} would have no leader: {loss.offline}"
+        )
         if loss.unrecoverable_partitions:
             found += (
                 f". No other live broker has a replica of {loss.unrecoverable_partitions} of them: {loss.unrecoverable}"
@@ -163,7 +165,7 @@ def _check_leaders_and_isr(
     below = [each for each in states if settings.is_below_min_isr(each, len(each.isr))]
     lagging = [each for each in states if len(each.isr) < len(each.replicas)]
     if lagging:
-        found = f"{len(lagging)} partitions have replicas that are not in sync: {name_partitions(lagging)}"
+        found = f"{plural(len(lagging), 'partition', 'have')} replicas that are not in sync: {name_partitions(lagging)}"
         if below:
             found += f". {len(below)} of them are below min.insync.replicas: {name_partitions(below)}"
         remedy = "Start the brokers that are down, or find out why the replicas lag"
@@ -172,7 +174,9 @@ def _check_leaders_and_isr(
                 f"Save the disks of {name_brokers(to_save)} before you start them. Start other brokers that are down"
             )
         return warning(CheckName.PARTITIONS, found, remedy)
-    return passed(CheckName.PARTITIONS, f"{len(states)} partitions have a leader, and all replicas are in sync")
+    return passed(
+        CheckName.PARTITIONS, f"{plural(len(states), 'partition', 'have')} a leader, and all replicas are in sync"
+    )
 
 
 def _check_replication_factor(states: Sequence[PartitionState]) -> Check:
@@ -181,7 +185,8 @@ def _check_replication_factor(states: Sequence[PartitionState]) -> Check:
     if single:
         return warning(
             name,
-            f"{len(single)} partitions have one replica, and are lost with its broker: {name_partitions(single)}",
+            f"{plural(len(single), 'partition', 'have')} one replica, which is lost with its broker: "
+            f"{name_partitions(single)}",
             "Add replicas with kafka-reassign-partitions.sh, if the records matter",
         )
     return passed(name, f"all {len(states)} partitions have two replicas or more")
@@ -243,6 +248,6 @@ def _check_unclean(states: Sequence[PartitionState], settings: TopicSettings) ->
 def _unreadable_settings(name: CheckName, config: str, topics: Sequence[str]) -> Check:
     return unknown(
         name,
-        f"{config} of {len(topics)} topics could not be read: {join_first(topics)}",
+        f"{config} of {plural(len(topics), 'topic')} could not be read: {join_first(topics)}",
         "Grant DESCRIBE_CONFIGS on them",
     )

@@ -17,6 +17,7 @@ from .._changes.own_topic import OwnTopics
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._model.partition import Broker
+from .._model.reasons import plural
 from .._model.run import KafkaOpsError
 from .check import Check, CheckName, failed, passed, warning
 
@@ -50,7 +51,7 @@ def _try_journal(journal: ClusterJournal) -> Iterator[Check]:
     try:
         pending = journal.read()
         if pending.changes or pending.notes:
-            found = "; ".join(pending.notes) or f"a dead run left {len(pending.changes)} changes in it"
+            found = "; ".join(pending.notes) or f"a dead run left {plural(len(pending.changes), 'change')} in it"
             yield warning(
                 CheckName.JOURNAL,
                 f"no record was written to it: {found}",

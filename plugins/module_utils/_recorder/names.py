@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from .._model.reasons import plural
 from .._model.run import KafkaOpsError
 from .._spark.options import is_uri
 
@@ -123,7 +124,8 @@ def explain_damaged(all_names: Sequence[SnapshotName], damaged: Collection[str])
 def explain_later(names: Sequence[SnapshotName]) -> str:
     """Say that snapshots are from the future."""
     return (
-        f"{len(names)} snapshots are newer than this host's clock, up to {names[-1].at.isoformat(timespec='seconds')}, "
+        f"{plural(len(names), 'snapshot', 'are')} newer than this host's clock, up to "
+        f"{names[-1].at.isoformat(timespec='seconds')}, "
         "and are not used: this clock, or that of the host that recorded them, is wrong or was"
     )
 

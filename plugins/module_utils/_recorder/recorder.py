@@ -22,6 +22,7 @@ from typing import Any
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.background import BackgroundContext
+from .._model.reasons import plural
 from .._model.run import Progress
 from .._module.connection import connection_settings
 from .._module.options import progress_to
@@ -77,10 +78,10 @@ class Recorded:
         """Yield the result for a person, line by line."""
         kind = "all" if self.is_full else f"{self.stored_rows} changed ones"
         done = "would store" if self.size_bytes is None else "stored"
-        yield f"{done} {kind} of {self.replicas} replicas of cluster {self.cluster_id} in {self.place}"
+        yield f"{done} {kind} of {plural(self.replicas, 'replica')} of cluster {self.cluster_id} in {self.place}"
         if self.missing:
             causes = ", ".join(f"{cause}: {count}" for cause, count in self.missing.items())
-            yield f"{sum(self.missing.values())} replicas gave no answer ({causes})"
+            yield f"{plural(sum(self.missing.values()), 'replica')} gave no answer ({causes})"
         yield from (f"broker {broker_id} gave no answer: {error}" for broker_id, error in self.silent_brokers.items())
         if self.expired:
             yield f"{'would remove' if self.size_bytes is None else 'removed'} {self.expired} old snapshots"

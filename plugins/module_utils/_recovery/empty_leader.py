@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from .._model.log_contents import offset_range
 from .._model.partition import PartitionState
+from .._model.reasons import name_brokers
 from .candidate import Candidate, Flag
 from .forecast import LossAgainst
 
@@ -51,9 +52,9 @@ def _find_evidence(
             yield f"broker {each.broker_id} holds offset{'s' if ' ' in held else ''} {held}"
         elif each.log_end_offset > leader.log_end_offset:
             yield f"the log of broker {each.broker_id} ended at {each.log_end_offset}, so records were written"
-    silent = [str(each.broker_id) for each in against if not each.is_bounded]
+    silent = [each.broker_id for each in against if not each.is_bounded]
     if silent and state.leader_epoch > 0:
         yield (
-            f"what broker{'s' if len(silent) > 1 else ''} {', '.join(silent)} may hold is unknown, and the partition "
+            f"what {name_brokers(silent)} may hold is unknown, and the partition "
             f"had a leader (its leader epoch is {state.leader_epoch})"
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 from .._changes.record import AnyLeftover, OrderLeftover, Undoing
 from .._model.partition import NO_LEADER, Broker, TopicPartition
+from .._model.reasons import agreeing, plural
 from .._model.run import garbage_collection_paused
 from .._module.run import describe_row, diff_of, list_lines, partition_results, to_json_types
 from .aftermath_findings import limit_findings
@@ -89,7 +90,8 @@ def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:
     if not lines:
         return None
     head = (
-        f"{len(not_done)} of {len(report.outcomes)} partitions {'would not be' if check_mode else 'were not'} recovered"
+        f"{len(not_done)} of {plural(len(report.outcomes), 'partition')} "
+        f"{'would not be' if check_mode else agreeing('were', len(not_done)) + ' not'} recovered"
     )
     return list_lines(head, lines)
 

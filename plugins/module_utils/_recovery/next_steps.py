@@ -205,10 +205,12 @@ def _look_after(returns: Sequence[Return], commands: Commands) -> str:
 def _effect(advice: Mapping[str, Any]) -> str:
     always, clean = advice["always_back"], advice["back_after_clean_stop"]
     if always and clean:
-        return f"{plural(always, 'partition')} get a leader when it returns, {clean:,} more if it was stopped cleanly"
+        return (
+            f"{plural(always, 'partition', 'get')} a leader when it returns, {clean:,} more if it was stopped cleanly"
+        )
     if always:
-        return f"{plural(always, 'partition')} get{'s' if always == 1 else ''} a leader as soon as it returns"
+        return f"{plural(always, 'partition', 'get')} a leader as soon as it returns"
     if clean:
-        return f"{plural(clean, 'partition')} get{'s' if clean == 1 else ''} a leader if it was stopped cleanly"
+        return f"{plural(clean, 'partition', 'get')} a leader if it was stopped cleanly"
     replicas = "replica" if advice["replica_of"] == 1 else f"{advice['replica_of']:,} replicas"
     return f"no partition gets a leader by it alone, but its {replicas} can be compared"

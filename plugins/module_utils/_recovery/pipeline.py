@@ -24,6 +24,7 @@ from .._kafka.settings import ConnectionSettings
 from .._model.outage import LastSeen, Outage, led_alone
 from .._model.partition import PartitionState, TopicPartition
 from .._model.reason import ClauseKind, as_kind, because
+from .._model.reasons import plural
 from .._model.run import VERSION, Progress, garbage_collection_paused, utc_now
 from .._recorder.names import RecordingError
 from .._recorder.reading import FoundRecordings, find_last_seen
@@ -81,7 +82,7 @@ def collect_evidence(
 
     Raises EvidenceError if they cannot be stored in the directory that the operator named.
     """
-    progress.step(f"asking the replicas of {len(found.offline)} partitions")
+    progress.step(f"asking the replicas of {plural(len(found.offline), 'partition')}")
     evidence, notes = gather_evidence(
         engines,
         settings,

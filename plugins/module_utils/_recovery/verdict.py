@@ -77,15 +77,15 @@ def describe_recovery(
     done, would, online = (counts.get(each, 0) for each in ("recovered", "would_recover", "already_online"))
     clauses = []
     if would:
-        clauses.append(f"{would:,} of {total:,} partitions would be recovered")
+        clauses.append(f"{would:,} of {plural(total, 'partition')} would be recovered")
     if done or (counts.get("failed") and not (would or online)):
-        clauses.append(f"{done:,} of {total:,} partitions recovered")
+        clauses.append(f"{done:,} of {plural(total, 'partition')} recovered")
     elif not (would or online):
         # Nothing was tried, so a look and a run that refuses say the same.
-        clauses.append(f"0 of {total:,} partitions can be recovered now")
+        clauses.append(f"0 of {plural(total, 'partition')} can be recovered now")
     if online:
         clauses.append(
-            f"{online:,} already online" if clauses else f"{online:,} of {total:,} partitions already online"
+            f"{online:,} already online" if clauses else f"{online:,} of {plural(total, 'partition')} already online"
         )
     if loss is not None and (done or would):
         clauses.append(describe_loss(loss, done + would, is_done=bool(done)))

@@ -19,6 +19,7 @@ from .._kafka.cluster import Registration
 from .._kafka.port import Kafka
 from .._model.fields import INT32_MAX
 from .._model.partition import Broker, BrokerState
+from .._model.reasons import plural
 from .._model.run import KafkaOpsError, Progress
 from .._module.connection import Arguments
 from .policies import PolicyError
@@ -193,7 +194,7 @@ class _Wait:
             return
         left = max(self._limit_s(each) for each in awaited) - self.waited_s
         held_back = max(each.holds_back for each in awaited)
-        needed = f", which {held_back} partitions need" if held_back else ""
+        needed = f", which {plural(held_back, 'partition', 'need')}" if held_back else ""
         self.progress.step(
             f"waiting for {name_with_states(awaited)}{needed}: {self.waited_s:.0f} s so far, {left:.0f} s at most"
         )

@@ -32,6 +32,7 @@ from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PARTITIONS_PER_REQUEST, PartitionState, Reassignment, TopicPartition, grouped
+from .._model.reasons import name_brokers, plural
 from .._model.run import Progress
 from .plan import MoveOutcome, ReplicaMove, ReplicaStatus, outcome_of
 
@@ -206,8 +207,7 @@ class ReplicaCopier:
                 self._end(outcome_of(move, ReplicaStatus.RESTORED, waits))
         elif is_back:
             problem = self._cancel(move)
-            names = ", ".join(map(str, move.removing))
-            text = f"broker{'s' if len(move.removing) > 1 else ''} {names} returned in sync, and kept what was there"
+            text = f"{name_brokers(move.removing)} returned in sync, and kept what was there"
             self._end(outcome_of(move, ReplicaStatus.FAILED if problem else ReplicaStatus.RETURNED, problem or text))
 
     def _read_sizes(self) -> None:
@@ -256,9 +256,8 @@ class ReplicaCopier:
         state = self.writer.kafka.read_partition_states([move.topic_partition]).states.get(move.topic_partition)
         if state is not None and {*move.target} <= {*state.isr}:
             return outcome_of(move, ReplicaStatus.RESTORED)
-        gone = sorted(self.given_up.intersection(move.adding))
-        names = ", ".join(map(str, gone))
-        why = f"what broker{'s' if len(gone) > 1 else ''} {names} copied is offline (the broker is down, or its disk)"
+        gone = self.given_up.intersection(move.adding)
+        why = f"what {name_brokers(gone)} copied is offline (the broker is down, or its disk)"
         partition = move.topic_partition
         if state is not None and state.is_offline:
             return outcome_of(move, ReplicaStatus.FAILED, f"{why}; {_LEADERLESS}")
@@ -318,7 +317,7 @@ class ReplicaCopier:
         left = max(0, self._total_bytes - copied)
         time_left = f", {left / rate:.0f} s left" if rate >= 1 else ""
         self.progress.step(
-            f"copying {len(self._running)} partitions at {rate / _MIB:.1f} MiB/s{time_left}",
+            f"copying {plural(len(self._running), 'partition')} at {rate / _MIB:.1f} MiB/s{time_left}",
             copied,
             self._total_bytes,
         )

@@ -14,7 +14,7 @@ from .._kafka.errors import CallError
 from .._kafka.log_dir_space import LogDirSpace
 from .._kafka.port import Kafka
 from .._model.partition import Broker, PartitionState, Reassignment, TopicPartition
-from .._model.reasons import join_first
+from .._model.reasons import join_first, plural
 from .._model.run import looks
 from .placement import ClusterNow, DirWithSpace, WantedReplicas
 
@@ -136,7 +136,8 @@ def explain_brokers(found: ClusterNow, wish: WantedReplicas) -> Iterator[str]:
             if silent and held[broker.broker_id]:
                 yield (
                     f"broker {broker.broker_id} is {describe_state(broker)}, and was not declared lost: its "
-                    f"{held[broker.broker_id]} replicas stay; {behind[broker.broker_id]} of them are not in sync"
+                    f"{plural(held[broker.broker_id], 'replica')} stay; {behind[broker.broker_id]} of them are "
+                    "not in sync"
                 )
 
 

@@ -32,6 +32,7 @@ from .._model.partition import (
     expand_topics,
 )
 from .._model.reason import say
+from .._model.reasons import plural
 from .._model.silent_leaders import led_by_silent, silent_brokers
 from .plan import ReplicaMove, ReplicaStatus, Unplaced
 
@@ -263,7 +264,9 @@ def _plan(lack: _Lack, found: ClusterNow, places: _Places) -> tuple[ReplicaMove 
     removed = tuple(each for each in (*lack.base, *gone) if each not in target)
     note = _about_racks(places.racks, lack.base, target)
     short = (
-        left(ReplicaStatus.NO_BROKER, f"{missing} of its {len(slots)} replicas cannot be placed: {reasons[0]}")
+        left(
+            ReplicaStatus.NO_BROKER, f"{missing} of its {plural(len(slots), 'replica')} cannot be placed: {reasons[0]}"
+        )
         if missing
         else None
     )

@@ -14,6 +14,7 @@ from .._changes.leftovers import conflict_warnings, failure_message, leftover_re
 from .._changes.record import AnyLeftover, Leftover, SettingChange, Undoing
 from .._changes.rollback import has_restored
 from .._model.partition import Broker, TopicPartition
+from .._model.reasons import plural
 from .._module.run import diff_of, list_rows, partition_results, to_json_types
 from .looking import describe_state
 from .plan import DONE_OR_FORESEEN, MoveOutcome, RedundancyPlan, ReplicaStatus
@@ -63,7 +64,7 @@ def warnings(done: RestoredReplicas) -> list[str]:
 def results_of(done: RestoredReplicas, max_rows: int) -> dict[str, Any]:
     """Return the module's results."""
     bad = [each for each in done.outcomes if each.status not in DONE_OR_FORESEEN]
-    head = f"{len(bad)} partitions do not have all replicas"
+    head = f"{plural(len(bad), 'partition', 'do')} not have all replicas"
     problems = [list_rows(head, bad)] if bad else []
     stuck = [each for each in done.stuck if each.undoing is not Undoing.WAITS]
     problems += [f"the throttle is still on: {each.change}: {each.reason}" for each in stuck]

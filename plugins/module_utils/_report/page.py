@@ -195,10 +195,9 @@ def _describe_first(sources: Sequence[Source], first: str) -> tuple[str, str]:
             case DocumentKind.SURVEY:
                 count = len(content["partitions"])
                 start = f"; {first}" if first else ""
-                has = "has" if count == 1 else "have"
                 doubtful = describe_doubtful(content["led_by_silent"], content["led_by_replaced"])
                 tone = "bad" if count or doubtful else "good"
-                return f"{doubtful}{plural(count, 'partition')} {has} no leader{start}.", tone
+                return f"{doubtful}{plural(count, 'partition', 'have')} no leader{start}.", tone
             case DocumentKind.QUORUM:
                 allowed = content["verdicts"]["elections"]["allowed"]
                 return f"Elections {'may' if allowed else 'must not'} be requested.", "good" if allowed else "bad"
@@ -212,7 +211,7 @@ def _describe_first(sources: Sequence[Source], first: str) -> tuple[str, str]:
             case DocumentKind.MANIFEST:
                 return f"{sum(each['records'] for each in content['partitions']):,} records were saved.", "good"
             case DocumentKind.EVIDENCE:
-                return f"Evidence of {len(content.partitions):,} partitions; nothing was decided.", "warning"
+                return f"Evidence of {plural(len(content.partitions), 'partition')}; nothing was decided.", "warning"
     return "There is nothing to report.", "good"
 
 

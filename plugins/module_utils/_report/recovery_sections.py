@@ -132,7 +132,7 @@ def build_brokers_section(brokers: Sequence[dict[str, Any]]) -> Section:
         for each in sorted(brokers, key=lambda broker: (broker["state"] == "online", broker["brokerId"]))
     ]
     online = sum(each["state"] == "online" for each in brokers)
-    caption = f"{online} of {len(brokers)} brokers online"
+    caption = f"{online} of {plural(len(brokers), 'broker')} online"
     return Section("Brokers", (ReportTable(caption, ("Broker", "Address", "Rack", "State", "Cause"), tuple(rows)),))
 
 
@@ -155,7 +155,8 @@ def _build_group_blocks(
         topics = {one.topic for one in each.outcomes}
         if len(topics) > _MAX_TOPICS:
             title = (
-                f"All {len(topics):,} topics of the {each.group.partitions:,} partitions: {in_words(each.group.status)}"
+                f"All {plural(len(topics), 'topic')} of the {plural(each.group.partitions, 'partition')}: "
+                f"{in_words(each.group.status)}"
             )
             yield Folded(title, "\n".join(_topic_lines(each.outcomes)))
     yield from draw_logs([each.outcomes for each in groups], salvages)

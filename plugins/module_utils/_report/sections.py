@@ -161,7 +161,7 @@ def build_survey_section(survey: dict[str, Any]) -> Section:
     )
     count = len(survey["partitions"])
     columns = ("Partition", "Leader epoch", "Replicas", "ISR", "ELR", "Offline replicas")
-    blocks: list[Block] = [ReportTable(f"{count:,} partitions without a leader", columns, rows)]
+    blocks: list[Block] = [ReportTable(f"{plural(count, 'partition')} without a leader", columns, rows)]
     if survey["start_order"]:
         blocks.append(ReportParagraph("Which broker to start first:"))
         blocks.append(Steps(tuple(NextStep(each["explanation"]) for each in survey["start_order"])))
@@ -223,14 +223,17 @@ def build_evidence_section(evidence: Evidence) -> Section:
     ranked = {each.topic_partition: each for each in read_ranked_partitions(rank_table(evidence.replica_logs))}
     outcomes = [_build_undecided(state, ranked.get(state.topic_partition)) for state in evidence.partitions]
     listed = tuple(_evidence_rows(outcomes))
-    held = f"What each replica of {len(outcomes):,} partitions held at {evidence.gathered_at}. Nothing was decided."
+    held = (
+        f"What each replica of {plural(len(outcomes), 'partition')} held at {evidence.gathered_at}. Nothing was "
+        "decided."
+    )
     return Section(
         "Evidence",
         (
             ReportParagraph(held),
             *draw_logs([outcomes], {}),
             ReportTable(
-                "Replicas" if len(listed) < MAX_ROWS else f"The first {MAX_ROWS:,} replicas",
+                "Replicas" if len(listed) < MAX_ROWS else f"The first {plural(MAX_ROWS, 'replica')}",
                 ("Partition", "Broker", "Last written epoch", "Log start", "Log end", "State"),
                 listed,
             ),

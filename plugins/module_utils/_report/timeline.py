@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from .._model.reasons import plural
 from .._recovery.outcome import Outcome
 from .blocks import Cell, ReportTable, Section, format_ids
 from .groups_section import build_groups_plan_verdict, build_groups_verdict
@@ -54,7 +55,7 @@ def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:  # noqa: PLR091
                 yield _Event(content.gathered_at, "replicas asked what they hold", "leader_candidate_info")
             case DocumentKind.PLAN:
                 yield _Event(
-                    content.created_at, f"{len(content.elections):,} elections planned", "leader_candidate_info"
+                    content.created_at, f"{plural(len(content.elections), 'election')} planned", "leader_candidate_info"
                 )
             case DocumentKind.RECOVERY:
                 is_check = content["mode"] == "check"

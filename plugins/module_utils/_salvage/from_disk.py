@@ -26,6 +26,7 @@ from .._kafka.wire import Wire
 from .._model.log_contents import EpochRange, Stretches, intersect, subtract
 from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
+from .._model.reasons import plural
 from .._model.run import Progress
 from .._spark.options import SparkOptions
 from .absent import Absent, find_absent, keep_one_topic, leave_to_other_cluster, take_absent
@@ -219,7 +220,7 @@ class _DiskRun:
             if found.status is SalvageStatus.WOULD_BE_SAVED
             for one in self._choose_sources(each, found)
         ]
-        self.progress.step(f"saving records of {len(wanted)} replicas, and reading them back")
+        self.progress.step(f"saving records of {plural(len(wanted), 'replica')}, and reading them back")
         # Several directories may have records of one partition: write these in the order of offsets.
         wanted.sort(key=lambda each: each.stretches[0].start_offset)
         written = writer.write(RowSource(wanted, read_replica_rows, attrgetter("size"), attrgetter("topic_partition")))

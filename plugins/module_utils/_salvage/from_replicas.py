@@ -21,6 +21,7 @@ from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.log_contents import EpochRange, Stretches, Tail, intersect, records_in, subtract, union
 from .._model.partition import Cause, TopicPartition
+from .._model.reasons import plural
 from .._model.run import KafkaOpsError, Progress
 from .._spark.options import SparkOptions
 from .directory import UnsyncedSalvageError, check_covers, check_destination
@@ -116,7 +117,7 @@ class TailSaver:
             if (earlier := writer.read_finished_manifest()) is not None:
                 return self._accept_finished_salvage(writer, earlier, wanted)
             partitions = len({each.partition for each in wanted})
-            self.progress.step(f"saving records of other replicas, of {partitions} partitions")
+            self.progress.step(f"saving records of other replicas, of {plural(partitions, 'partition')}")
             written = writer.write(RowSource(work, rows, _estimate_bytes, _partition_of))
             failures = self._find_failures(wanted, written.back)
             held = drop_compacted(merge_tails(wanted), written.back, failures)

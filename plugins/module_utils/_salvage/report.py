@@ -16,6 +16,7 @@ from typing import Annotated
 from .._documents.dataclass_json import codec, document
 from .._model.fields import SCHEMA_VERSION, BrokerId, ClusterId, Meta, SchemaVersion, SizeBytes, Time
 from .._model.log_contents import records_in
+from .._model.reasons import agreeing, plural
 from .._model.run import count_by_status
 from .account import Accounts
 from .finding import Absence, DiskFinding, SalvageStatus
@@ -131,7 +132,9 @@ def describe_failures(
     lines = [report_error] if report_error else []
     if failed:
         named = "; ".join(f"{each.topic_partition}: {each.reason}" for each in failed[:_MOST_NAMED])
-        lines.insert(0, f"{len(failed)} of {total} partitions were not {what}: {named}")
+        lines.insert(
+            0, f"{len(failed)} of {plural(total, 'partition')} {agreeing('were', len(failed))} not {what}: {named}"
+        )
     return {"msg": "\n".join(lines)} if lines else {}
 
 

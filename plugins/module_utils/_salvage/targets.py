@@ -23,6 +23,7 @@ from .._model.partition import (
     TopicPartition,
     effective_min_isr,
 )
+from .._model.reasons import plural
 from .replayed import Target, name_target_topic
 from .saved import SavedRecords
 from .saved_run import OVERHEAD_BYTES
@@ -145,7 +146,7 @@ def _check_topic(saved: SavedRecords, target: TargetTopic, terms: ReplayTerms) -
             "them back to a side topic (target: side)"
         )
     if saved.partition not in target.states:
-        return f"topic {name} has only {target.partitions} partitions, and no partition {saved.partition}"
+        return f"topic {name} has only {plural(target.partitions, 'partition')}, and no partition {saved.partition}"
     if target.is_compacted and terms.target is Target.SIDE:
         return f"topic {name} is compacted, and would not keep all records: set its cleanup.policy to delete"
     if target.is_compacted and not terms.include_compacted:

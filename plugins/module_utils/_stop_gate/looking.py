@@ -24,7 +24,7 @@ from .._kafka.hidden_topics import find_hidden_topics
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition, racks_of
-from .._model.reasons import join_first, name_partitions
+from .._model.reasons import join_first, name_partitions, plural
 from .._model.run import looks
 from .._model.stop_prediction import ClusterView, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import TICKET_TOPIC, StopTicket
@@ -270,7 +270,7 @@ def _about_log_ends(brokers: Sequence[int], prediction: Prediction, ends: LogEnd
     unread = [each for each in ends.unread if each in prediction.new_leaders]
     found = [lost_records_reason(brokers, missing)] if missing else []
     if unread:
-        text = f"the log ends of {len(unread)} partitions could not be compared: {name_partitions(unread)}"
+        text = f"the log ends of {plural(len(unread), 'partition')} could not be compared: {name_partitions(unread)}"
         found.append(
             reason(StopReasonKind.UNKNOWN, brokers, text, "Run this again; if it stays, look at their brokers", unread)
         )

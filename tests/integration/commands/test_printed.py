@@ -32,7 +32,7 @@ _SALVAGE = PROJECT / "docs" / "salvage.md"
 _README = PROJECT / "README.md"
 _GROUPS = PROJECT / "docs" / "groups.md"
 _AFTER_AN_OUTAGE = (_README, _RUNBOOK, _SALVAGE, _GROUPS)
-_STILL_OFFLINE = r"partitions? (are not recovered|need attention)"
+_STILL_OFFLINE = r"partitions? ((is|are) not recovered|needs? attention)"
 _ENDS_OTHERWISE = {
     "recover_offline_partitions": _STILL_OFFLINE,
     # Nothing serves metrics here.

@@ -47,5 +47,5 @@ def test_the_printed_command_runs_as_the_look_did(cluster: Cluster, tmp_path: Pa
 
     done = typed(tmp_path, *shlex.split(command.replace("\\\n", "").replace("SASL_PASSWORD", "not-to-print")))
     assert done.returncode == 0, done.output
-    assert "1 of 1 partitions recovered" in done.words, done.output
+    assert "1 of 1 partition recovered" in done.words, done.output
     assert cluster.client.describe("repeated", broker=offline.best)[0].leader == offline.best

@@ -56,7 +56,7 @@ def test_a_log_directory_says_what_the_controllers_say(cluster: Cluster, tmp_pat
 
     # The dead leader's own copy ends before its death.
     dead = history(cluster, "copied", metadata_log_dir=str(cluster.brokers[1].data_dirs[0]))
-    assert "does not have the last change of 1 partitions" in dead["missing"]
+    assert "does not have the last change of 1 partition" in dead["missing"]
     assert kept(dead) == [(2, None), (3, None)]
 
     copy = tmp_path / "copy"
@@ -105,6 +105,6 @@ def test_an_old_copy_does_not_date_a_later_outage(cluster: Cluster, tmp_path: Pa
     # The survivors' own metadata is that of the first outage for a moment.
     wait_until(lost_again, 60, what="the partition is offline again, seen by the brokers")
     found = history(cluster, "again", metadata_log_dir=str(old))
-    assert "does not have the last change of 1 partitions" in found["missing"]
+    assert "does not have the last change of 1 partition" in found["missing"]
     assert found["partitions"][0]["leader_lost_at"] is None
     assert kept(found) == [(2, None), (3, None)]

@@ -83,7 +83,7 @@ def test_the_run_says_what_takes_no_records_and_makes_it_writable(cluster: Clust
         tmp_path, *command, "-e", "unclean_recovery_partitions=first:0", "-e", "unclean_recovery_report_file=first.json"
     )
     assert first.returncode == 0, first.output
-    assert "1 of 1 partitions recovered" in first.words
+    assert "1 of 1 partition recovered" in first.words
     assert "writable with acks=all: 0 of 1" in first.words
     assert "restore_redundancy" in first.words
     assert "redundancy_lost_brokers" in first.words

@@ -84,7 +84,7 @@ def test_a_segment_without_records_is_named(disk: Disk, content: bytes) -> None:
 def test_a_whole_log_that_does_not_know_the_partition_says_so(disk: Disk) -> None:
     question = HistoryQuestion({ORDERS: "AAAAAAAAAAAAAAAAAAAABQ"}, {ORDERS: (2, 3)}, ())
     found = read_log(opened(disk), question, HistoryLimits(), time)
-    assert found.missing == "the metadata log does not say when 1 partitions, such as orders-0, lost their leader"
+    assert found.missing == "the metadata log does not say when 1 partition, such as orders-0, lost their leader"
 
 
 def test_a_missing_segment_is_named(disk: Disk) -> None:
@@ -160,7 +160,7 @@ def test_a_copy_whose_end_is_not_now_by_the_clock_proves_nothing(minutes: int) -
 def test_an_old_copy_dates_nothing_if_a_leader_may_have_come_and_gone_since(epoch: int | None) -> None:
     """The partition is offline again with the same ISR, in a later leader epoch."""
     found, (differing, stale) = judged(state(-1, 1), NOW + 3_600_000, epoch)
-    assert "does not have the last change of 1 partitions" in differing
+    assert "does not have the last change of 1 partition" in differing
     assert "what happened since is not known" in stale
     assert ORDERS not in found.partitions
 
@@ -174,7 +174,7 @@ def test_a_copy_without_epochs_is_used_if_its_node_runs() -> None:
 @pytest.mark.parametrize("now", [state(-1, 1, 3), state(1, 1)])
 def test_a_history_that_ends_otherwise_than_the_cluster_is_now_is_not_used(now: PartitionState) -> None:
     found, (missing,) = judged(now, NOW + 1000)
-    assert "does not have the last change of 1 partitions" in missing
+    assert "does not have the last change of 1 partition" in missing
     assert judge_promise(found, ORDERS, 3, is_empty=False).obstacle is Obstacle.NO_HISTORY
 
 

@@ -241,4 +241,4 @@ def test_a_leader_that_stays_silent_is_a_failure(bastion: Bastion, cluster: Well
     assert len(report.moves) == 3
     message = failure_message(report)
     assert message is not None
-    assert message.startswith("1 partitions are led by brokers that do not answer")
+    assert message.startswith("1 partition is led by brokers that do not answer")

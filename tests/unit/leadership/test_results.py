@@ -70,7 +70,7 @@ def test_an_order_that_a_drain_leaves_alone_is_a_warning(decision: Decision, lis
     result = result_of(decision, *listed)
     assert failure_message(result) is None
     (warning,) = warnings(result)
-    assert warning.startswith("1 partitions are left alone, and do not have the order that the list requires")
+    assert warning.startswith("1 partition is left alone, without the order that the list requires")
 
 
 @pytest.mark.parametrize("decision", [decide(a_state(DRAINED), REMEMBERED, ()), decide_deleted(REMEMBERED)])

@@ -69,7 +69,7 @@ def test_failed_elections_are_on_stderr_for_those_who_ask_for_it(tmp_path: Path)
     tables: dict[str, Any] = {"result": {"summary": {"failed": 1}, "partitions": [partition]}, "accepted": []}
     task = {"kafkaops.recovery.recovery_tables": tables | {"tables": []}}
     ran = run(tmp_path, task, stderr=subprocess.PIPE, ANSIBLE_DISPLAY_FAILED_STDERR="true")
-    assert "1 of 1 partitions are not recovered: 1 failed (orders 3)" in ran.stderr
+    assert "1 of 1 partition is not recovered: 1 failed (orders 3)" in ran.stderr
     assert "orders 3" not in ran.stdout
 
 

@@ -195,7 +195,7 @@ def test_what_a_terminal_would_obey_is_not_printed() -> None:
     ("outcomes", "verdict"),
     [
         ((), "No partition is offline."),
-        ((outages.already_online(0),), "1 of 1 partitions already online."),
+        ((outages.already_online(0),), "1 of 1 partition already online."),
         ((outages.failed(0), outages.already_online(1)), "1 of 2 partitions already online; 1 failed."),
         (
             (outages.recovered(outages.losing(0)), outages.already_online(1)),
@@ -224,7 +224,7 @@ def test_a_loss_is_said_with_what_is_known_of_it(at_least: int, at_most: int | N
     outcome = outages.recovered(outages.losing(0))
     losses = tuple(replace(each, at_least=at_least, at_most=at_most) for each in outcome.losses)
     result = a_recovery([replace(outcome, losses=losses)], ())
-    assert recovery_page.verdict(result, []) == f"1 of 1 partitions recovered; {words}."
+    assert recovery_page.verdict(result, []) == f"1 of 1 partition recovered; {words}."
     lines = rendered(recovery_page.replica_blocks(result), 200, color=False).splitlines()
     assert [line for line in lines if "* 3" in line and line.endswith(f"  {cell}")]
 
@@ -283,7 +283,7 @@ def test_a_failure_names_the_partitions() -> None:
 def test_a_failure_counts_what_is_not_accepted() -> None:
     result = {"summary": {"recovered": 2, "refused": 1}, "leftovers": [{"undoing": "failed"}, {"undoing": "restored"}]}
     assert recovery_page.failure(result, ["recovered"]) == (
-        "1 of 3 partitions are not recovered: 1 refused; "
+        "1 of 3 partitions is not recovered: 1 refused; "
         "1 replica orders that an earlier run changed are not restored; the reasons are above"
     )
 

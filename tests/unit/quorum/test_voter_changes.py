@@ -127,5 +127,5 @@ def test_pending_changes_of_an_earlier_run_stay_in_the_journal_and_are_reported(
     order = OrderChange("orders", 0, "EjRWeJq83vASNFZ4mrze8A", (1, 2, 3), (3, 1, 2))
     with open_journal(topics) as journal:
         journal.begin([order])
-    assert "an earlier run left 1 changes" in _under_lock(quorum, topics)[0]
+    assert "an earlier run left 1 change" in _under_lock(quorum, topics)[0]
     assert read_pending(topics) == (order,)

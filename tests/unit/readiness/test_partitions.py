@@ -126,7 +126,7 @@ def test_the_loss_of_a_rack_is_predicted() -> None:
     assert (rack.rack, rack.brokers, rack.offline) == ("a", (1, 3), "orders 0")
     (check,) = check_losses(losses)
     assert (check.status, check.subject) == (CheckStatus.WARNING, "rack a")
-    assert check.found == "if brokers 1, 3 died now, 1 partitions would have no leader: orders 0"
+    assert check.found == "if brokers 1, 3 died now, 1 partition would have no leader: orders 0"
 
 
 def test_leaders_that_do_not_answer_are_no_leaders() -> None:

@@ -210,7 +210,7 @@ def test_a_clock_that_was_ahead_leaves_snapshots_that_nothing_builds_on(job: Job
     job.run(0, {1: 10, 2: 10})
     job.run(_HOUR, {1: 12, 2: 10})  # in truth, this is minute 1
     recorded = job.run(2, {1: "hung", 2: 11})
-    assert "1 snapshots are newer than this host's clock, up to 2026-01-31T03:00:00+00:00" in recorded.notes[0]
+    assert "1 snapshot is newer than this host's clock, up to 2026-01-31T03:00:00+00:00" in recorded.notes[0]
     assert job.ends(3) == {1: (10, 0), 2: (11, 2)}
     assert job.found(3).notes == (recorded.notes[0],)
     # An hour later, it is no longer from the future: the next job puts right what it says.

@@ -136,7 +136,7 @@ def test_the_message_has_the_missing_report_and_unrecovered_partitions() -> None
     assert ELECTED.failure_message(check_mode=False) is None
     failed = ElectionReport((Outcome("orders", 0, Status.FAILED, "no leader was seen"),), ())
     message = replace(ELECTED, report=failed, report_error="disk full").failure_message(check_mode=False)
-    assert message == "1 of 1 partitions were not recovered:\n  orders-0: failed: no leader was seen\ndisk full"
+    assert message == "1 of 1 partition was not recovered:\n  orders-0: failed: no leader was seen\ndisk full"
 
 
 @pytest.mark.parametrize(("after_s", "status"), [(3, Status.REFUSED), (60, Status.UNKNOWN)])

@@ -51,7 +51,7 @@ def test_an_election_of_an_empty_log_never_loses_nothing() -> None:
     (members,) = group_outcomes([outcome])
     assert members.group.loss == "leaves the partition empty; what broker 1 may hold beyond that is unknown"
     assert verdict(outcome) == (
-        "1 of 1 partitions would be recovered; whether records would be lost is unknown; "
+        "1 of 1 partition would be recovered; whether records would be lost is unknown; "
         "1 partition would be left empty."
     )
     assert verdict(outcome, Status.RECOVERED).endswith("1 partition was left empty.")

@@ -39,7 +39,7 @@ def test_a_planned_election_is_a_failure_only_outside_check_mode() -> None:
 
 def test_each_partition_that_is_not_done_is_named_with_its_reason() -> None:
     message = failure_message(ElectionReport((RECOVERED, GONE), ()), check_mode=False)
-    assert message == "1 of 2 partitions were not recovered:\n  t-1: unrecoverable: no replica left"
+    assert message == "1 of 2 partitions was not recovered:\n  t-1: unrecoverable: no replica left"
 
 
 def test_a_message_names_a_limited_number_of_partitions() -> None:

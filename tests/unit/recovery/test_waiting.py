@@ -110,7 +110,7 @@ def test_balanced_waits_longer_for_a_needed_broker_and_kafka_elects_it(cluster: 
     assert waited.survey.offline == ()
     (online,) = waited.survey.left_alone
     assert online.leader_id == 1
-    assert "which 1 partitions need" in events.texts[0]
+    assert "which 1 partition needs" in events.texts[0]
 
 
 def test_a_run_waits_for_an_election_by_the_controller(cluster: FakeCluster, events: Events) -> None:

@@ -94,7 +94,7 @@ def test_an_election_without_a_seen_result_counts_if_its_leader_leads(
 def test_a_partition_that_is_offline_again_is_not_recovered_and_its_loss_still_counts(tmp_path: Path) -> None:
     lost = outages.recovered(outages.losing(0, lost=300))
     page = page_of(tmp_path, [lost], [outages.refused(0)])
-    assert page.verdict.startswith("0 of 1 partitions can be recovered now;")
+    assert page.verdict.startswith("0 of 1 partition can be recovered now;")
     assert "1 earlier election of the same partitions: at least 300 records were lost" in page.verdict
     assert Reader(render_html(page).decode()).tables["By topic"][0][:3] == ["all topics", "1", "300"]
 
@@ -189,7 +189,7 @@ def test_a_file_that_is_no_document_is_named_and_skipped(
     (tmp_path / name).write_bytes(data)
     page = page_of(tmp_path, [lossless(0)])
     html = render_html(page).decode()
-    assert page.verdict.startswith("1 of 1 partitions recovered")
+    assert page.verdict.startswith("1 of 1 partition recovered")
     assert page.tone == ("warning" if is_damaged else "good")
     assert str(tmp_path / name) in html
     assert ("could not be read" in html) == is_damaged

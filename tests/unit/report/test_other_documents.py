@@ -119,7 +119,7 @@ def test_evidence(tmp_path: Path) -> None:
     assert found == [[*map(str, reversed(stored))], [str(stored[1])]]
     (source,) = read_sources([str(stored[0])])
     page = build_page([source], "Evidence")
-    assert page.verdict == "Evidence of 1 partitions; nothing was decided."
+    assert page.verdict == "Evidence of 1 partition; nothing was decided."
     html = render_html(page).decode()
     assert "<figure><h3>orders-0" in html
     assert "if broker 3 is elected: at least 5 records would be lost, and how many more is unknown" in html

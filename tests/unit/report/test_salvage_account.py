@@ -139,7 +139,7 @@ def test_the_manifest_has_held_records_that_were_not_saved(tmp_path: Path) -> No
 def test_the_verdict_says_what_is_still_lost(tmp_path: Path) -> None:
     """Dead broker 1 was silent when another replica was elected. A salvage of its disk shows what it held."""
     recovery = a_report([outages.recovered(outages.would_recover(0))])
-    online = "1 of 1 partitions recovered"
+    online = "1 of 1 partition recovered"
     writable = "writable with acks=all: 1 of 1"
     back = (a_disk(100, 350), a_manifest("a", 100, 350), a_replay(250))
     found = f"{online}; {writable}. {NONE_LOST}"
@@ -165,7 +165,7 @@ def test_a_disk_that_was_not_compared_completely_stays_unknown(tmp_path: Path, d
     recovery = a_report([outages.recovered(outages.would_recover(0))])
     documents = (a_disk(100, 350, **disk), a_manifest("a", 100, 350), a_replay(250))
     assert page_about(tmp_path, recovery, *documents).verdict == (
-        f"1 of 1 partitions recovered; writable with acks=all: 1 of 1. {NONE_LOST} For 1 partition, replicas could "
+        f"1 of 1 partition recovered; writable with acks=all: 1 of 1. {NONE_LOST} For 1 partition, replicas could "
         "not be compared, so it is unknown what they held."
     )
 

@@ -99,7 +99,7 @@ def test_a_topic_with_its_brokers_timestamps_accepts_records_of_any_time() -> No
     [
         (None, {}, "topic orders does not exist any more"),
         (STATE._replace(topic_id="x" * 22), {}, "was re-created"),
-        (STATE._replace(partition=1), {}, "has only 1 partitions, and no partition 0"),
+        (STATE._replace(partition=1), {}, "has only 1 partition, and no partition 0"),
         (STATE._replace(leader_id=-1), {}, "has no leader"),
         (
             STATE,
