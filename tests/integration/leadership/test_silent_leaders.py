@@ -39,7 +39,7 @@ def test_every_look_doubts_a_leader_that_does_not_answer(cluster: Cluster, opera
         )
         readiness = _call(cluster, "readiness_info")
         cleaners = _call(cluster, "log_cleaner_info", metrics_source="none")
-    assert "partitions are led by brokers that do not answer" in drain["msg"]
+    assert "led by brokers that do not answer" in drain["msg"]
     found = {(each["topic"], each["partition"]): each for each in drain["partitions"]}
     assert found["unheard", 0]["status"] == "led_by_silent"
     assert ("unheard", 1) not in found
@@ -61,7 +61,7 @@ def test_nothing_to_do_is_said_only_of_brokers_that_answer(cluster: Cluster, ope
         everything = _call(cluster, "redundancy", all_under_replicated=True)
         named = _call(cluster, "redundancy", partitions=[{"topic": "unanswered", "partitions": [2]}])
         declared = _call(cluster, "redundancy", lost_brokers=[2], all_under_replicated=False)
-    assert "partitions are led by brokers that do not answer" in restore["msg"]
+    assert "led by brokers that do not answer" in restore["msg"]
     found = {(each["topic"], each["partition"], each["status"]) for each in restore["partitions"]}
     assert {each for each in found if each[0] == "unanswered"} == {("unanswered", 0, "led_by_silent")}
     doubtful = [each for each in everything["partitions"] if each["topic"] == "unanswered"]
