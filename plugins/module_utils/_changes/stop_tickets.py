@@ -73,7 +73,7 @@ def parse_tickets(values: Mapping[str, Any]) -> tuple[StopTicket, ...]:
             rest = {name: each for name, each in value.items() if name != "version"}
             ticket = StopTicket(**rest | {"brokers": tuple(rest["brokers"]), "racks": tuple(rest["racks"])})
             is_ours = value["version"] == _VERSION and ticket.ticket_id == key and all(map(_is_id, ticket.brokers))
-            if not (is_ours and ticket.expires):
+            if not is_ours or ticket.expires is None:  # which raises ValueError if it is not a time
                 raise ValueError("version")
         except (KeyError, TypeError, ValueError, AttributeError):
             raise JournalError(

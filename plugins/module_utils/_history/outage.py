@@ -80,7 +80,7 @@ def find_outages(
 
     def read_metadata_log() -> ReadHistory:
         # Whoever names a copy, and no controller, wants that copy: the controllers that brokers name are not asked.
-        only_copy = log_dir is not None and not kafka.wire.controllers
+        only_copy = log_dir is not None and not kafka.wire.controllers.addresses
         side = ControllerSide(kafka.wire, ()) if only_copy else kafka.controller_side()
         return read_history(side, cluster_id, question, limits=limits, log_dir=log_dir)
 

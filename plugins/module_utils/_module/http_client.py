@@ -69,7 +69,7 @@ class HttpClient:
         except UnicodeDecodeError:
             raise HttpRequestError("its answer is not UTF-8 text") from None
         except (OSError, HTTPException, ValueError) as error:
-            raise HttpRequestError(f"it could not be read: {error or type(error).__name__}") from None
+            raise HttpRequestError(f"it could not be read: {str(error) or type(error).__name__}") from None
 
     def _read(self, answer: Any, deadline: float) -> bytes:
         """Read a whole answer until the deadline. The socket's timeout alone would not limit the sum of many reads."""

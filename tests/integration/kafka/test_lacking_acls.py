@@ -269,7 +269,7 @@ def salvage(person: Person, directory: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("grant", required("salvage_logs"))
 def test_salvage_logs(person: Person, plan: Path, tmp_path: Path, grant: Grant) -> None:
-    assert plan
+    assert plan.exists()
     person.have("salvage_logs")
     with person.alice.lacking(grant):
         refused = salvage(person, tmp_path / "saved")
@@ -279,7 +279,7 @@ def test_salvage_logs(person: Person, plan: Path, tmp_path: Path, grant: Grant) 
 
 @pytest.fixture(scope="module")
 def saved(person: Person, plan: Path) -> Path:
-    assert plan
+    assert plan.exists()
     person.have("salvage_logs")
     directory = person.directory / "saved"
     done = salvage(person, directory)
