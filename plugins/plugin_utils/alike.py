@@ -11,11 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import (
-    first_ranges,
-    join_first,
-    ranges,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import first_ranges, join_first, ranges
 
 from .page import Entry, Row
 from .words import Result, partition_name, words

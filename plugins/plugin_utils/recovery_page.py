@@ -12,11 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import (
-    agreeing,
-    join_first,
-    plural,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import agreeing, join_first, plural
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_way import Return, describe_first
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import (

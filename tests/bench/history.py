@@ -15,7 +15,6 @@ from typing import cast
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder  # type: ignore[import-untyped]  # it ships no types
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import MIN_INSYNC_REPLICAS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import (
     HistoryLimits,
     HistoryQuestion,
@@ -29,7 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_
     SnapshotId,
     decode_batches,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR, TopicPartition
 from bench.kit.row import CannotMeasureError, Options, Row, Timing
 from bench.kit.timing import in_turns, timed
 
@@ -116,7 +115,7 @@ def _read(log: _MadeUpLog) -> None:
     """Raise CannotMeasureError unless it is known of each partition when it lost its leader."""
     partitions = [TopicPartition("orders", number) for number in range(_PARTITIONS)]
     question = HistoryQuestion(
-        dict.fromkeys(partitions, uuid_text(_TOPIC)), dict.fromkeys(partitions, (2, 3)), (MIN_INSYNC_REPLICAS,)
+        dict.fromkeys(partitions, uuid_text(_TOPIC)), dict.fromkeys(partitions, (2, 3)), (MIN_ISR,)
     )
     found = read_log(cast("MetadataLog", log), question, HistoryLimits(max_seconds=600), time)
     known = found.history.partitions.values() if found.history is not None else ()

@@ -22,6 +22,7 @@ from .._kafka.configs import TOPIC
 from .._kafka.errors import RequestRefusedError
 from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG
+from .._model.partition import MIN_ISR
 from .journal import Journal
 from .own_topic import OwnTopic, OwnTopics
 from .record import JournalError
@@ -32,7 +33,6 @@ _TIMEOUT_S = 12.0
 """The time limit for one operation. The topic's leader may move, for example in a drain."""
 _COPIES = 3
 _POLICY = "cleanup.policy"
-_MIN_ISR = "min.insync.replicas"
 _CONFIG = {
     **OWN_TOPIC_CONFIG,
     _POLICY: "compact",
@@ -41,7 +41,7 @@ _CONFIG = {
     "min.cleanable.dirty.ratio": "0.1",
     "min.compaction.lag.ms": "0",
 }
-_KEPT = (_POLICY, _MIN_ISR)
+_KEPT = (_POLICY, MIN_ISR)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,7 +135,7 @@ class KeyedTopic:
 
     def _create(self) -> OwnTopic:
         replicas = [*self.addresses][:_COPIES]
-        self._own.create(replicas, {**_CONFIG, _MIN_ISR: str(max(1, len(replicas) - self.copies_that_may_be_lost))})
+        self._own.create(replicas, {**_CONFIG, MIN_ISR: str(max(1, len(replicas) - self.copies_that_may_be_lost))})
         return self._own.find_created()
 
     def _read_values(self, own: OwnTopic) -> Mapping[str, Any]:

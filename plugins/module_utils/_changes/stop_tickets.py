@@ -72,9 +72,9 @@ def parse_tickets(values: Mapping[str, Any]) -> tuple[StopTicket, ...]:
         try:
             rest = {name: each for name, each in value.items() if name != "version"}
             ticket = StopTicket(**rest | {"brokers": tuple(rest["brokers"]), "racks": tuple(rest["racks"])})
-            is_ours = value["version"] == _VERSION and ticket.ticket_id == key and all(map(_is_id, ticket.brokers))
-            if not is_ours or ticket.expires is None:  # which raises ValueError if it is not a time
+            if value["version"] != _VERSION or ticket.ticket_id != key or not all(map(_is_id, ticket.brokers)):
                 raise ValueError("version")
+            _expires = ticket.expires
         except (KeyError, TypeError, ValueError, AttributeError):
             raise JournalError(
                 f"topic {TICKET_TOPIC} holds a record {key!r} that this version of kafkaops.recovery did not write: "

@@ -44,8 +44,7 @@ def describe_unread_marks(cleaners: Sequence[Cleaner]) -> tuple[str, ...]:
     """Return a text for each directory with marks, if no copies are read to find the marked replicas."""
     return tuple(
         f"broker {cleaner.broker_id} marks {plural(marks, 'partition')} in {log_dir}; check mode does not read "
-        "copies to find "
-        "them: set search_in_check_mode, or name them in partitions"
+        "copies to find them: set search_in_check_mode, or name them in partitions"
         for cleaner in cleaners
         for log_dir, marks in cleaner.facts.marks.items()
     )
@@ -79,9 +78,8 @@ def find_marked_replicas(  # noqa: PLR0917
             if len(found) < marks:
                 text = (
                     f"broker {cleaner.broker_id} marks {plural(marks, 'partition')} in {log_dir}, and "
-                    f"{len(found)} of its copies "
-                    "are damaged as far as they were read. The broker's log names the others ('Marking its "
-                    "partition'): name them in partitions"
+                    f"{len(found)} of its copies are damaged as far as they were read. The broker's log names the "
+                    "others ('Marking its partition'): name them in partitions"
                 )
                 unidentified_marks.append("; ".join([text, *unread, *search.why_over()]))
     return tuple(targets), tuple(unidentified_marks)

@@ -202,8 +202,7 @@ def confirmed(
     if differing:
         missing.append(
             f"{source} does not have the last change of {plural(len(differing), 'partition')}, such as "
-            f"{differing[0]}: take the "
-            "directory of a node that runs"
+            f"{differing[0]}: take the directory of a node that runs"
         )
     if is_stale:
         doubt = "what happened since is not known" if now > history.ends_at_ms else "this host's clock is behind it"

@@ -21,12 +21,11 @@ from .._kafka.settings import Address
 from .._model.background import in_background
 from .._model.metadata_history import MetadataHistory, PartitionHistory
 from .._model.outage import Outage
-from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
+from .._model.partition import MIN_ISR, Broker, BrokerState, PartitionState, TopicPartition
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .directory import confirmed
 from .explanation import LogRate, LogTimes, NoticeLimits, explain_outage
-from .promise import MIN_INSYNC_REPLICAS
 from .reading import HistoryLimits, HistoryQuestion, ReadHistory, read_history
 
 HISTORY = Arguments(
@@ -75,7 +74,7 @@ def find_outages(
     question = HistoryQuestion(
         {each: state.topic_id for each, state in states.items()},
         {each: tuple(b for b in state.replicas if b in online) for each, state in states.items()},
-        (MIN_INSYNC_REPLICAS,),
+        (MIN_ISR,),
     )
 
     def read_metadata_log() -> ReadHistory:

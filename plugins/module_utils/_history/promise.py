@@ -39,10 +39,9 @@ from .._model.metadata_history import (
     MetadataHistory,
     PartitionHistory,
 )
-from .._model.partition import NO_LEADER, TopicPartition
+from .._model.partition import MIN_ISR, NO_LEADER, TopicPartition
 from .._model.reasons import name_brokers
 
-MIN_INSYNC_REPLICAS = "min.insync.replicas"
 CONFIG_LAG_MS = 300_000
 """How long a broker may be late with a changed config. Brokers apply changes within seconds."""
 
@@ -331,9 +330,9 @@ def _min_isr_values(
 ) -> tuple[int, ...] | None:
     """Return all values that the leader may have used in this time. None if one of them is not known."""
     levels = (
-        ConfigKey(TOPIC_RESOURCE, topic, MIN_INSYNC_REPLICAS),
-        ConfigKey(BROKER_RESOURCE, str(leader_id), MIN_INSYNC_REPLICAS),
-        ConfigKey(BROKER_RESOURCE, "", MIN_INSYNC_REPLICAS),
+        ConfigKey(TOPIC_RESOURCE, topic, MIN_ISR),
+        ConfigKey(BROKER_RESOURCE, str(leader_id), MIN_ISR),
+        ConfigKey(BROKER_RESOURCE, "", MIN_ISR),
     )
     found: set[int] = set()
     for level in levels:

@@ -10,42 +10,60 @@ Brokers differ while a new value is rolled out, or if it was set on some of them
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-from .configs import topic_configs
+from .._model.partition import MIN_ISR
+from .configs import TopicConfig, topic_configs
 from .errors import RequestRefusedError
 from .settings import Address
 from .wire import Wire
 
-MIN_ISR = "min.insync.replicas"
 _MOST_TOPICS = 3
 """Any topic without its own value shows that of the broker. One that is deleted meanwhile shows none."""
 
 
-def min_insync_replicas(wire: Wire, topics: Collection[str], living: Mapping[int, Address]) -> dict[str, int]:
-    """Return the min.insync.replicas of topics: without an own value, the greatest one of the ``living`` brokers.
+@dataclass(frozen=True, slots=True)
+class MinIsrs:
+    """The min.insync.replicas of topics, and those of brokers, which count for topics without their own value."""
 
-    Topics for which it is unknown are left out, for example because one of these brokers does not say it.
+    configs: Mapping[str, TopicConfig]
+    """By topic, as one broker has it."""
+    by_broker: Mapping[int, int | None]
+    """None if the broker does not say it. Empty if each topic has its own value."""
+
+    @property
+    def inherited(self) -> list[str]:
+        """Return the topics without their own value."""
+        return [topic for topic, each in self.configs.items() if not each.is_own]
+
+    @property
+    def by_topic(self) -> dict[str, int]:
+        """Return the value of each topic: without an own one, the greatest one of the brokers.
+
+        Topics for which it is unknown are left out, for example because one of these brokers does not say it.
+        """
+        own = {topic: int(each.value) for topic, each in self.configs.items() if each.is_own and each.value}
+        known = [each for each in self.by_broker.values() if each is not None]
+        is_known = known and len(known) == len(self.by_broker)
+        return own | (dict.fromkeys(self.inherited, max(known)) if is_known else {})
+
+
+def read_min_isrs(wire: Wire, topics: Collection[str], living: Mapping[int, Address]) -> MinIsrs:
+    """Read the values of topics, and those of the ``living`` brokers if a topic has none of its own.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
-    found = topic_configs(wire, sorted(topics), MIN_ISR)
-    inherited = [topic for topic, each in found.items() if not each.is_own]
-    values = [*min_isr_by_broker(wire, inherited, living).values()]
-    known = [each for each in values if each is not None]
-    greatest = dict.fromkeys(inherited, max(known)) if known and len(known) == len(values) else {}
-    return {topic: int(each.value) for topic, each in found.items() if each.is_own and each.value} | greatest
-
-
-def min_isr_by_broker(wire: Wire, inherited: Collection[str], living: Mapping[int, Address]) -> dict[int, int | None]:
-    """Return the min.insync.replicas that each broker has for topics without their own value. None if it is unknown."""
-    some = sorted(inherited)[-_MOST_TOPICS:]
+    found = MinIsrs(topic_configs(wire, sorted(topics), MIN_ISR), {})
+    some = sorted(found.inherited)[-_MOST_TOPICS:]
 
     def ask(broker_id: int) -> int | None:
         try:
-            found = topic_configs(wire, some, MIN_ISR, living[broker_id])
+            of_broker = topic_configs(wire, some, MIN_ISR, living[broker_id])
         except RequestRefusedError:
             return None
-        return next((int(each.value) for each in found.values() if each.value and not each.is_own), None)
+        return next((int(each.value) for each in of_broker.values() if each.value and not each.is_own), None)
 
     answers = wire.in_parallel(ask, living) if some else {}
-    return {broker_id: each if isinstance(each, int) else None for broker_id, each in answers.items()}
+    return MinIsrs(
+        found.configs, {broker_id: each if isinstance(each, int) else None for broker_id, each in answers.items()}
+    )

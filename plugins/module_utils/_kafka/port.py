@@ -182,11 +182,11 @@ class Kafka(BaseKafka):
 
     def min_insync_replicas(self, topics: Collection[str], living: Mapping[int, Address]) -> dict[str, int]:
         """Return the greatest min.insync.replicas that a topic has on the living brokers. Unknown ones are left out."""
-        return min_isr.min_insync_replicas(self.wire, topics, living)
+        return self.read_min_isrs(topics, living).by_topic
 
-    def min_isr_by_broker(self, inherited: Collection[str], living: Mapping[int, Address]) -> dict[int, int | None]:
-        """Return the min.insync.replicas of each broker for topics without their own value. None if it is unknown."""
-        return min_isr.min_isr_by_broker(self.wire, inherited, living)
+    def read_min_isrs(self, topics: Collection[str], living: Mapping[int, Address]) -> min_isr.MinIsrs:
+        """Return the min.insync.replicas of topics, and of the living brokers."""
+        return min_isr.read_min_isrs(self.wire, topics, living)
 
     def broker_config(self, address: Address, broker_id: int, name: str) -> configs.ConfigEntry | None:
         """Return the effective value of one config of this broker."""

@@ -21,6 +21,7 @@ NO_LEADER = -1
 """Kafka's leader id of a partition without a leader."""
 ALL_PARTITIONS = -1
 """In place of a number, where a person names a topic and no partition of it."""
+MIN_ISR = "min.insync.replicas"
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 SHARE_STATE_TOPIC = "__share_group_state"

@@ -125,10 +125,6 @@ def _explain(log: LogBeginning, state: PartitionState, because: str) -> str:
 
 def _advise(state: PartitionState) -> str:
     return (
-        f"{_name(sorted(_others(state)))} may hold the records, and would delete them when started: save their disks "
-        "first (salvage_logs), and start them later"
+        f"{name_brokers(_others(state)).capitalize()} may hold the records, and would delete them when started: save "
+        "their disks first (salvage_logs), and start them later"
     )
-
-
-def _name(brokers: list[int]) -> str:
-    return name_brokers(brokers).capitalize()

@@ -61,7 +61,6 @@ def wait_for_fencing(look: Callable[[], Sized], limit_ms: int, clock: Clock, rep
             return waited_ms
         report(
             "waiting until the controller fences brokers that do not answer, because of "
-            f"{plural(len(left), 'partition')}: "
-            f"{waited_ms // 1000} of at most {limit_ms // 1000} s"
+            f"{plural(len(left), 'partition')}: {waited_ms // 1000} of at most {limit_ms // 1000} s"
         )
         clock.sleep(_PAUSE_S)

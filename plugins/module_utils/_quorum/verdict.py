@@ -104,8 +104,8 @@ def _against_stop(observation: Observation, node_ids: Collection[int]) -> Iterat
     able = [each for each in caught_up_voters(observation) if each not in stopped]
     if len(able) < state.majority:
         yield (
-            f"without {named('controller', stopped, len(stopped))}, {len(able)} of {len(voters)} "
-            f"voters are caught up ({_list_ids(able)}), and {state.majority} are needed; not caught up, or unknown: "
+            f"without {named('controller', stopped, len(stopped))}, {len(able)} of {len(voters)} voters are "
+            f"caught up ({_list_ids(able)}), and {state.majority} are needed; not caught up, or unknown: "
             f"{_list_ids(lagging_voters(observation))}"
         )
 

@@ -131,12 +131,11 @@ def change_under_lock(
                 voters = change_voters(quorum, change, verify_timeout_ms=verify_timeout_ms)
             finally:
                 journal.end(begun, "looked up")
-    notes = (
-        [f"an earlier run left {plural(left, 'change')}, which the next run that elects or repairs puts back"]
-        if left
-        else []
-    )
-    return change, voters, [*journal.notes, *notes]
+    notes = [*journal.notes]
+    if left:
+        changes = plural(left, "change")
+        notes.append(f"an earlier run left {changes}, which the next run that elects or repairs puts back")
+    return change, voters, notes
 
 
 def change_voters(

@@ -109,8 +109,7 @@ def describe_contents(contents: Contents) -> str:
     """Return the counts of what a log holds."""
     return (
         f"{plural(contents.topics, 'topic')} with {plural(contents.partitions, 'partition')}, {contents.configs} "
-        f"configs, {contents.acls} "
-        f"ACLs, {contents.scram_credentials} SCRAM credentials, {contents.quotas} quotas, "
+        f"configs, {contents.acls} ACLs, {contents.scram_credentials} SCRAM credentials, {contents.quotas} quotas, "
         f"{contents.delegation_tokens} delegation tokens, {plural(len(contents.brokers), 'broker')}, "
         f"{', '.join(contents.features)}"
     )

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from .._model.partition import grouped
-from .._model.reasons import join_first, name_brokers
+from .._model.partition import MIN_ISR, grouped
+from .._model.reasons import name_brokers, named
 from .check import Check, CheckName, warning
 
 UNCLEAN = "unclean.leader.election.enable"
-MIN_ISR = "min.insync.replicas"
 CHECK_NAMES = {UNCLEAN: CheckName.UNCLEAN_ELECTION, MIN_ISR: CheckName.MIN_INSYNC_REPLICAS}
 _EFFECTS = {
     UNCLEAN: "the active controller decides by its own value whether to elect without comparing logs",
@@ -74,7 +73,7 @@ def _set_it(config: str) -> str:
 
 
 def _name_topics(topics: Collection[str]) -> str:
-    return f"{'topic' if len(topics) == 1 else 'topics'} {join_first(sorted(topics))}"
+    return named("topic", sorted(topics))
 
 
 def _either(values: Collection[str]) -> str:

@@ -17,7 +17,7 @@ from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.partition import MIN_ISR, Broker, PartitionState, TopicPartition
 from .._model.reasons import agreeing, plural
 from .._model.replaced_disk import brokers_to_save
 from .._model.run import KafkaOpsError
@@ -29,7 +29,7 @@ from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host
 from .check import Check, CheckName, Losses, Readiness, build_readiness, failed, passed, unknown, warning
-from .controller_configs import MIN_ISR, UNCLEAN, judge_brokers, judge_controllers
+from .controller_configs import UNCLEAN, judge_brokers, judge_controllers
 from .other_parties import CONFIGS, check_other_parties
 from .partitions import TopicSettings, check_losses, check_partitions, check_replaced, predict_losses
 from .permissions import Access, check_permissions
@@ -237,8 +237,7 @@ class _Inspection:
             yield warning(
                 CheckName.LEFTOVERS,
                 f"{plural(len(led), 'partition')} with a leader {agreeing('are', len(led))} being reassigned: "
-                "until this ends, no drain and no repair "
-                "changes them",
+                "until this ends, no drain and no repair changes them",
                 "Wait for the reassignments (kafka-reassign-partitions.sh --list). One whose target has a dead broker "
                 "does not end: start that broker, or cancel it (kafka-reassign-partitions.sh --cancel)",
             )
@@ -256,9 +255,10 @@ class _Inspection:
     def _check_partitions(self) -> Iterator[Check]:
         states = self._seen.states
         names = sorted({each.topic for each in states})
-        min_isrs, unclean = (self._kafka.topic_configs(names, each) for each in (MIN_ISR, UNCLEAN))
+        min_isrs = self._kafka.read_min_isrs(names, self._seen.live)
+        unclean = self._kafka.topic_configs(names, UNCLEAN)
         settings = TopicSettings(
-            self._kafka.min_insync_replicas(names, self._seen.live),
+            min_isrs.by_topic,
             {topic: each.value == "true" for topic, each in unclean.items() if each.value is not None},
             frozenset({self._options.journal.topic, self._options.memory_topic}),
         )
@@ -267,8 +267,8 @@ class _Inspection:
         )
         yield from check_replaced(self._seen.replaced, self._seen.to_save)
         yield from check_partitions(states, settings, self._seen.to_save, silent_brokers(self._seen.brokers))
-        yield from self._check_min_isr_of_brokers(min_isrs)
-        yield from self._check_controllers_own({UNCLEAN: unclean, MIN_ISR: min_isrs})
+        yield from judge_brokers(min_isrs.inherited, min_isrs.by_broker)
+        yield from self._check_controllers_own({UNCLEAN: unclean, MIN_ISR: min_isrs.configs})
         yield from check_losses(self.losses)
 
     def _check_other_parties(self) -> Iterator[Check]:
@@ -279,10 +279,6 @@ class _Inspection:
                 entry = self._kafka.broker_config(address, broker_id, name)
                 configs[name] = entry.value if entry else None
         yield from check_other_parties({each.topic for each in seen.states}, seen.brokers, configs)
-
-    def _check_min_isr_of_brokers(self, configs: Mapping[str, TopicConfig]) -> Iterator[Check]:
-        inherited = [topic for topic, each in configs.items() if not each.is_own]
-        yield from judge_brokers(inherited, self._kafka.min_isr_by_broker(inherited, self._seen.live))
 
     def _check_controllers_own(self, found: Mapping[str, Mapping[str, TopicConfig]]) -> Iterator[Check]:
         for name, configs in found.items():

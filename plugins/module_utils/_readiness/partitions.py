@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.partition import Broker, PartitionState, TopicPartition, effective_min_isr, grouped
+from .._model.partition import MIN_ISR, Broker, PartitionState, TopicPartition, effective_min_isr, grouped
 from .._model.reasons import join_first, name_brokers, name_partitions, plural
 from .._model.silent_leaders import led_by_silent
 from .._model.stop_prediction import ClusterView, StopReasonKind, predict_stop
@@ -203,7 +203,7 @@ def _check_min_isr(states: Sequence[PartitionState], settings: TopicSettings) ->
         )
     unread = [topic for topic in replication_factors if topic not in settings.min_isr]
     if unread:
-        return _unreadable_settings(name, "min.insync.replicas", unread)
+        return _unreadable_settings(name, MIN_ISR, unread)
 
     def topics_with(is_found: Callable[[int, int], bool]) -> list[str]:
         return [

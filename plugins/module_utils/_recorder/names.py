@@ -125,8 +125,8 @@ def explain_later(names: Sequence[SnapshotName]) -> str:
     """Say that snapshots are from the future."""
     return (
         f"{plural(len(names), 'snapshot', 'are')} newer than this host's clock, up to "
-        f"{names[-1].at.isoformat(timespec='seconds')}, "
-        "and are not used: this clock, or that of the host that recorded them, is wrong or was"
+        f"{names[-1].at.isoformat(timespec='seconds')}, and are not used: this clock, or that of the host that "
+        "recorded them, is wrong or was"
     )
 
 

@@ -55,6 +55,6 @@ def _find_evidence(
     silent = [each.broker_id for each in against if not each.is_bounded]
     if silent and state.leader_epoch > 0:
         yield (
-            f"what {name_brokers(silent)} may hold is unknown, and the partition "
-            f"had a leader (its leader epoch is {state.leader_epoch})"
+            f"what {name_brokers(silent)} may hold is unknown, and the partition had a leader (its leader epoch is "
+            f"{state.leader_epoch})"
         )

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from .._kafka.header_reading import AskBatches
 from .._model.partition import PartitionState, TopicPartition
@@ -42,12 +41,9 @@ class AskAgain:
     """Only about the newest epoch of each log."""
 
 
-Checked: TypeAlias = "tuple[pa.Table, tuple[str, ...]]"
-
-
 def check_epochs(
     replica_logs: pa.Table, partitions: Sequence[PartitionState], ask: AskAgain, *, most_replicas: int = _MOST_REPLICAS
-) -> Checked:
+) -> tuple[pa.Table, tuple[str, ...]]:
     """Return the rows of ``REPLICA_LOG_SCHEMA`` with checked epochs, and notes on replicas that were not checked.
 
     Where replicas end alike, only the last batch is read: logs that end with the same epoch at the same offset are
@@ -59,12 +55,12 @@ def check_epochs(
         replicas = sum(len(each.replicas) for each in states)
         if replicas > most_replicas:
             notes.append(_note_on_unchecked(replicas, f"that is done for at most {most_replicas} replicas"))
-        if not 0 < replicas <= most_replicas:
-            return replica_logs.slice(0, 0)
-        found = ask_for(states)
-        if late := count_late(found):
-            notes.append(_note_on_unchecked(late, "recovery_duration_ms was over"))
-        return found
+        elif replicas:
+            found = ask_for(states)
+            if late := count_late(found):
+                notes.append(_note_on_unchecked(late, "recovery_duration_ms was over"))
+            return found
+        return replica_logs.slice(0, 0)
 
     differing = find_differing(replica_logs)
     alike = [each for each in partitions if len(each.replicas) > 1 and each.topic_partition not in differing]
@@ -88,8 +84,10 @@ def rank_checked(
     """
     while True:
         ranked = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(replica_logs))}
+        if ask is None:
+            return ranked
         differing = {each: ranked[each].candidates for each in find_differing(replica_logs)}
-        if ask is None or sum(map(len, differing.values())) > _MOST_REPLICAS:
+        if sum(map(len, differing.values())) > _MOST_REPLICAS:
             return ranked
         marked, failed = mark_reused_epochs(differing, ask)
         if not failed:

@@ -89,11 +89,8 @@ def failure_message(report: ElectionReport, *, check_mode: bool) -> str | None:
     ]
     if not lines:
         return None
-    head = (
-        f"{len(not_done)} of {plural(len(report.outcomes), 'partition')} "
-        f"{'would not be' if check_mode else agreeing('were', len(not_done)) + ' not'} recovered"
-    )
-    return list_lines(head, lines)
+    verb = "would not be" if check_mode else f"{agreeing('were', len(not_done))} not"
+    return list_lines(f"{len(not_done)} of {plural(len(report.outcomes), 'partition')} {verb} recovered", lines)
 
 
 def warnings(leftovers: Collection[OrderLeftover], others: Collection[AnyLeftover] = ()) -> list[str]:

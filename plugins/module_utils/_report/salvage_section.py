@@ -102,7 +102,7 @@ def build_account_section(balances: Mapping[TopicPartition, Balance]) -> Section
         "Records found, saved and given back",
         (
             ReportParagraph(describe_still_lost(total), "bad" if is_bad else "good"),
-            ReportTable(f"{plural(total.partitions, 'partition')}", columns, rows),
+            ReportTable(plural(total.partitions, "partition"), columns, rows),
             ReportParagraph(_NOTE),
         ),
     )

@@ -233,7 +233,7 @@ def build_evidence_section(evidence: Evidence) -> Section:
             ReportParagraph(held),
             *draw_logs([outcomes], {}),
             ReportTable(
-                "Replicas" if len(listed) < MAX_ROWS else f"The first {plural(MAX_ROWS, 'replica')}",
+                "Replicas" if len(listed) < MAX_ROWS else f"The first {MAX_ROWS:,} replicas",
                 ("Partition", "Broker", "Last written epoch", "Log start", "Log end", "State"),
                 listed,
             ),

@@ -16,6 +16,7 @@ from .._kafka.port import Kafka
 from .._model.fields import INT64_MAX
 from .._model.partition import (
     METADATA_TOPIC,
+    MIN_ISR,
     OFFSETS_TOPIC,
     SHARE_STATE_TOPIC,
     TRANSACTIONS_TOPIC,
@@ -29,10 +30,10 @@ from .saved import SavedRecords
 from .saved_run import OVERHEAD_BYTES
 
 _NEVER = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC, METADATA_TOPIC})
-_POLICY, _MOST_BYTES, _MIN_ISR = "cleanup.policy", "max.message.bytes", "min.insync.replicas"
+_POLICY, _MOST_BYTES = "cleanup.policy", "max.message.bytes"
 _BEFORE, _AFTER, _DIFFERENCE = (f"message.timestamp.{name}.max.ms" for name in ("before", "after", "difference"))
 _TIMESTAMPS, _OF_THE_BROKER = "message.timestamp.type", "LogAppendTime"
-_NAMES = (_POLICY, _MOST_BYTES, _MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE, _TIMESTAMPS)
+_NAMES = (_POLICY, _MOST_BYTES, MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE, _TIMESTAMPS)
 _DEFAULT_MOST_BYTES = 1_048_588
 
 
@@ -170,7 +171,7 @@ def _check_replicas(target: TargetTopic, partition: int, configs: Mapping[str, s
         return ""
     if state.is_offline:
         return f"{state.topic_partition} has no leader: recover it first"
-    needed = effective_min_isr(int(configs.get(_MIN_ISR, 1)), len(state.replicas))
+    needed = effective_min_isr(int(configs.get(MIN_ISR, 1)), len(state.replicas))
     if len(state.isr) < needed:
         return (
             f"{state.topic_partition} takes no records now: {len(state.isr)} of its replicas are in sync, and by "

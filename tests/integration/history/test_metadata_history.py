@@ -14,7 +14,6 @@ from collections.abc import Iterator
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
-    MIN_INSYNC_REPLICAS,
     Obstacle,
     judge_promise,
 )
@@ -27,7 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerSide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR, TopicPartition
 from integration.history.alone import WITHOUT_ELR, break_down, controllers_at
 from integration.on_call import OnCall
 from lab import Cluster
@@ -52,7 +51,7 @@ def read(
     question = HistoryQuestion(
         {each: state.topic_id for each, state in states.items()},
         dict.fromkeys(states, (2, 3)),
-        (MIN_INSYNC_REPLICAS,),
+        (MIN_ISR,),
     )
     at = controllers_at(cluster)
     with Wire(settings_from({"bootstrap_servers": at, "request_timeout_ms": 5000})) as wire:

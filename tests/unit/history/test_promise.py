@@ -12,7 +12,6 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
-    MIN_INSYNC_REPLICAS,
     Obstacle,
     explain_promise,
     judge_promise,
@@ -28,11 +27,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_
     PartitionHistory,
     PartitionMoment,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR, TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
-OF_TOPIC = ConfigKey(TOPIC_RESOURCE, "orders", MIN_INSYNC_REPLICAS)
-OF_CLUSTER = ConfigKey(BROKER_RESOURCE, "", MIN_INSYNC_REPLICAS)
+OF_TOPIC = ConfigKey(TOPIC_RESOURCE, "orders", MIN_ISR)
+OF_CLUSTER = ConfigKey(BROKER_RESOURCE, "", MIN_ISR)
 ALL = (1, 2, 3)
 CREATED, LEFT, ALONE, LOST, NOW = 1_000_000, 2_000_000, 2_100_000, 2_200_000, 3_000_000
 

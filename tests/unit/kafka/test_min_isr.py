@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.min_isr import min_insync_replicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.min_isr import read_min_isrs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
@@ -60,9 +60,9 @@ def _result(topic: str, value: str) -> Any:
     ],
 )
 def test_the_leader_with_the_greatest_value_counts(values: dict[int, str | None], found: dict[str, int]) -> None:
-    assert min_insync_replicas(cast(Wire, _FakeWire(values)), ["orders", "other", "own"], _LIVING) == found
+    assert read_min_isrs(cast(Wire, _FakeWire(values)), ["orders", "other", "own"], _LIVING).by_topic == found
 
 
 def test_brokers_are_not_asked_about_topics_with_their_own_value() -> None:
     wire = _FakeWire({1: "1", 2: None, 3: None})
-    assert min_insync_replicas(cast(Wire, wire), ["own"], _LIVING) == {"own": 5}
+    assert read_min_isrs(cast(Wire, wire), ["own"], _LIVING).by_topic == {"own": 5}

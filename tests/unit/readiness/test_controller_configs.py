@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.controller_configs import (
-    MIN_ISR,
     judge_brokers,
     judge_controllers,
 )
