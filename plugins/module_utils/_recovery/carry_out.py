@@ -135,8 +135,8 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
             allow_empty_leader=terms.allow_empty_leader,
         )
         plan = plan_drops(kafka, plan, may_drop=terms.may_drop)
-    mentioned = frozenset(broker_id for each in plan.elections for broker_id in each.replicas)
-    brokers = add_offline_dirs(kafka, kafka.probe_brokers(cluster, mentioned), [each.state for each in plan.elections])
+    mentioned = frozenset(broker_id for each in plan.partitions for broker_id in each.replicas)
+    brokers = add_offline_dirs(kafka, kafka.probe_brokers(cluster, mentioned), plan.partitions)
     checks: list[Callable[[], None]] = []
     notes: list[str] = []
     if not terms.acknowledges_unclean_leader_election:

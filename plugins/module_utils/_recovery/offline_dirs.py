@@ -11,25 +11,33 @@ replicas in it as offline, and the broker as unfenced: nothing is wrong with the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from .._kafka.base_port import BaseKafka
 from .._kafka.errors import BrokerCallError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.settings import Address
-from .._model.partition import Broker, BrokerState, PartitionState
+from .._model.partition import Broker, BrokerState
 from .._model.reasons import plural
 
 
+class HasOfflineReplicas(Protocol):
+    """A partition, as the metadata describes it or as a plan has it."""
+
+    @property
+    def offline_replicas(self) -> tuple[int, ...]: ...
+
+
 def add_offline_dirs(
-    kafka: BaseKafka, brokers: Sequence[Broker], states: Collection[PartitionState]
+    kafka: BaseKafka, brokers: Sequence[Broker], partitions: Iterable[HasOfflineReplicas]
 ) -> tuple[Broker, ...]:
     """Return the brokers, those with their offline log directories that are online and have offline replicas.
 
-    ``states`` are the partitions as the metadata describes them. On a healthy cluster, no request is sent.
+    On a healthy cluster, no request is sent.
     """
-    offline = Counter(broker_id for each in states if each.offline_replicas for broker_id in each.offline_replicas)
+    offline = Counter(broker_id for each in partitions for broker_id in each.offline_replicas)
     addresses = {
         each.broker_id: Address(each.host, each.port)
         for each in brokers

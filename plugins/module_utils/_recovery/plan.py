@@ -189,6 +189,8 @@ class LeftAlone(OfPartition):
     last_known_elr: LastKnownElr | None = None
     history: OutageHistory | None = None
     """What happened to the partition before. None if nobody asked."""
+    offline_replicas: _OfflineReplicas = ()
+    """Replicas that the controller would not elect when the plan was made."""
 
 
 def plan_election(
@@ -272,6 +274,7 @@ def leave_alone(state: PartitionState, status: Status, reason: str) -> LeftAlone
         isr=state.isr,
         elr=state.elr,
         last_known_elr=state.last_known_elr,
+        offline_replicas=state.offline_replicas,
     )
 
 
@@ -293,6 +296,11 @@ class Plan:
     ]
     racks: Racks = ()
     """The racks of the cluster's brokers, for people. Empty if the plan is made from evidence."""
+
+    @property
+    def partitions(self) -> tuple[PlannedElection | LeftAlone, ...]:
+        """All partitions that were requested."""
+        return (*self.elections, *self.left_alone)
 
 
 def find_tails(election: PlannedElection) -> tuple[Tail, ...]:

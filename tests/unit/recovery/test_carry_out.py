@@ -28,7 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.electi
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.module_result import Elected
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Plan, Status
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, Plan, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.policies import PolicyError
 from unit.fakes.journals import CLUSTER_ID
 from unit.fakes.wreck import BEHIND, BEST, Wreck, partitions
@@ -72,6 +72,13 @@ def test_without_a_quorum_no_order_of_an_earlier_run_is_restored_either(wreck: W
     with pytest.raises(NoQuorumError):
         carry_out(wreck.cluster, NOTHING_PLANNED, terms(wreck), there_is_no_quorum)
     assert wreck.cluster.writes == []
+
+
+def test_a_broker_of_a_partition_that_is_left_alone_is_named_if_the_cluster_does_not_list_it(wreck: Wreck) -> None:
+    alone = LeftAlone("orders", 9, Status.REFUSED, "it waits for broker 77", replicas=(77, BEST))
+    plan = replace(NOTHING_PLANNED, left_alone=(alone,))
+    elected = carry_out(wreck.cluster, plan, terms(wreck), there_is_a_quorum)
+    assert {each.broker_id: each.state for each in elected.brokers}[77] is BrokerState.FENCED
 
 
 def test_no_election_while_the_controller_may_elect_unclean_because_of_the_topic(wreck: Wreck) -> None:
