@@ -23,7 +23,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .partition import OfPartition, PartitionState, TopicPartition, grouped
-from .reasons import name_brokers
+from .reasons import name_brokers, plural
 
 _MOST_NAMED = 3
 
@@ -116,7 +116,9 @@ def _explain_early_end(log: LogBeginning, state: PartitionState, commit: str) ->
 
 
 def _explain(log: LogBeginning, state: PartitionState, because: str) -> str:
-    held = "is empty" if log.log_end_offset == 0 else f"has {log.log_end_offset} records, none of leader epoch 0"
+    held = (
+        "is empty" if log.log_end_offset == 0 else f"has {plural(log.log_end_offset, 'record')}, none of leader epoch 0"
+    )
     return (
         f"broker {log.broker_id} leads it alone, and its log {held}, although the leader epoch is {log.leader_epoch}; "
         f"{because}: its disk seems to have been replaced. {_advise(state)}"

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from .._model.quorum import QuorumState, Voter
-from .._model.reasons import named
+from .._model.reasons import named, plural
 from .disruption import find_disruption
 from .finding import Finding, FindingKind, Severity
 from .liveness import find_liveness_problems, find_setup_problems
@@ -104,8 +104,9 @@ def _against_stop(observation: Observation, node_ids: Collection[int]) -> Iterat
     able = [each for each in caught_up_voters(observation) if each not in stopped]
     if len(able) < state.majority:
         yield (
-            f"without {named('controller', stopped, len(stopped))}, {len(able)} of {len(voters)} voters are "
-            f"caught up ({_list_ids(able)}), and {state.majority} are needed; not caught up, or unknown: "
+            f"without {named('controller', stopped, len(stopped))}, "
+            f"{len(able)} of {plural(len(voters), 'voter', 'are')} caught up "
+            f"({_list_ids(able)}), and {state.majority} are needed; not caught up, or unknown: "
             f"{_list_ids(lagging_voters(observation))}"
         )
 
@@ -213,8 +214,9 @@ def why_cannot_commit(observation: Observation) -> Iterator[str]:
     caught_up = caught_up_voters(observation)
     if len(caught_up) < state.majority:
         yield (
-            f"no quorum: {len(caught_up)} of {len(state.voters)} voters are caught up ({_list_ids(caught_up)}), and "
-            f"{state.majority} are needed; not caught up, or unknown: {_list_ids(lagging_voters(observation))}"
+            f"no quorum: {len(caught_up)} of {plural(len(state.voters), 'voter', 'are')} caught up "
+            f"({_list_ids(caught_up)}), and {state.majority} are needed; not caught up, or unknown: "
+            f"{_list_ids(lagging_voters(observation))}"
         )
 
 
@@ -237,8 +239,8 @@ def why_no_majority(state: QuorumState, caught_up: Iterable[int], voters: Iterab
     needed = len(remaining) // 2 + 1
     if len(able) < needed:
         yield (
-            f"{event}, {len(able)} of {len(remaining)} voters would be caught up ({_list_ids(able)}), and {needed} are "
-            f"needed; not caught up, or unknown, now: "
+            f"{event}, {len(able)} of {plural(len(remaining), 'voter')} would be caught up "
+            f"({_list_ids(able)}), and {needed} are needed; not caught up, or unknown, now: "
             f"{_list_ids(sorted({each.replica_id for each in state.voters} - set(caught_up)))}"
         )
 

@@ -193,7 +193,10 @@ def _describe_missing(observation: Observation, change: PlannedVoterChange) -> s
         return "it is still a voter" if is_voter else ""
     if voter is None or not is_voter:
         return "it is no voter"
-    return "" if is_caught_up(observation, voter) else f"it is a voter, and lags by {voter.lag_records} records"
+    if is_caught_up(observation, voter):
+        return ""
+    lag = "an unknown number of records" if voter.lag_records is None else plural(voter.lag_records, "record")
+    return f"it is a voter, and lags by {lag}"
 
 
 def _with_directory_id(observation: Observation, membership: Membership, wanted: Voter) -> Voter:

@@ -33,6 +33,7 @@ from .._model.fields import (
 from .._model.log_contents import compare_logs, records_in, stretches_with_epochs
 from .._model.partition import grouped
 from .._model.quorum import DirectoryId, Endpoint, VoterNode
+from .._model.reasons import plural
 from .beyond import Beyond, Overtaken, brokers_to_start_last, newest_overtaken
 from .copy import Checksum, Contents, CopyState, LogCopy, StaticVoter
 
@@ -230,7 +231,7 @@ def _refusals(
     kept = sorted(each for each in whole if each is not None)
     if len(kept) >= majority:
         stopped = [each for each in kept if not whole[each].is_running]
-        why = f"and {majority} of {len(voters)} voters are a majority. Nothing needs to be recovered"
+        why = f"and {majority} of {plural(len(voters), 'voter', 'are')} a majority. Nothing needs to be recovered"
         if stopped:
             whose = "its disk is" if len(stopped) == 1 else "their disks are"
             yield f"start {_controllers(stopped)} first; {whose} whole, {why}"

@@ -44,7 +44,7 @@ def _copy(copy: LogCopy) -> str:
 
 def _beyond(beyond: Beyond) -> Iterator[str]:
     kind = "controller" if beyond.is_controller else "broker"
-    yield f"Forgotten: {beyond.records} records that only {kind} {beyond.node_id} on {beyond.host} holds:"
+    yield f"Forgotten: {plural(beyond.records, 'record')} that only {kind} {beyond.node_id} on {beyond.host} holds:"
     yield from (f"  {each}" for each in beyond.says[:_MOST_LINES])
     if len(beyond.says) > _MOST_LINES:
         yield f"  and {len(beyond.says) - _MOST_LINES} more"
@@ -123,7 +123,7 @@ def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
         f"{verified.high_watermark}. Its log has everything that it had before offset {plan.end_offset}.",
         f"Nodes that follow it: {', '.join(map(str, verified.brokers)) or 'none'}. Brokers that it knows: "
         f"{len(plan.contents.brokers)}.",
-        f"Written since: {len(verified.since)} records with a meaning.",
+        f"Written since: {plural(len(verified.since), 'record')} with a meaning.",
         *(f"  {each}" for each in verified.since[:_MOST_LINES]),
     ]
     if verified.backup:

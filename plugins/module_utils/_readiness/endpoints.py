@@ -18,7 +18,7 @@ from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address, ConnectionSettings, parse_addresses
 from .._model.partition import Broker, BrokerState
-from .._model.reasons import join_first
+from .._model.reasons import join_first, plural
 from .._model.run import KafkaOpsError
 from .._module.libraries import PLAYBOOKS_WITH_BOTH_KAFKA_CLIENTS
 from .._quorum.assessment import Assessment
@@ -134,7 +134,7 @@ def check_controllers(assessment: Assessment) -> Iterator[Check]:
             found = f"{finding.kind.value.replace('_', ' ')}: {finding.meaning}"
             yield warning(CheckName.QUORUM, found, finding.remedy, subject)
     if not reasons:
-        yield passed(CheckName.QUORUM, f"{len(assessment.voters)} voters, and a majority of them is caught up")
+        yield passed(CheckName.QUORUM, f"{plural(len(assessment.voters), 'voter')}, and a majority is caught up")
 
 
 def check_mechanism(settings: ConnectionSettings) -> Check:

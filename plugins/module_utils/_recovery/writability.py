@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from .._kafka.port import Kafka
 from .._model.partition import NO_LEADER, PartitionState, TopicPartition, effective_min_isr
-from .._model.reasons import ranges
+from .._model.reasons import plural, ranges
 from .._model.run import KafkaOpsError
 from .aftermath_findings import partition_finding
 from .outcome import AftermathFinding, AftermathKind, Outcome
@@ -48,8 +48,8 @@ def add_writability(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Outcome,
 def find_unwritable(outcomes: Iterable[Outcome]) -> Iterator[AftermathFinding]:
     """Yield the partitions that take no record with acks=all, and what that means for clients."""
     for each in outcomes:
-        if each.status in DONE and each.is_writable is False and each.isr_after is not None:
-            have = f"its ISR is [{ranges(each.isr_after)}], and acks=all needs {each.required_isr} members"
+        if each.status in DONE and each.isr_after is not None and each.required_isr and not each.is_writable:
+            have = f"its ISR is [{ranges(each.isr_after)}], and acks=all needs {plural(each.required_isr, 'member')}"
             text = (
                 f"{have}: producers with acks=all fail with NotEnoughReplicas, and consumers may not see the newest "
                 "records"

@@ -209,7 +209,10 @@ def _describe_first(sources: Sequence[Source], first: str) -> tuple[str, str]:
                 bad = sum(each["status"] in ("failed", "conflict") for each in content["orders"])
                 return f"{bad:,} replica orders are not as requested.", "bad" if bad else "good"
             case DocumentKind.MANIFEST:
-                return f"{sum(each['records'] for each in content['partitions']):,} records were saved.", "good"
+                return (
+                    f"{plural(sum(each['records'] for each in content['partitions']), 'record', 'were')} saved.",
+                    "good",
+                )
             case DocumentKind.EVIDENCE:
                 return f"Evidence of {plural(len(content.partitions), 'partition')}; nothing was decided.", "warning"
     return "There is nothing to report.", "good"

@@ -85,10 +85,10 @@ def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:  # noqa: PLR091
                 yield _Event(content["finishedAt"], build_groups_verdict(content)[0], "group_recovery")
             case DocumentKind.MANIFEST:
                 records = sum(each["records"] for each in content["partitions"])
-                yield _Event(content["takenAt"], f"{records:,} records saved", "salvage")
+                yield _Event(content["takenAt"], f"{plural(records, 'record')} saved", "salvage")
             case DocumentKind.DISK_SALVAGE:
                 what = f"disks of broker {content['brokerId']} compared with the leaders"
                 yield _Event(content["finishedAt"], what, "log_salvage")
             case DocumentKind.REPLAY:
                 given = sum(each["given"] for each in content["partitions"])
-                yield _Event(content["finishedAt"], f"{given:,} records given back", "salvage_replay")
+                yield _Event(content["finishedAt"], f"{plural(given, 'record')} given back", "salvage_replay")

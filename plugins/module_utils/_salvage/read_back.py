@@ -112,7 +112,7 @@ class _Counts:
 
     def problems(self) -> Iterator[str]:
         if self.sums["bad_batches"]:
-            yield f"{self.sums['bad_batches']} batches do not have their checksum"
+            yield f"batches without their checksum: {self.sums['bad_batches']}"
         if self.sums["rows"] != self.sums["batch_rows"]:
             yield f"the files have {self.sums['rows']} rows, and its batches have {self.sums['batch_rows']}"
 

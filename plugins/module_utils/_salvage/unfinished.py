@@ -19,7 +19,7 @@ from .._kafka.group_commits import partition_of
 from .._kafka.port import Kafka
 from .._kafka.transactions import find_gaps, is_ended_by_coordinator
 from .._model.partition import TRANSACTIONS_TOPIC, PartitionState, TopicPartition, effective_min_isr
-from .._model.reasons import join_first, name_brokers
+from .._model.reasons import join_first, name_brokers, plural
 from .._model.run import KafkaOpsError
 
 _MOST_NAMED = 5
@@ -62,10 +62,12 @@ def _find_obstacle_to_create(kafka: Kafka, cluster: Cluster) -> str:
     broker_id, address = next(iter(cluster.unfenced.items()))
     entry = kafka.broker_config(address, broker_id, _MIN_ISR)
     down = cluster.addresses.keys() - cluster.unfenced.keys()
-    count = int(entry.value) - len(cluster.unfenced) if entry is not None and entry.value and down else 0
-    if entry is None or count <= 0:
+    needed = int(entry.value) if entry is not None and entry.value else 0
+    count = needed - len(cluster.unfenced)
+    if not down or count <= 0:
         return ""
-    return f"{TRANSACTIONS_TOPIC} will need {entry.value} replicas in sync ({_MIN_ISR}): {_start(down, count)}"
+    replicas = plural(needed, "replica")
+    return f"{TRANSACTIONS_TOPIC} will need {replicas} in sync ({_MIN_ISR}): {_start(down, count)}"
 
 
 def explain_unfinished(kafka: Kafka, transactional_id: str) -> str:

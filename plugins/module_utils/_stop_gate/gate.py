@@ -207,7 +207,11 @@ def lost_records_reason(brokers: Sequence[int], missing: Mapping[TopicPartition,
     count = plural(len(missing), "partition")
     named = text.format(count=count, names=name_partitions(sorted(missing)))
     return reason(
-        StopReasonKind.LOST_RECORDS, brokers, f"{named} ({sum(missing.values())} records)", remedy, sorted(missing)
+        StopReasonKind.LOST_RECORDS,
+        brokers,
+        f"{named} ({plural(sum(missing.values()), 'record')})",
+        remedy,
+        sorted(missing),
     )
 
 

@@ -134,7 +134,7 @@ def test_any_doubt_needs_the_whole_window(observation: Observation) -> None:
             "not caught up, or unknown: 103",
         ),
         (observed(state(follower(102))), 102, "without controller 102"),
-        (observed(state()), 101, "without controller 101, 0 of 1 voters are caught up (none)"),
+        (observed(state()), 101, "without controller 101, 0 of 1 voter is caught up (none)"),
         (observed(state(follower(102), follower(103), follower(104))), 102, ""),
         (observed(state(follower(102), follower(103), down(104))), 102, "2 of 4 voters are caught up"),
         (NO_LEADER, 101, "no quorum"),

@@ -106,7 +106,7 @@ def test_a_damaged_batch_and_a_missing_row_are_reported() -> None:
     damaged = whole.set_column(place, whole.schema.field(place), pa.array(raw, pa.binary())).take([0, 2])
     found = combine_counts(row for each in count_rows(damaged.to_batches()) for row in each.to_pylist())
     assert found.problems == (
-        "orders-3: 1 batches do not have their checksum",
+        "orders-3: batches without their checksum: 1",
         "orders-3: the files have 2 rows, and its batches have 3",
     )
 
