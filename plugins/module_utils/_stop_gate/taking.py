@@ -219,8 +219,9 @@ def _locked(
         try:
             with home.open() as journal:
                 gate = work(journal)
-            mine = [each for each in journal.notes if not any(str(one) in each for one in gate.tickets)]
-            return replace(gate, notes=(*gate.notes, *mine))
+            named = (*gate.tickets, *gate.released)
+            others = [each for each in journal.notes if not any(str(one) in each for one in named)]
+            return replace(gate, notes=(*gate.notes, *others))
         except LockHeldError as error:
             held = error
     if held is None:

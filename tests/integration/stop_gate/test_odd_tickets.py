@@ -114,6 +114,7 @@ def test_a_second_take_renews_and_says_so_and_other_brokers_are_refused(
     # Its brokers never stopped.
     released = run_module("stop_gate", mine | {"brokers": [3], "release": True, "release_timeout_ms": 0})
     assert (released["verdict"], len(released["released"])) == ("yes", 1), released
+    assert not any("is being stopped" in each for each in released["notes"]), "its own ticket is no news to its owner"
     assert tickets_in(cluster) == {}
 
 
