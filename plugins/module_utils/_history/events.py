@@ -259,6 +259,8 @@ def _broker_moments(event: Event) -> list[BrokerMoment]:
             found = []
             if fields["in_controlled_shutdown"] == 1:
                 found.append(BrokerMoment(at_ms, BrokerChange.SHUTTING_DOWN, epoch))
+            if fields["log_dirs"]:  # those that are left
+                found.append(BrokerMoment(at_ms, BrokerChange.LOG_DIR_FAILED, epoch))
             if fields["fenced"] in changes:
                 found.append(BrokerMoment(at_ms, changes[fields["fenced"]], epoch))
             return found

@@ -167,7 +167,7 @@ def _unnoticed_ms(history: MetadataHistory, found: PartitionHistory, limits: Not
     lost, leader = found.leader_lost_at_ms, found.last_leader_id
     if lost is not None and leader is not None:
         before = [each.change for each in history.brokers.get(leader, ()) if each.at_ms <= lost]
-        relevant = [each for each in before if each is not BrokerChange.FENCED]
+        relevant = [each for each in before if each not in (BrokerChange.FENCED, BrokerChange.LOG_DIR_FAILED)]
         if relevant and relevant[-1] is BrokerChange.SHUTTING_DOWN:
             return 0, 0
     if limits.session_ms is None:

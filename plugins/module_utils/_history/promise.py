@@ -11,11 +11,12 @@ that left the ISR before the leader was lost has these steps:
 1. While the replica was in the ISR, nothing was acknowledged that it did not hold.
 2. After it left, the ISR was smaller than ``min.insync.replicas`` until the leader was lost. So the leader acknowledged
    nothing more. It learns of a smaller ISR later than the controller, and until then it still waits for the replica.
-3. Since then, the replica has kept its records: it did not restart uncleanly, its disk is the same, it is not empty,
-   no leader with fewer records made it truncate its log, and no reassignment deleted it.
+3. Since then, the replica has kept its records: it did not restart uncleanly, its disk is the same and did not fail, it
+   is not empty, no leader with fewer records made it truncate its log, and no reassignment deleted it.
 
-After a controlled shutdown, step 3 has a condition, which its text names: nobody has restored the disk from an older
-image, which has the same directory id. Only Kafka's ELR notices that, by the broker epoch in ``.kafka_cleanshutdown``:
+After a controlled shutdown, step 3 has a condition, which its text names. The metadata log has the request for the
+shutdown, not its end: the host did not lose power in between. And nobody has restored the disk from an older image,
+which has the same directory id. Only Kafka's ELR notices that, by the broker epoch in ``.kafka_cleanshutdown``:
 it takes the broker out of the ELR when it registers, and the metadata log has that. Without ELR, Kafka believes the
 disk.
 
@@ -65,6 +66,8 @@ class Obstacle(StrEnum):
     UNCLEAN_RESTART = "unclean_restart"
     LEFT_ELR = "left_elr"
     """Kafka took the replica out of the ELR when its broker came back, as it does if the disk is not as it was left."""
+    LOG_DIR_FAILED = "log_dir_failed"
+    """A log directory of its broker was offline before a restart. What was not synced to it is lost."""
     DISK_REPLACED = "disk_replaced"
     LEADER_RESTARTED = "leader_restarted"
     """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
@@ -112,9 +115,10 @@ class Promise:
 
         No log tells that from a process that was killed.
         """
-        return self.keeps_its_log and self.obstacle not in (Obstacle.UNCLEAN_RESTART, Obstacle.LEFT_ELR)
+        return self.keeps_its_log and self.obstacle not in _END_MAY_BE_LOST
 
 
+_END_MAY_BE_LOST = frozenset({Obstacle.UNCLEAN_RESTART, Obstacle.LEFT_ELR, Obstacle.LOG_DIR_FAILED})
 _LOG_MAY_BE_LOST = frozenset(
     {
         Obstacle.WAS_NO_REPLICA,
@@ -147,10 +151,14 @@ _WORDS = {
         "Kafka took broker {broker} out of the ELR when it came back: its disk is not as the broker left it, as after "
         "a power loss, or when it is restored from an older image"
     ),
+    Obstacle.LOG_DIR_FAILED: (
+        "a log directory of broker {broker} was offline before the broker restarted: records that were not synced to "
+        "it may be lost"
+    ),
     Obstacle.DISK_REPLACED: "broker {broker} came back with another log directory",
     Obstacle.LEADER_RESTARTED: (
-        "the leader restarted since then, no record says that it was shut down properly, and broker {broker} may have "
-        "truncated its log to it"
+        "the leader restarted since then, and may have lost the end of its log: no record says that it was shut down "
+        "properly, or a log directory of it was offline before. Broker {broker} may have truncated its log to it"
     ),
     Obstacle.ENDS_EARLY: (
         "the copy of the metadata log does not say what happened to broker {broker} since: take that of a running node"
@@ -167,7 +175,8 @@ _KEPT = (
     "acknowledged with acks=all that it does not hold"
 )
 _CONDITION = (
-    "; {restarted} {were} shut down and started since: this holds unless a disk was restored from an older image then"
+    "; {restarted} {were} shut down and started since: this holds unless a host lost power before its broker had "
+    "stopped, or a disk was restored from an older image then"
 )
 
 
@@ -262,9 +271,8 @@ def _obstacles_of_log(
             yield _broken(promise, Obstacle.EARLIER_UNCLEAN_ELECTION, at_ms=moment.at_ms)
     for broker_id, restart in restarts:
         if not restart.is_believed:
-            own = Obstacle.LEFT_ELR if restart.was_clean else Obstacle.UNCLEAN_RESTART
             is_own = broker_id == promise.broker_id
-            yield _broken(promise, own if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
+            yield _broken(promise, restart.obstacle if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
         if restart.has_new_disk and broker_id == promise.broker_id:
             yield _broken(promise, Obstacle.DISK_REPLACED, at_ms=restart.at_ms)
 
@@ -292,13 +300,22 @@ class _Restart:
     at_ms: int
     was_clean: bool
     has_new_disk: bool
+    log_dir_failed: bool
+    """One of its log directories went offline before. A controlled shutdown does not flush the logs in it."""
     left_elr: bool = False
     """Kafka took it out of the partition's ELR by the same batch of records."""
 
     @property
     def is_believed(self) -> bool:
         """Whether its disk counts as it was when it stopped."""
-        return self.was_clean and not self.left_elr
+        return self.was_clean and not self.left_elr and not self.log_dir_failed
+
+    @property
+    def obstacle(self) -> Obstacle:
+        """Why its disk does not count as it was."""
+        if not self.was_clean:
+            return Obstacle.UNCLEAN_RESTART
+        return Obstacle.LOG_DIR_FAILED if self.log_dir_failed else Obstacle.LEFT_ELR
 
 
 def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[_Restart]:
@@ -306,18 +323,23 @@ def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[_Restart]:
 
     A registration in a snapshot is an earlier one: it was read before, or it is older than all that was read.
     """
-    asked_for_stop = False
+    asked_for_stop = log_dir_failed = False
     epoch: int | None = None
     directories: tuple[str, ...] | None = None
     for moment in moments:
         if moment.change is BrokerChange.SHUTTING_DOWN:
             asked_for_stop = True
+        elif moment.change is BrokerChange.LOG_DIR_FAILED:
+            log_dir_failed = True
         elif moment.change is BrokerChange.REGISTERED and not moment.is_change and epoch in (None, moment.broker_epoch):
-            epoch, directories = moment.broker_epoch, moment.directories
+            # A snapshot has the directories that are online.
+            log_dir_failed |= directories is not None and not {*directories} <= {*moment.directories}
+            epoch, directories = moment.broker_epoch, directories or moment.directories
         elif moment.change is BrokerChange.REGISTERED:
             is_new = directories is not None and not {*directories} <= {*moment.directories}
-            yield _Restart(moment.at_ms, asked_for_stop, is_new)
-            asked_for_stop, epoch, directories = False, moment.broker_epoch, moment.directories
+            yield _Restart(moment.at_ms, asked_for_stop, is_new, log_dir_failed)
+            asked_for_stop = log_dir_failed = False
+            epoch, directories = moment.broker_epoch, moment.directories
 
 
 def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:

@@ -43,6 +43,8 @@ class BrokerChange(StrEnum):
     FENCED = "fenced"
     SHUTTING_DOWN = "shutting_down"
     """It asked for a controlled shutdown, and the controller moved its leaderships."""
+    LOG_DIR_FAILED = "log_dir_failed"
+    """One of its log directories went offline while it ran (KIP-858)."""
     UNREGISTERED = "unregistered"
 
 

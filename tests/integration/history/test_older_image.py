@@ -60,5 +60,6 @@ def test_the_proof_after_a_clean_restart_says_on_what_it_rests(cluster: Cluster,
     (row,) = run_module("leader_candidate_info", asked)["partitions"]
     (loss,) = row["losses"]
     assert loss["proof"].endswith(
-        "broker 3 was shut down and started since: this holds unless a disk was restored from an older image then"
+        "broker 3 was shut down and started since: this holds unless a host lost power before its broker had stopped, "
+        "or a disk was restored from an older image then"
     )

@@ -151,9 +151,15 @@ def test_an_empty_log_holds_nothing() -> None:
     assert obstacle(history(*OUTAGE), is_empty=True) is Obstacle.EMPTY
 
 
-def restart(at_ms: int, *, clean: bool, directory: str = "dir") -> list[BrokerMoment]:
+def restart(
+    at_ms: int, *before: BrokerMoment, clean: bool, directories: tuple[str, ...] = ("dir",)
+) -> list[BrokerMoment]:
     asked = [BrokerMoment(at_ms - 5, BrokerChange.SHUTTING_DOWN, 10)] if clean else []
-    return [*STARTED, *asked, BrokerMoment(at_ms, BrokerChange.REGISTERED, 20, (directory,))]
+    return [*STARTED, *before, *asked, BrokerMoment(at_ms, BrokerChange.REGISTERED, 20, directories)]
+
+
+FAILED = BrokerMoment(ALONE, BrokerChange.LOG_DIR_FAILED, 10)
+WITHOUT_ITS_DIRECTORY = BrokerMoment(ALONE + 5, BrokerChange.REGISTERED, 10, ("other",), is_change=False)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +168,20 @@ def restart(at_ms: int, *, clean: bool, directory: str = "dir") -> list[BrokerMo
         pytest.param(restart(LOST + 10, clean=False), Obstacle.UNCLEAN_RESTART, id="unclean, after the outage"),
         pytest.param(restart(LOST + 10, clean=True), None, id="clean, after the outage"),
         pytest.param(restart(LEFT - 10, clean=False), None, id="unclean, before it caught up"),
-        pytest.param(restart(LOST + 10, clean=True, directory="new"), Obstacle.DISK_REPLACED, id="another disk"),
+        pytest.param(restart(LOST + 10, clean=True, directories=("new",)), Obstacle.DISK_REPLACED, id="another disk"),
+        pytest.param(
+            restart(LOST + 10, FAILED, clean=True), Obstacle.LOG_DIR_FAILED, id="a log directory failed and came back"
+        ),
+        pytest.param(
+            restart(LOST + 10, WITHOUT_ITS_DIRECTORY, clean=True, directories=("dir", "other")),
+            Obstacle.LOG_DIR_FAILED,
+            id="a snapshot shows that a log directory had failed",
+        ),
+        pytest.param(
+            restart(LOST + 10, FAILED, WITHOUT_ITS_DIRECTORY, clean=True, directories=("other", "new")),
+            Obstacle.DISK_REPLACED,
+            id="a log directory failed and was replaced",
+        ),
     ],
 )
 def test_a_restart_of_the_replica_counts(moments: list[BrokerMoment], expected: Obstacle | None) -> None:
@@ -193,8 +212,8 @@ def test_the_proof_names_the_brokers_whose_disks_it_believes_after_a_restart() -
     found = judge_promise(history(*moments, brokers=brokers), ORDERS, 3, is_empty=False)
     assert found.is_kept
     assert explain_promise(found).endswith(
-        "; brokers 1, 3 were shut down and started since: this holds unless a disk was restored from an older image "
-        "then"
+        "; brokers 1, 3 were shut down and started since: this holds unless a host lost power before its broker had "
+        "stopped, or a disk was restored from an older image then"
     )
     plain = judge_promise(history(*OUTAGE), ORDERS, 3, is_empty=False)
     assert "older image" not in explain_promise(plain)

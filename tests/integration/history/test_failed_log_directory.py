@@ -1,0 +1,71 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A log directory fails, and its broker is shut down properly: that does not sync the logs in this directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from integration.history.alone import controllers_at, produce
+from lab import Cluster, scenarios, versions
+from lab.module_process import run_module
+
+
+@pytest.mark.wide
+def test_there_is_no_proof_after_a_log_directory_failed(kafka_version: str) -> None:
+    features = {"eligible.leader.replicas.version": 0} if versions.has_elr(kafka_version) else {}
+    with Cluster(kafka_version, log_dirs=2, features=features) as cluster:
+        damaged, last_leader = cluster.brokers[3], cluster.brokers[1]
+        disk = damaged.data_dirs[-1]  # without the first one, which has the metadata log, a broker halts
+        topic = _create_on(cluster, disk)
+        # A broker that leads nothing shuts down without a record of it.
+        cluster.client.create_topic("led", {0: [3, 1], 1: [3, 1]})
+        produce(cluster, topic, 100, "all")
+        cluster.brokers[2].freeze()
+        scenarios.wait_isr(cluster, topic, {1, 3}, seen_by=1)
+        produce(cluster, topic, 50, "all")
+        repaired = disk.rename(disk.with_name(f"{disk.name}-in-repair"))
+        scenarios.wait_isr(cluster, topic, {1}, seen_by=1)
+        damaged.stop()
+        last_leader.kill()
+        _cut(repaired / f"{topic}-0")
+        repaired.rename(disk)
+        damaged.start()
+        scenarios.wait_offline(cluster, topic, away={1, 2}, seen_by=3)
+        held = cluster.client.log_end_offset(topic, 0, 3)
+        assert held is not None
+        assert 0 < held < 150, "records are gone that were acknowledged by all"
+
+        asked = {
+            "bootstrap_servers": [cluster.bootstrap()],
+            "bootstrap_controllers": [controllers_at(cluster)],
+            "partitions": [{"topic": topic, "partition": 0}],
+            "recovery_duration_ms": 2_000,
+            "proof": "accept",
+        }
+        (row,) = run_module("leader_candidate_info", asked)["partitions"]
+        (loss,) = row["losses"]
+        assert loss["acks_all_lost"] is None, loss
+        assert "a log directory of broker 3 was offline before the broker restarted" in loss["proof"]
+
+
+def _create_on(cluster: Cluster, disk: Path) -> str:
+    """Create topics until broker 3 has chosen this directory for one, and return its name."""
+    for number in range(4):
+        topic = f"on_disk_{number}"
+        cluster.client.create_topic(topic, {0: [1, 2, 3]}, {"min.insync.replicas": 2})
+        scenarios.wait_isr(cluster, topic, {1, 2, 3}, seen_by=1)
+        if (disk / f"{topic}-0").exists():
+            return topic
+    raise AssertionError(f"no topic is on {disk}")
+
+
+def _cut(log: Path) -> None:
+    """Remove the end of a log, as if it had never been written to the disk."""
+    segment = log / f"{0:020}.log"
+    with segment.open("r+b") as file:
+        file.truncate(segment.stat().st_size * 3 // 4)
