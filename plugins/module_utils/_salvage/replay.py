@@ -42,13 +42,15 @@ from .unfinished import explain_unfinished, find_obstacle
 
 _MOST_NOTES = 20
 _OPEN = "a transaction of another replay is open: what it gives back counts as not given back here"
+_NO_LIMIT = str(INT64_MAX - 1)
+"""With the greatest number, brokers before 4.0 use message.timestamp.difference.max.ms instead, which is inherited."""
 _SIDE_CONFIG = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
     "retention.bytes": "-1",
     "message.timestamp.type": "CreateTime",
-    "message.timestamp.before.max.ms": str(INT64_MAX),
-    "message.timestamp.after.max.ms": str(INT64_MAX),
+    "message.timestamp.before.max.ms": _NO_LIMIT,
+    "message.timestamp.after.max.ms": _NO_LIMIT,
 }
 """No retention: records keep their old timestamps, so they would expire at once."""
 

@@ -189,18 +189,24 @@ def _check_timestamps(saved: SavedRecords, name: str, configs: Mapping[str, str]
         return ""
     if configs.get(_TIMESTAMPS) == _OF_THE_BROKER:
         return ""
-    limits = {each: int(configs.get(each, INT64_MAX)) for each in (_BEFORE, _AFTER, _DIFFERENCE)}
-    for config, distance in (
-        (_BEFORE, now_ms - saved.first_timestamp_ms),
-        (_AFTER, saved.last_timestamp_ms - now_ms),
-        (_DIFFERENCE, max(now_ms - saved.first_timestamp_ms, saved.last_timestamp_ms - now_ms)),
+    for (config, limit), distance in (
+        (_limit_of(configs, _BEFORE), now_ms - saved.first_timestamp_ms),
+        (_limit_of(configs, _AFTER), saved.last_timestamp_ms - now_ms),
     ):
-        if distance > limits[config]:
+        if distance > limit:
             return (
-                f"{config} of topic {name} is {limits[config]}, and a saved record's timestamp is {distance} ms away "
+                f"{config} of topic {name} is {limit}, and a saved record's timestamp is {distance} ms away "
                 "from now: raise it first, so that records keep their timestamps"
             )
     return ""
+
+
+def _limit_of(configs: Mapping[str, str], name: str) -> tuple[str, int]:
+    """Return the config that limits timestamps, and its value: before 4.0, an older one where ``name`` has no limit."""
+    limit = int(configs.get(name, INT64_MAX))
+    if limit == INT64_MAX and _DIFFERENCE in configs:  # as LogConfig does
+        return _DIFFERENCE, int(configs[_DIFFERENCE])
+    return name, limit
 
 
 def _read_configs(kafka: Kafka, topic: str) -> dict[str, str]:

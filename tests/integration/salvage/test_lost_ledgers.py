@@ -56,9 +56,9 @@ def test_records_are_given_back_once(kafka_version: str, tmp_path: Path) -> None
             assert [each for each in values if each.startswith("older-")] == [f"older-{n}" for n in range(_OLDER)]
 
 
-def save(cluster: Cluster, topic: str, directory: Path) -> Path:
+def save(cluster: Cluster, topic: str, directory: Path, config: Mapping[str, object] | None = None) -> Path:
     """Lose a topic's records, and save them before the election."""
-    offline = longer_log_of_older_epoch(cluster, topic, 1, records=(_COMMON, _OLDER, _NEWER))
+    offline = longer_log_of_older_epoch(cluster, topic, 1, records=(_COMMON, _OLDER, _NEWER), config=config)
     where = {"bootstrap_servers": [cluster.bootstrap()]}
     plan = str(directory.with_suffix(".json"))
     wanted = [{"topic": topic, "partitions": [0]}]

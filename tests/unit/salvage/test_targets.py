@@ -94,6 +94,16 @@ def test_a_topic_with_its_brokers_timestamps_accepts_records_of_any_time() -> No
     assert look(STATE, configs={**limits, "message.timestamp.type": "LogAppendTime"}).refused == {}
 
 
+def test_an_older_limit_of_timestamps_counts_only_without_a_newer_one() -> None:
+    """As in brokers before 4.0, where every topic has the older one."""
+    older = {"message.timestamp.difference.max.ms": "5000"}
+    newer = {f"message.timestamp.{each}.max.ms": str(2**62) for each in ("before", "after")}
+    unlimited = dict.fromkeys(newer, str(2**63 - 1))
+    (reason,) = look(STATE, configs={**older, **unlimited}).refused.values()
+    assert "message.timestamp.difference.max.ms of topic orders is 5000" in reason
+    assert look(STATE, configs={**older, **newer}).refused == {}
+
+
 @pytest.mark.parametrize(
     ("state", "configs", "reason"),
     [
