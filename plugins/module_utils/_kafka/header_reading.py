@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
-from .._model.partition import TopicPartition, in_batches, to_topic_partition
+from .._model.partition import Cause, TopicPartition, in_batches, to_topic_partition
 from .batch_headers import BatchEpoch, HeaderAnswer, Offsets, headers_request
 from .errors import BrokerCallError
 from .lockstep import Exchange, in_lockstep
@@ -71,7 +71,7 @@ class _BatchesAt:
 def ask_batches(wire: Wire, addresses: Mapping[int, Address], questions: Questions) -> BatchAnswers:
     """Read batches of the replicas of several brokers, in parallel.
 
-    ``addresses`` are by broker id. Others are not asked.
+    ``addresses`` are by broker id.
     """
     found = wire.in_parallel(
         lambda broker_id: wire.with_connection(
@@ -80,9 +80,14 @@ def ask_batches(wire: Wire, addresses: Mapping[int, Address], questions: Questio
         ),
         [each for each in questions if each in addresses],
     )
+    unknown = {
+        each: BrokerCallError(f"broker {each}", Cause.UNREACHABLE, "the cluster gives no address of it")
+        for each in questions
+        if each not in addresses
+    }
     return BatchAnswers(
         {broker_id: each for broker_id, each in found.items() if not isinstance(each, BrokerCallError)},
-        {broker_id: each for broker_id, each in found.items() if isinstance(each, BrokerCallError)},
+        {broker_id: each for broker_id, each in found.items() if isinstance(each, BrokerCallError)} | unknown,
     )
 
 

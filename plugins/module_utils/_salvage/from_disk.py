@@ -124,7 +124,7 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
         else:
             leaders = read_leader_logs(wire, replicas, request.duration_ms, progress)
         absent = find_absent(replicas, leaders.findings)
-        ask = partial(ask_batches, wire, cluster.addresses)
+        ask = partial(ask_batches, wire, leaders.addresses)
         run = _DiskRun(disks, request, [*leaders.comparable, *absent], leaders.logs, progress, ask=ask)
         compared, salvage_id = run.salvage(check_mode=check_mode)
         failed = [each for each in leaders.findings if each.absence is None]

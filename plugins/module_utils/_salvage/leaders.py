@@ -21,6 +21,7 @@ from typing import TypeAlias
 from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.partitions import Description, describe_partitions
 from .._kafka.replica_logs import probe_replicas
+from .._kafka.settings import Address
 from .._kafka.wire import Wire
 from .._model.partition import Broker, Cause, ReplicaLog, TopicPartition, grouped
 from .._model.reasons import plural
@@ -50,6 +51,8 @@ class Leaders:
     """Partitions that cannot be compared."""
     logs: dict[TopicPartition, ReplicaLog] = field(default_factory=dict)
     """If a leader did not answer, its entry has the cause."""
+    addresses: dict[int, Address] = field(default_factory=dict)
+    """By broker id, the newest. Before Kafka 4.0, a fenced broker has none until it leads."""
 
 
 def read_leader_logs(wire: Wire, replicas: Sequence[DiskReplica], duration_ms: int, progress: Progress) -> Leaders:
@@ -95,6 +98,7 @@ def ask_leaders(
         found.findings += findings
         found.comparable += [each for each in comparable if each.state.topic_partition not in names]
         found.logs |= logs
+        found.addresses |= cluster.addresses
         if waiting:
             progress.step(f"waiting for {_describe_leaders(waiting, logs)} to answer, or for other leaders")
             clock.sleep(max(0.0, min(_PAUSE_S, deadline - clock.monotonic())))

@@ -15,11 +15,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_hea
     HeaderAnswer,
     headers_request,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import read_headers
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import ask_batches, read_headers
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_search import HeaderSearch
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.lockstep import in_lockstep
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import FUTURE_REPLICA, fetch_request
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import EpochEnd, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    EpochEnd,
+    TopicPartition,
+)
 
 ORDERS, OTHERS = TopicPartition("orders", 7), TopicPartition("others", 0)
 _LIMIT = 2**31 - 1
@@ -92,3 +98,10 @@ def test_large_batches_are_read_one_by_one() -> None:
     assert steps == [2, 2]
     assert searches[ORDERS].lineage == (EpochEnd(4, 30),)
     assert searches[OTHERS].lineage == (EpochEnd(1, 8),)
+
+
+def test_a_broker_without_an_address_did_not_answer() -> None:
+    with Wire(settings_from({"bootstrap_servers": "localhost:1"})) as wire:
+        found = ask_batches(wire, {}, {2: {ORDERS: {7}}})
+    assert found.at(2, ORDERS, 7) is None
+    assert found.failed[2].cause is Cause.UNREACHABLE

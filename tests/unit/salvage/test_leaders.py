@@ -54,11 +54,13 @@ class FakeCluster:
         self.asked: list[tuple[int, tuple[int, ...]]] = []
         self.fails_at: set[float] = set()
         self.up_at: dict[int, float] = {}
+        self.listed_at: dict[int, float] = {}
 
     def look(self) -> tuple[Cluster, Description]:
         if self.clock.now in self.fails_at:
             raise BrokerCallError("broker2:9092", Cause.DISCONNECTED, "gone")
-        brokers = tuple(Registration(each, Address(f"broker{each}", 9092), None, False) for each in (DEAD, NEXT, OTHER))
+        listed = [each for each in (DEAD, NEXT, OTHER) if self.clock.now >= self.listed_at.get(each, 0)]
+        brokers = tuple(Registration(each, Address(f"broker{each}", 9092), None, False) for each in listed)
         led = self.leaders(self.clock.now)
         states = tuple(STATE._replace(partition=number, leader_id=leader) for number, leader in led.items())
         return Cluster("cluster", brokers, lists_fenced=True), Description(states, ())
@@ -135,6 +137,15 @@ def test_an_unregistered_leader_is_waited_for() -> None:
     cluster = FakeCluster(lambda now: {0: 7, 1: 7} if now < 2 else {0: NEXT, 1: NEXT})
     assert answered(cluster.ask()) == {0: NEXT, 1: NEXT}
     assert "broker 7 (not registered; leader of 2 partitions)" in cluster.steps.texts[1]
+
+
+def test_the_address_of_a_leader_that_was_fenced_at_first_is_known() -> None:
+    """Before Kafka 4.0, the cluster lists it only when it leads."""
+    cluster = FakeCluster(lambda now: {0: DEAD if now < 2 else NEXT})
+    cluster.listed_at = {NEXT: 2.0}
+    found = cluster.ask()
+    assert answered(found) == {0: NEXT}
+    assert found.addresses[NEXT] == Address(f"broker{NEXT}", 9092)
 
 
 def test_a_failed_description_does_not_stop_the_waiting() -> None:
