@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress, Progress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import DiskFinding, SalvageStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.from_disk import (
     DiskRequest,
@@ -27,6 +27,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options i
 from integration.salvage.oracle import Known
 from integration.salvage.wreck import LAST_LEADER
 from lab import Cluster
+
+_SILENT = NullProgress()
 
 
 def salvage(
@@ -39,6 +41,7 @@ def salvage(
     on_spark: bool = False,
     leaders_timeout_ms: int = 30_000,
     include_absent_topics: bool = False,
+    progress: Progress = _SILENT,
 ) -> DiskSalvage:
     dirs = log_dirs or cluster.brokers[LAST_LEADER].data_dirs
     wanted = frozenset(topics) if topics is not None else None
@@ -47,7 +50,7 @@ def salvage(
     if on_spark:
         request = replace(request, most_bytes_here=0, spark=SparkOptions(driver_memory="1g"))
     with Wire(settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 10_000})) as wire:
-        return salvage_disk(wire, request, NullProgress(), check_mode=check_mode)
+        return salvage_disk(wire, request, progress, check_mode=check_mode)
 
 
 def read_rows(directory: Path) -> list[dict[str, Any]]:
