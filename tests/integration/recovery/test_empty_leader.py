@@ -62,5 +62,6 @@ def test_a_designation_of_an_empty_log_needs_the_option_too(cluster: Cluster, tm
     assert cluster.client.leader("chosen") is None
     done = run_module("designated_election", {**options, "allow_empty_leader": True})
     assert "msg" not in done, done["msg"]
-    assert done["loss"] == {"at_least": _LOST, "at_most": None, "unbounded": 1, "left_empty": 1, "with_gap": 0}
+    expected = {"at_least": _LOST, "at_most": None, "unbounded": 1, "left_empty": 1, "with_gap": 0}
+    assert {name: done["loss"][name] for name in expected} == expected
     assert cluster.client.leader("chosen") == empty
