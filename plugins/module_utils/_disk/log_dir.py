@@ -181,12 +181,23 @@ def is_in_use(path: str) -> bool:
 @contextmanager
 def exclusive_lock(path: str) -> Iterator[None]:
     """Hold the lock that a node takes when it starts, so that none starts meanwhile. Raises LogDirError."""
+    is_new = not Path(path, _LOCK).exists()
     try:
         with open(Path(path, _LOCK), "ab") as file:
+            if is_new:
+                _give_to_owner(file.fileno(), path)
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
     except BlockingIOError:
         raise LogDirError(f"{path} is in use: a node runs on it. Stop it first") from None
+
+
+def _give_to_owner(descriptor: int, directory: str) -> None:
+    """Give a new file to the owner of its directory, who runs the node: root's file would keep it from starting."""
+    status = os.stat(directory)
+    os.fchmod(descriptor, status.st_mode & 0o666)
+    with suppress(PermissionError):  # only root can, and only root has to
+        os.fchown(descriptor, status.st_uid, status.st_gid)
 
 
 def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:

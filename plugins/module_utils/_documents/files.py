@@ -16,7 +16,7 @@ import shlex
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -181,9 +181,19 @@ def sync_to_disk(path: str | os.PathLike[str]) -> None:
     """Wait until the content of a file, or the names in a directory, are on the disk. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        with errors_name(path):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def errors_name(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let an error of a write name the file, as that of ``open`` does: a full disk is found by the write."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or os.fspath(path)) from None
 
 
 def format_document(document: dict[str, Any]) -> bytes:

@@ -27,16 +27,15 @@ import io
 import json
 import os
 import re
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from .._disk.log_dir import exclusive_lock
-from .._documents.files import sync_to_disk, why_no_directory
+from .._documents.files import errors_name, sync_to_disk, why_no_directory
 from .._kafka.voters_record import encode_voters_batch
 from .._model.run import KafkaOpsError
-from .backup import BackupError, back_up
+from .backup import BackupError, back_up, copy_file
 from .copy import CopyState
 from .journal import NAME, PendingRecovery, RecoveryStep, read_pending, replace_file, write_pending
 from .node import EPOCHS, METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_properties
@@ -74,6 +73,8 @@ def pending_changes(plan: QuorumPlan, host: str) -> list[FileChange]:
             _check_copy(plan, is_ours=False)
         if pending is None or pending.step is RecoveryStep.CHANGING:
             changes += _log_changes(plan)
+        if pending is not None and pending.step is RecoveryStep.CHANGING:
+            changes.append(FileChange(str(Path(plan.log_dir, NAME)), pending.step, RecoveryStep.CHANGED))
     return [*changes, *(FileChange(each.path, each.before, each.after) for each in voters_changes(plan, host))]
 
 
@@ -178,7 +179,8 @@ def _text_changes(plan: QuorumPlan) -> list[FileChange]:
 
 def _append_voters(plan: QuorumPlan) -> None:
     """Make the segment end with the planned batch, whatever an earlier attempt has left after the planned end."""
-    with open(plan.segment or "", "r+b") as file:
+    path = plan.segment or ""
+    with errors_name(path), open(path, "r+b") as file:
         file.truncate(plan.segment_bytes)
         file.seek(plan.segment_bytes)
         file.write(planned_batch(plan))
@@ -272,8 +274,7 @@ def _apply_properties(changes: list[VotersChange], plan: QuorumPlan, backup_dir:
     for each in changes:
         target = _backup_place(plan, backup_dir, Path(each.path))
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(each.path, target)
-        sync_to_disk(target)
+        copy_file(each.path, target)
         sync_to_disk(target.parent)
         replace_voters(each)
         place = str(target)

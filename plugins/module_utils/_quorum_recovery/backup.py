@@ -41,8 +41,7 @@ def back_up(log_dir: str, more: Sequence[str], target: str) -> str:
             for name, original in originals.items():
                 copy = work / name
                 copy.parent.mkdir(mode=_MODE, parents=True, exist_ok=True)
-                shutil.copy2(original, copy)
-                sync_to_disk(copy)
+                copy_file(original, copy)
             _compare(originals, work)
             for directory, _directories, _files in os.walk(work):
                 sync_to_disk(directory)
@@ -51,6 +50,8 @@ def back_up(log_dir: str, more: Sequence[str], target: str) -> str:
         else:
             _compare(originals, Path(target))
     except OSError as error:
+        # It may have filled the disk of the log, with which Kafka could not start.
+        shutil.rmtree(work, ignore_errors=True)
         raise BackupError(
             f"the backup {target} could not be written: {error.filename or work}: {error.strerror}. Nothing was "
             "changed. Set quorum_recovery_backup_dir to a directory with enough space"
@@ -76,11 +77,7 @@ def put_back(log_dir: str, backup: str) -> None:
                 target.unlink(missing_ok=True)  # Perhaps what a killed run left, which was replaced meanwhile.
                 continue
             new = target.with_name(f"{target.name}{_UNFINISHED}")
-            shutil.copy2(copy, new)
-            status = copy.stat()
-            with suppress(PermissionError):  # as the owner of the file, there is nothing to change
-                os.chown(new, status.st_uid, status.st_gid)
-            sync_to_disk(new)
+            copy_file(copy, new)
             new.replace(target)
         sync_to_disk(Path(log_dir, METADATA_DIR))
         left = different_files(log_dir, backup)
@@ -91,6 +88,15 @@ def put_back(log_dir: str, backup: str) -> None:
         ) from None
     if left:
         raise BackupError(f"{log_dir} differs from the backup {backup} in {', '.join(left)}")
+
+
+def copy_file(original: str | Path, copy: Path) -> None:
+    """Copy a file with its owner, mode and times, and wait until the copy is on the disk. Raises OSError."""
+    shutil.copy2(original, copy)
+    status = os.stat(original)
+    with suppress(PermissionError):  # only root can give a file to Kafka's user, and only root has to
+        os.chown(copy, status.st_uid, status.st_gid)
+    sync_to_disk(copy)
 
 
 def _originals(log_dir: str, more: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated
 
 from .._documents.dataclass_json import codec
-from .._documents.files import sync_to_disk
+from .._documents.files import errors_name, sync_to_disk
 from .._model.fields import Meta, SizeBytes
 from .node import NodeFileError
 from .plan import QuorumPlan
@@ -92,15 +92,25 @@ def replace_file(path: str, content: bytes) -> None:
     """
     path = os.path.realpath(path)
     temporary = f"{path}.kafkaops-new"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with errors_name(path):
+            _write_like(temporary, content, path if os.path.exists(path) else os.path.dirname(path))
+            os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_to_disk(os.path.dirname(path))
+
+
+def _write_like(path: str, content: bytes, like: str) -> None:
+    """Write a file with the owner and the mode of another one, and wait until it is on the disk."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as file:
         file.write(content)
         file.flush()
-        like = path if os.path.exists(path) else os.path.dirname(path)
         status = os.stat(like)
         with suppress(PermissionError):  # as the owner of the file, there is nothing to change
             os.fchown(descriptor, status.st_uid, status.st_gid)
         os.fchmod(descriptor, status.st_mode & 0o666)
         os.fsync(descriptor)
-    os.replace(temporary, path)
-    sync_to_disk(os.path.dirname(path))

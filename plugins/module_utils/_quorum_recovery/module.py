@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -21,7 +23,7 @@ from .._kafka.wire import Wire
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.run import to_json_types
-from .apply import FileChange, apply, own_pending, pending_changes
+from .apply import ApplyError, FileChange, apply, own_pending, pending_changes
 from .copy import LogCopy
 from .look import decode_copy, decode_overtaken
 from .plan import QUORUM_RECOVERY_PLAN, QuorumDecision, QuorumPlan, decide, decode_plan, encode_plan
@@ -148,15 +150,29 @@ def apply_results(plan: QuorumPlan, params: Mapping[str, Any], *, check_mode: bo
     pending = own_pending(plan) if host == plan.host else None
     backup = pending.backup if pending is not None else ""
     if changes and not check_mode:
-        backup = apply(plan, host, params["backup_dir"])
+        with _errors_say_what_to_do(plan):
+            backup = apply(plan, host, params["backup_dir"])
     return {"changed": bool(changes), "backup": backup, "diff": _diff(changes)}
 
 
 def restore_results(plan: QuorumPlan, host: str, *, check_mode: bool) -> dict[str, Any]:
     """Undo a host's part of the plan, and return the results of module quorum_recovery."""
     changes = pending_restoration(plan, host)
-    backup = restore(plan, host) if changes and not check_mode else ""
+    backup = ""
+    if changes and not check_mode:
+        with _errors_say_what_to_do(plan):
+            backup = restore(plan, host)
     return {"changed": bool(changes), "backup": backup, "diff": _diff(changes)}
+
+
+@contextmanager
+def _errors_say_what_to_do(plan: QuorumPlan) -> Iterator[None]:
+    """Turn an error of the file system, such as a full disk, into an ApplyError."""
+    try:
+        yield
+    except OSError as error:
+        where = f"{error.filename or plan.log_dir}: {error.strerror} (for uid {os.geteuid()})"
+        raise ApplyError(f"{where}. Mend this, and run again: what was begun is continued") from None
 
 
 def _diff(changes: Sequence[FileChange]) -> list[dict[str, str]]:

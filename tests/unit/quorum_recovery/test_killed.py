@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -16,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.apply import apply
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.module import apply_results
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.restore import restore
 from unit.quorum_recovery.disks import Disk, a_plan, topic_record
 
@@ -101,6 +104,41 @@ def test_a_recovery(tmp_path: Path, *, dynamic: bool) -> None:
         if not was_killed:
             assert number > _FEWEST_BOUNDARIES
             return
+
+
+class FullDisk:
+    """Refuses one write: the n-th that is waited for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.writes = 0
+        self.refused: int | None = None
+        self._sync = os.fsync
+        monkeypatch.setattr(os, "fsync", self.sync)
+
+    def sync(self, descriptor: int) -> None:
+        self.writes += 1
+        if self.writes == self.refused:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._sync(descriptor)
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, dynamic: bool) -> None:
+    wreck = Wreck(tmp_path, dynamic=dynamic)
+    parameters = {"host": wreck.disk.host, "backup_dir": str(wreck.backups)}
+    disk = FullDisk(monkeypatch)
+    wreck.apply()
+    done, writes = wreck.files(), disk.writes
+    assert writes > _FEWEST_BOUNDARIES
+    for number in range(1, writes + 1):
+        wreck.put(wreck.before)
+        shutil.rmtree(wreck.backups)
+        disk.writes, disk.refused = 0, number
+        with pytest.raises(KafkaOpsError, match=f"{tmp_path}.*No space left on device"):
+            apply_results(wreck.plan, parameters, check_mode=False)
+        assert not [*tmp_path.rglob("*.kafkaops-new"), *tmp_path.rglob("*.unfinished")], number
+        apply_results(wreck.plan, parameters, check_mode=False)
+        assert wreck.files() == done, number
 
 
 @pytest.mark.parametrize("dynamic", [True, False])

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,23 @@ def test_the_disk_is_as_before(tmp_path: Path, *, dynamic: bool) -> None:
     assert files(disk) == before
     assert pending_restoration(plan, disk.host) == []
     assert a_plan(disk) == plan
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+def test_every_file_stays_kafka_s_own(tmp_path: Path) -> None:
+    """A playbook that runs as root must not leave files that Kafka's user cannot write."""
+    disk = Disk(tmp_path).add(topic_record("a"))
+    for each in (disk.log_dir, *disk.log_dir.rglob("*")):
+        os.chown(each, 4711, 4712)
+    plan = a_plan(disk)
+    backup = Path(apply(plan, disk.host, str(tmp_path / "backup")))
+    assert owners(disk.log_dir) == owners(backup) == {(4711, 4712)}
+    restore(plan, disk.host)
+    assert owners(disk.log_dir) == {(4711, 4712)}
+
+
+def owners(directory: Path) -> set[tuple[int, int]]:
+    return {(each.stat().st_uid, each.stat().st_gid) for each in directory.rglob("*") if each.is_file()}
 
 
 def test_a_look_restores_nothing(tmp_path: Path) -> None:
