@@ -33,7 +33,7 @@ from .._model.fields import (
 from .._model.log_contents import compare_logs, records_in, stretches_with_epochs
 from .._model.partition import grouped
 from .._model.quorum import DirectoryId, Endpoint, VoterNode
-from .._model.reasons import plural
+from .._model.reasons import agreeing, plural
 from .beyond import Beyond, Overtaken, brokers_to_start_last, newest_overtaken
 from .copy import Checksum, Contents, CopyState, LogCopy, StaticVoter
 
@@ -207,7 +207,7 @@ def _doubles(held: Sequence[LogCopy]) -> Iterator[str]:
     for node_id, named in grouped((each.node_id, f"{each.host} ({each.log_dir})") for each in held).items():
         if len(named) > 1:
             yield (
-                f"controller {node_id} has more than one disk in this run: {', '.join(named)}. Leave only the host "
+                f"controller {node_id} is in this run more than once: {', '.join(named)}. Leave only the host "
                 "that starts it in the run"
             )
 
@@ -234,9 +234,9 @@ def _refusals(
         why = f"and {majority} of {plural(len(voters), 'voter', 'are')} a majority. Nothing needs to be recovered"
         if stopped:
             whose = "its disk is" if len(stopped) == 1 else "their disks are"
-            yield f"start {_controllers(stopped)} first; {whose} whole, {why}"
+            yield f"start {_named('controller', stopped)} first; {whose} whole, {why}"
         else:
-            yield f"{_controllers(kept)} {'runs' if len(kept) == 1 else 'run'}, {why}"
+            yield f"{_named('controller', kept)} {'runs' if len(kept) == 1 else 'run'}, {why}"
         return
     if survivor.node_id not in voters:
         yield f"controller {survivor.node_id} has the newest log, and is none of the voters {_ids(voters)}"
@@ -259,12 +259,14 @@ def _undeclared(voters: tuple[int, ...], whole: Mapping[int | None, LogCopy], lo
     gone = [each for each in voters if each not in whole]
     unknown = [each for each in gone if each not in lost]
     if not lost:
+        who = f"{_named('voter', gone)} {agreeing('are', len(gone))}"
         declared = f"set it to {','.join(map(str, gone))}"
-        yield f"quorum_recovery_lost_voters is not set. If voters {_ids(gone)} are lost for good, {declared}"
+        yield f"quorum_recovery_lost_voters is not set. If {who} lost for good, {declared}"
     elif unknown:
         yield (
-            f"voters {_ids(unknown)} are neither declared lost nor have a whole disk in this run: add their hosts to "
-            "the run, or, if they are lost for good, add them to quorum_recovery_lost_voters"
+            f"{_named('voter', unknown)} {agreeing('are', len(unknown))} neither declared lost nor "
+            f"{agreeing('have', len(unknown))} a whole disk in this run: add each host to the run, or, if the disk is "
+            "lost for good, add the voter to quorum_recovery_lost_voters"
         )
     no_voters = [each for each in sorted(lost) if each not in voters]
     if no_voters:
@@ -379,8 +381,8 @@ def format_voters(voters: tuple[StaticVoter, ...]) -> str:
     )
 
 
-def _controllers(ids: Collection[int]) -> str:
-    return f"controller{'' if len(ids) == 1 else 's'} {_ids(ids)}"
+def _named(noun: str, ids: Collection[int]) -> str:
+    return f"{noun}{'' if len(ids) == 1 else 's'} {_ids(ids)}"
 
 
 def _ids(ids: Collection[int]) -> str:

@@ -49,7 +49,7 @@ def test_a_brokers_copy_goes_on_in_a_new_controller(cluster: Cluster, tmp_path: 
     if not cluster.has_static_voters:
         undeclared = site.run(hosts="all", lost_voters=others, automated_recovery=True)
         assert undeclared.returncode != 0
-        assert f"voters {first} are neither declared lost nor have a whole disk" in undeclared.words, undeclared.output
+        assert f"voter {first} is neither declared lost nor has a whole disk" in undeclared.words, undeclared.output
 
     with site.started(new) as command:
         run = site.run(hosts="all", lost_voters=gone, automated_recovery=True, start_command=command)

@@ -52,6 +52,7 @@ class Disks:
         run = self.site.run(*arguments, automated_recovery=True, **variables)
         assert run.returncode != 0, run.output
         assert expected in run.words, run.output
+        assert "HostVarsVars" not in run.words, "no other host goes on without this one's variables"
         assert self.files() == before
 
 
@@ -82,7 +83,7 @@ def test_lost_voters_must_be_declared(disks: Disks) -> None:
 
 def test_every_lost_voter_must_be_declared(disks: Disks) -> None:
     disks.lose(*_LOST)
-    disks.assert_refused("voters 103 are neither declared lost nor have a whole disk", lost_voters=[_SECOND])
+    disks.assert_refused("voter 103 is neither declared lost nor has a whole disk", lost_voters=[_SECOND])
 
 
 def test_the_disk_of_another_cluster_is_refused(disks: Disks) -> None:
@@ -127,13 +128,17 @@ def test_a_copy_of_the_disk_is_refused(disks: Disks, tmp_path: Path) -> None:
     with_copy = tmp_path / "inventory.json"
     with_copy.write_text(json.dumps(inventory), encoding="utf-8")
     both = {"hosts": f"node{_FIRST},archive", "lost_voters": "102,103"}
-    disks.assert_refused("controller 101 has more than one disk in this run", "-i", str(with_copy), **both)
+    disks.assert_refused("controller 101 is in this run more than once", "-i", str(with_copy), **both)
 
 
 def test_hosts_and_files_that_are_not_there_are_named(disks: Disks, tmp_path: Path) -> None:
     disks.lose(*_LOST)
     lost = ",".join(map(str, _LOST))
     disks.assert_refused("no host of the inventory matches 'node104'", hosts="node101,node104", lost_voters=lost)
+    without = tmp_path / "inventory.ini"
+    without.write_text("first ansible_connection=local\n", encoding="utf-8")
+    both = {"hosts": f"first,node{_FIRST}", "lost_voters": lost}
+    disks.assert_refused("quorum_recovery_properties is required. Nothing was read", "-i", str(without), **both)
     missing = tmp_path / "none.properties"
     disks.assert_refused(f"{missing} could not be read", properties=str(missing), lost_voters=lost)
 

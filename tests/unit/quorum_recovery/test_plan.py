@@ -122,7 +122,7 @@ def test_voters_that_are_not_declared_lost(tmp_path: Path) -> None:
         "quorum_recovery_lost_voters is not set. If voters 102 and 103 are lost for good, set it to 102,103" in reason
     )
     (reason,) = decide([copy], [102]).refusals
-    assert reason.startswith("voters 103 are neither declared lost nor have a whole disk in this run")
+    assert reason.startswith("voter 103 is neither declared lost nor has a whole disk in this run")
 
 
 def test_declarations_that_are_wrong(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_copy_of_the_disk_is_not_taken_for_the_disk(tmp_path: Path) -> None:
         decision = decide(both, VOTERS[1:])
         assert decision.plan is None
         (reason,) = decision.refusals
-        assert reason.startswith("controller 101 has more than one disk in this run: ")
+        assert reason.startswith("controller 101 is in this run more than once: ")
         assert "archive (/mnt/copy)" in reason
         assert decision.must_stop == ("controller 101 on node101",)
 
@@ -255,7 +255,7 @@ def test_a_reviewed_plan_says_itself_which_voters_are_lost(tmp_path: Path) -> No
     for lost in ([], [103, 102]):
         assert plan_results({**reviewed, "lost_voters": lost}, check_mode=False)["refusals"] == []
     (refusal,) = plan_results({**reviewed, "lost_voters": [102]}, check_mode=False)["refusals"]
-    assert refusal.startswith("voters 103 are neither declared lost nor have a whole disk")
+    assert refusal.startswith("voter 103 is neither declared lost nor has a whole disk")
 
 
 def test_the_report_of_a_survivor_that_does_not_lead_has_no_outcome(tmp_path: Path) -> None:
