@@ -11,13 +11,14 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lab.cluster import Cluster
 from lab.node import Controller, Node
-from lab.playbook import PlaybookRun, run_playbook
+from lab.playbook import PlaybookRun, run_playbook, start_playbook
 
 _PLAYBOOK = "kafkaops.recovery.recover_quorum"
 
@@ -44,6 +45,18 @@ class Site:
         """Run the playbook with variables of the role, without their prefix."""
         named = {f"quorum_recovery_{name}": value for name, value in variables.items()}
         return run_playbook(_PLAYBOOK, named, "-i", str(self.inventory), *arguments)
+
+    def run_without_start_command(self, command: str, **variables: object) -> PlaybookRun:
+        """Run the playbook, and start the survivor by a command when the run says that it waits for that."""
+        named = {f"quorum_recovery_{name}": value for name, value in variables.items()}
+        with start_playbook(_PLAYBOOK, named, "-i", str(self.inventory)) as process:
+            assert process.stdout is not None
+            printed = ""
+            for line in process.stdout:
+                printed += line
+                if "This run waits for it." in line:
+                    subprocess.run(command, shell=True, check=True)
+            return PlaybookRun(process.wait(), printed)
 
     def carry_out(
         self, plan: Path, report: Path, lost: Sequence[int], start_command: str, **variables: object

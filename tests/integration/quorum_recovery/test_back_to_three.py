@@ -2,7 +2,10 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""After the recovery: every object is there, and docs/quorum.md leads back to three controllers, word for word."""
+"""After the recovery: every object is there, and docs/quorum.md leads back to three controllers, word for word.
+
+The survivor has just taken a snapshot, and a transaction of the metadata has no end in its log.
+"""
 
 from __future__ import annotations
 
@@ -17,49 +20,102 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.scan import read_copy
 from integration.quorum_recovery import objects
 from integration.quorum_recovery.site import Site, lose
 from lab import wait_until
 from lab.cluster import Cluster
 from lab.node import Controller
 from lab.playbook import PROJECT, run_playbook
+from unit.quorum_recovery.disks import BEGIN_TRANSACTION, topic_record
+from unit.salvage.batches import batch
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.wide]
 
 _CHECK = "kafkaops.recovery.check_quorum"
 
 
-@pytest.fixture
-def cluster(kafka_version: str) -> Iterator[Cluster]:
-    with Cluster(kafka_version, brokers=1, controllers=3, dynamic_quorum=True, super_users=[]) as cluster:
+@pytest.fixture(params=[True, False], ids=["dynamic", "static"])
+def cluster(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    snapshots = {"metadata.log.max.record.bytes.between.snapshots": 2000}
+    kind = {"dynamic_quorum": request.param, "controller_properties": snapshots}
+    with Cluster(kafka_version, brokers=1, controllers=3, super_users=[], **kind) as cluster:
         objects.create(cluster)
         yield cluster
 
 
 def test_every_object_is_kept_and_three_controllers_are_back(cluster: Cluster, tmp_path: Path) -> None:
     first, *lost = cluster.controllers
+    survivor = cluster.controllers[first]
     before = objects.read(cluster)
     site = Site(cluster, tmp_path)
     lose(cluster, lost)
-    cluster.controllers[first].stop()
+    survivor.stop()
     report = tmp_path / "report.json"
-    with site.started(cluster.controllers[first]) as command:
-        run = site.run(lost_voters=lost, automated_recovery=True, start_command=command, report_file=str(report))
+    with site.started(survivor) as command:
+        end = _begin_transaction(survivor)
+        variables = {"lost_voters": lost, "automated_recovery": True, "report_file": str(report)}
+        if cluster.has_static_voters:
+            run = site.run_without_start_command(command, **variables)
+        else:
+            run = site.run(**variables, start_command=command)
         assert run.returncode == 0, run.output
+        assert "a metadata transaction has no end in the log" in run.words, run.output
         assert objects.read(cluster) == before
-        _assert_forecast(json.loads(report.read_text("utf-8"))["plan"]["contents"], before)
-
+        found = json.loads(report.read_text("utf-8"))
+        assert found["plan"]["endOffset"] == end
+        assert [0 < each["snapshot"]["endOffset"] < end for each in found["copies"] if each["state"] == "whole"] == [
+            True
+        ]
+        _assert_forecast(found["plan"]["contents"], before)
+        if not cluster.has_static_voters:
+            for node_id in lost:
+                _follow_the_documentation(cluster, cluster.controllers[node_id], survivor=first)
+            _check_quorum(cluster)
+    # The survivor was killed just now.
+    if cluster.has_static_voters:
         for node_id in lost:
-            _follow_the_documentation(cluster, cluster.controllers[node_id], survivor=first)
-        asked = ",".join(f"{each.host}:{each.port}" for each in cluster.controllers.values())
-        servers = {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_bootstrap_controllers": asked}
-        checked = run_playbook(_CHECK, servers)
-        assert checked.returncode == 0, checked.output
-        assert "Elections may be requested" in checked.words
-    # The survivor was killed just now. The new controllers have all that it had.
+            _append_the_voter(cluster, cluster.controllers[node_id], survivor)
+        _check_quorum(cluster)
+        survivor.kill()
+    # The new controllers have all that it had.
     wait_until(lambda: cluster.active_controller().node_id in lost, 60, what="one of the new controllers leads")
     assert objects.read(cluster) == before
     cluster.client.create_topic("after", {0: [1]})
+
+
+def _begin_transaction(controller: Controller) -> int:
+    """Append a transaction without its end, as a controller that dies leaves one. Return the end of the log."""
+    copy = read_copy("", str(controller.data_dirs[0]), None).copy
+    assert copy.segment is not None
+    assert copy.log_end_offset is not None
+    records = [BEGIN_TRANSACTION, topic_record("unfinished")]
+    with Path(copy.segment).open("ab") as segment:
+        segment.write(batch(copy.log_end_offset, records, epoch=copy.last_epoch))
+    return copy.log_end_offset + len(records)
+
+
+def _check_quorum(cluster: Cluster) -> None:
+    asked = ",".join(f"{each.host}:{each.port}" for each in cluster.controllers.values())
+    servers = {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_bootstrap_controllers": asked}
+    checked = run_playbook(_CHECK, servers)
+    assert checked.returncode == 0, checked.output
+    assert "Elections may be requested" in checked.words
+
+
+def _append_the_voter(cluster: Cluster, new: Controller, survivor: Controller) -> None:
+    """Do what the chapter says about static voters. The brokers keep running."""
+    voters = [survivor, *(each for each in cluster.controllers.values() if each.running and each is not survivor), new]
+    for node in cluster.nodes:
+        node.properties["controller.quorum.voters"] = ",".join(f"{x.node_id}@{x.host}:{x.port}" for x in voters)
+        node.write_properties()
+    for each in voters[:-1]:
+        if each.running:
+            each.stop()
+        each.start(wait=False)
+    new.format()
+    new.start()
+    wait_until(cluster.has_whole_quorum, 60, what=f"controller {new.node_id} has caught up")
 
 
 def _assert_forecast(contents: dict[str, Any], seen: objects.Objects) -> None:
