@@ -28,7 +28,8 @@ class MetadataImage:
         self._topics: dict[str, str] = {}
         self._partitions: dict[str, set[int]] = {}
         self._configs: set[tuple[int, str, str]] = set()
-        self._acls: set[str] = set()
+        self._acls: dict[str, str] = {}
+        """In words, by id. A deletion has only the id."""
         self._scram: set[tuple[str, int]] = set()
         self._quotas: set[tuple[Any, ...]] = set()
         self._tokens: set[str] = set()
@@ -95,6 +96,11 @@ class MetadataImage:
         text = id_text(topic_id)
         return self._topics.get(text, f"with id {text}")
 
+    def acl(self, acl_id: Any) -> str:
+        """Return what an ACL is about, or its id if it is unknown."""
+        text = id_text(acl_id)
+        return self._acls.get(text, f"with id {text}")
+
     def _apply(self, kind: RecordType, fields: dict[str, Any]) -> None:  # noqa: PLR0912  # one case for each type
         match kind:
             case RecordType.TOPIC:
@@ -110,9 +116,9 @@ class MetadataImage:
                 key = (fields["resource_type"], fields["resource_name"], fields["name"])
                 _keep(self._configs, key, is_kept=fields["value"] is not None)
             case RecordType.ACCESS_CONTROL_ENTRY:
-                self._acls.add(id_text(fields["id"]))
+                self._acls[id_text(fields["id"])] = _acl(fields)
             case RecordType.REMOVE_ACCESS_CONTROL_ENTRY:
-                self._acls.discard(id_text(fields["id"]))
+                self._acls.pop(id_text(fields["id"]), None)
             case RecordType.USER_SCRAM_CREDENTIAL:
                 self._scram.add((fields["name"], fields["mechanism"]))
             case RecordType.REMOVE_USER_SCRAM_CREDENTIAL:
@@ -143,6 +149,10 @@ def _keep(where: set[Any], key: Any, *, is_kept: bool) -> None:
 def _entity(fields: dict[str, Any]) -> str:
     parts = [(each["entity_type"], each["entity_name"]) for each in fields["entity"]]
     return ", ".join(f"{kind} {'(default)' if name is None else name}" for kind, name in sorted(parts, key=str))
+
+
+def _acl(fields: dict[str, Any]) -> str:
+    return f"of {fields['principal']} on {fields['resource_name']}"
 
 
 def _partition(image: MetadataImage, fields: dict[str, Any]) -> str:
@@ -177,10 +187,8 @@ _DESCRIBE: dict[RecordType, Callable[[MetadataImage, dict[str, Any]], str]] = {
     RecordType.PARTITION: _of_partition,
     RecordType.PARTITION_CHANGE: _of_change,
     RecordType.CONFIG: _of_config,
-    RecordType.ACCESS_CONTROL_ENTRY: lambda _image, it: (
-        f"an ACL of {it['principal']} on {it['resource_name']} was created"
-    ),
-    RecordType.REMOVE_ACCESS_CONTROL_ENTRY: lambda _image, it: f"the ACL with id {id_text(it['id'])} was deleted",
+    RecordType.ACCESS_CONTROL_ENTRY: lambda _image, it: f"an ACL {_acl(it)} was created",
+    RecordType.REMOVE_ACCESS_CONTROL_ENTRY: lambda image, it: f"the ACL {image.acl(it['id'])} was deleted",
     RecordType.USER_SCRAM_CREDENTIAL: lambda _image, it: (
         f"the {_MECHANISMS.get(it['mechanism'], 'SCRAM')} credential of user {it['name']} was set"
     ),

@@ -124,8 +124,6 @@ class LogCopy:
     checksum: Checksum | None = None
     """Over offset, epoch and checksum of each batch from the newest snapshot on, and the snapshot."""
     contents: Contents | None = None
-    pending: str | None = None
-    """Digest of the plan whose application a killed run began here, or that was not verified yet."""
 
     @property
     def last_epoch(self) -> int:

@@ -254,9 +254,9 @@ class _LogReader:
         is_in_snapshot = self._snapshot is not None and header.next_offset <= self._snapshot.end_offset
         try:
             values = _values(batch)
+            self._describe(header, values)  # before a deletion takes a topic's name away
             if not is_in_snapshot:
                 state.take(batch)
-            self._describe(header, values)
             if self._lacking:
                 self._changes.take(values, header.offsets)
         except (MetadataRecordError, BatchError) as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.copy import CopyState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.look import look
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.module import plan_results
@@ -21,6 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery
     encode_plan,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.report import Verified
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.scan import read_copy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.words import (
     describe,
     describe_verified,
@@ -224,6 +226,17 @@ def test_a_metadata_transaction_without_an_end_does_not_count(tmp_path: Path) ->
     ended = disk.add(END_TRANSACTION).read()
     assert ended.contents is not None
     assert (ended.contents.topics, ended.contents.open_transaction) == (2, False)
+
+
+def test_what_was_deleted_is_named(tmp_path: Path) -> None:
+    """What is forgotten may be a deletion: then the topic and the ACL are there again."""
+    topic, acl = b"orders".ljust(16, b"\0"), b"an id".ljust(16, b"\0")
+    created = b"\x01\x12\x00" + acl + b"\x02\x07orders\x03\x0bUser:carol\x02*\x03\x03\x00"
+    disk = Disk(tmp_path).add(topic_record("orders")).add(created)
+    start = disk.end_offset
+    disk.add(b"\x01\x09\x00" + topic + b"\0").add(b"\x01\x13\x00" + acl + b"\0")
+    reading = read_copy(disk.host, str(disk.log_dir), None, lacking=(EpochRange(1, start, disk.end_offset),))
+    assert reading.beyond == ["topic orders was deleted", "the ACL of User:carol on orders was deleted"]
 
 
 def test_static_voters_change_in_every_file_that_names_them(tmp_path: Path) -> None:
