@@ -15,7 +15,7 @@ from .._kafka.settings import Address
 from .._kafka.wire import Wire
 from .._model.quorum import QuorumState
 from .._model.run import KafkaOpsError
-from .journal import read_pending, remove_pending
+from .journal import NAME, read_pending, remove_pending
 from .plan import QuorumPlan
 from .report import Verified
 from .scan import read_copy
@@ -76,7 +76,7 @@ def _wait_for_leader(wire: Wire, plan: QuorumPlan, deadline: float) -> QuorumSta
         if time.monotonic() >= deadline:
             raise VerifyError(
                 f"controller {plan.node_id} does not lead: {last}. Look at its log. The journal "
-                f"{Path(plan.log_dir)} and the backup stay; run again to verify again"
+                f"{Path(plan.log_dir, NAME)} and the backup stay; run again to verify again"
             )
         time.sleep(_LOOK_EVERY_S)
 

@@ -89,10 +89,13 @@ def _begin_transaction(controller: Controller) -> int:
     copy = read_copy("", str(controller.data_dirs[0]), None).copy
     assert copy.segment is not None
     assert copy.log_end_offset is not None
-    records = [BEGIN_TRANSACTION, topic_record("unfinished")]
+    end = copy.log_end_offset
     with Path(copy.segment).open("ab") as segment:
-        segment.write(batch(copy.log_end_offset, records, epoch=copy.last_epoch))
-    return copy.log_end_offset + len(records)
+        for record in (BEGIN_TRANSACTION, topic_record("unfinished")):
+            # Kafka does not start with a batch whose records have different times.
+            segment.write(batch(end, [record], epoch=copy.last_epoch))
+            end += 1
+    return end
 
 
 def _check_quorum(cluster: Cluster) -> None:
