@@ -92,7 +92,7 @@ def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[Log
         plan = parse_plan(pending)
         if reviewed is not None and reviewed.digest != plan.digest:
             raise PlanError(f"a recovery was begun with the plan {plan.digest}, and this is {reviewed.digest}")
-        note = "a recovery was begun with this plan, and is continued"
+        note = "a recovery was begun with this plan, and was not verified"
         return QuorumDecision(plan, (), (), None, plan.forgets, (note,)), True
     answering = {int(voter): where for each in logs for voter, where in each["answering"].items()}
     said = {
