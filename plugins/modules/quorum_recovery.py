@@ -65,7 +65,8 @@ requirements:
   - crc32c >= 2.7
   - pyarrow >= 20
 notes:
-  - Run it as the user that Kafka runs as. It needs write access to the log directory and to the properties file.
+  - Run it as the user that Kafka runs as, or as root; every file keeps its owner. It needs write access to the log
+    directory and to the properties file.
   - If neither O(bootstrap_servers) nor O(command_config) is given, the survivor's own listener is asked with the
     default settings. V(verified) needs DESCRIBE on the cluster.
 seealso:
