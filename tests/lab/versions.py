@@ -29,7 +29,11 @@ JMX_EXPORTER = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1"
 JOLOKIA = "org.jolokia:jolokia-agent-jvm:2.3.0:javaagent"
 
 
-_MOVED = {"kafka.admin.ConfigCommand": "4.4.0", "kafka.tools.DumpLogSegments": "4.3.1"}
+_MOVED = {
+    "kafka.admin.AclCommand": "4.0.2",
+    "kafka.admin.ConfigCommand": "4.4.0",
+    "kafka.tools.DumpLogSegments": "4.3.1",
+}
 """Tools that have another package from a release on."""
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from lab.cluster import Cluster
 
 _CONFIGS = "kafka.admin.ConfigCommand"
-_ACLS = "org.apache.kafka.tools.AclCommand"
-_OLD_ACLS = "kafka.admin.AclCommand"
+_ACLS = "kafka.admin.AclCommand"
 _LEADERS = re.compile(r"(Leader: \S+|Isr: .*|Elr: .*)$")
 
 
@@ -44,12 +43,11 @@ def create(cluster: Cluster) -> None:
 
 def read(cluster: Cluster) -> Objects:
     topics = _run(cluster, "org.apache.kafka.tools.TopicCommand", "--describe")
-    acls = _ACLS if cluster.version >= "4.1" else _OLD_ACLS
     return Objects(
         topics=tuple(sorted(" ".join(_LEADERS.sub("", _without_leader(each)).split()) for each in topics)),
         users=tuple(sorted(_run(cluster, _CONFIGS, "--describe", "--entity-type", "users"))),
         brokers=tuple(_run(cluster, _CONFIGS, "--describe", "--entity-type", "brokers", "--entity-default")),
-        acls=tuple(_run(cluster, acls, "--list")),
+        acls=tuple(_run(cluster, _ACLS, "--list")),
         features=tuple(re.sub(r"\s+Epoch: .*", "", each) for each in _run(cluster, _FEATURES, "describe")),
     )
 
