@@ -69,6 +69,8 @@ class Obstacle(StrEnum):
     LOG_DIR_FAILED = "log_dir_failed"
     """A log directory of its broker was offline before a restart. What was not synced to it is lost."""
     DISK_REPLACED = "disk_replaced"
+    DISK_UNKNOWN = "disk_unknown"
+    """No record names the log directories before and after a restart of its broker."""
     LEADER_RESTARTED = "leader_restarted"
     """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
     EMPTY = "empty"
@@ -123,6 +125,7 @@ _LOG_MAY_BE_LOST = frozenset(
     {
         Obstacle.WAS_NO_REPLICA,
         Obstacle.DISK_REPLACED,
+        Obstacle.DISK_UNKNOWN,
         Obstacle.EMPTY,
         Obstacle.ENDS_EARLY,
         Obstacle.NOT_DECODED,
@@ -156,6 +159,10 @@ _WORDS = {
         "it may be lost"
     ),
     Obstacle.DISK_REPLACED: "broker {broker} came back with another log directory",
+    Obstacle.DISK_UNKNOWN: (
+        "broker {broker} restarted since then, and the metadata log that was read does not name its log directories "
+        "before and after that: it may have another disk"
+    ),
     Obstacle.LEADER_RESTARTED: (
         "the leader restarted since then, and may have lost the end of its log: no record says that it was shut down "
         "properly, or a log directory of it was offline before. Broker {broker} may have truncated its log to it"
@@ -273,8 +280,9 @@ def _obstacles_of_log(
         if not restart.is_believed:
             is_own = broker_id == promise.broker_id
             yield _broken(promise, restart.obstacle if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
-        if restart.has_new_disk and broker_id == promise.broker_id:
-            yield _broken(promise, Obstacle.DISK_REPLACED, at_ms=restart.at_ms)
+        if broker_id == promise.broker_id and not restart.has_same_disk:
+            disk = Obstacle.DISK_REPLACED if restart.has_new_disk else Obstacle.DISK_UNKNOWN
+            yield _broken(promise, disk, at_ms=restart.at_ms)
 
 
 def _restarts_since(
@@ -295,15 +303,33 @@ def has_new_disk(history: MetadataHistory, broker_id: int, since_ms: int) -> boo
     return any(each.has_new_disk and each.at_ms >= since_ms for each in _restarts(history.brokers.get(broker_id, ())))
 
 
+def knows_earlier_starts(history: MetadataHistory, broker_id: int, since_ms: int) -> bool:
+    """Return whether the log that was read has the start of a broker before each of its restarts since a time."""
+    restarts = _restarts(history.brokers.get(broker_id, ()))
+    return all(each.before is not None for each in restarts if each.at_ms >= since_ms)
+
+
 @dataclass(frozen=True, slots=True)
 class _Restart:
     at_ms: int
     was_clean: bool
-    has_new_disk: bool
+    before: tuple[str, ...] | None
+    """Its log directories until then. Empty if no record names them, None if its earlier start was not read."""
+    after: tuple[str, ...]
     log_dir_failed: bool
     """One of its log directories went offline before. A controlled shutdown does not flush the logs in it."""
     left_elr: bool = False
     """Kafka took it out of the partition's ELR by the same batch of records."""
+
+    @property
+    def has_new_disk(self) -> bool:
+        """Whether a log directory that it had is not there any more."""
+        return bool(self.before and self.after) and not self.has_same_disk
+
+    @property
+    def has_same_disk(self) -> bool:
+        """Whether all its log directories are known to be there again."""
+        return bool(self.before) and {*(self.before or ())} <= {*self.after}
 
     @property
     def is_believed(self) -> bool:
@@ -336,8 +362,7 @@ def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[_Restart]:
             log_dir_failed |= directories is not None and not {*directories} <= {*moment.directories}
             epoch, directories = moment.broker_epoch, directories or moment.directories
         elif moment.change is BrokerChange.REGISTERED:
-            is_new = directories is not None and not {*directories} <= {*moment.directories}
-            yield _Restart(moment.at_ms, asked_for_stop, is_new, log_dir_failed)
+            yield _Restart(moment.at_ms, asked_for_stop, directories, moment.directories, log_dir_failed)
             asked_for_stop = log_dir_failed = False
             epoch, directories = moment.broker_epoch, moment.directories
 

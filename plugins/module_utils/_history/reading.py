@@ -31,7 +31,7 @@ from .._model.reasons import plural
 from .._model.run import Clock
 from .directory import MetadataDirectory
 from .events import Event, EventReader, make_history
-from .promise import CONFIG_LAG_MS
+from .promise import CONFIG_LAG_MS, knows_earlier_starts
 
 _GAP_MS = 2_000
 """An active controller writes every metadata.max.idle.interval.ms, which are 500 ms."""
@@ -57,7 +57,10 @@ class HistoryQuestion:
     config_names: Sequence[str]
 
     def is_answered(self, history: MetadataHistory) -> bool:
-        """Return whether the history says of each partition when each survivor left the ISR."""
+        """Return whether the history says of each partition when each survivor left the ISR, and of its restarts since.
+
+        A restart says nothing of the disk without the start before it.
+        """
         for partition, brokers in self.survivors.items():
             found = history.partitions.get(partition)
             if found is None or found.leader_lost_at_ms is None:
@@ -70,6 +73,8 @@ class HistoryQuestion:
             # The last leader may have used an older value of a config for a while.
             is_old_enough = all(history.begins_at_ms <= each - CONFIG_LAG_MS for each in known)
             if not is_old_enough and not found.begins_with_creation:
+                return False
+            if not all(knows_earlier_starts(history, *each) for each in zip(brokers, known, strict=True)):
                 return False
         return True
 

@@ -16,6 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise
     explain_promise,
     judge_promise,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import HistoryQuestion
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
     BROKER_RESOURCE,
     TOPIC_RESOURCE,
@@ -170,6 +171,14 @@ WITHOUT_ITS_DIRECTORY = BrokerMoment(ALONE + 5, BrokerChange.REGISTERED, 10, ("o
         pytest.param(restart(LEFT - 10, clean=False), None, id="unclean, before it caught up"),
         pytest.param(restart(LOST + 10, clean=True, directories=("new",)), Obstacle.DISK_REPLACED, id="another disk"),
         pytest.param(
+            restart(LOST + 10, clean=True)[len(STARTED) :], Obstacle.DISK_UNKNOWN, id="its earlier start was not read"
+        ),
+        pytest.param(
+            [each._replace(directories=()) for each in restart(LOST + 10, clean=True)],
+            Obstacle.DISK_UNKNOWN,
+            id="records of metadata.version 3.6 name no directories",
+        ),
+        pytest.param(
             restart(LOST + 10, FAILED, clean=True), Obstacle.LOG_DIR_FAILED, id="a log directory failed and came back"
         ),
         pytest.param(
@@ -186,6 +195,13 @@ WITHOUT_ITS_DIRECTORY = BrokerMoment(ALONE + 5, BrokerChange.REGISTERED, 10, ("o
 )
 def test_a_restart_of_the_replica_counts(moments: list[BrokerMoment], expected: Obstacle | None) -> None:
     assert obstacle(history(*OUTAGE, brokers={3: moments})) is expected
+
+
+def test_the_log_is_read_back_to_the_start_before_a_restart() -> None:
+    question = HistoryQuestion({}, {ORDERS: (3,)}, ())
+    restarted = restart(LOST + 10, clean=True)
+    assert question.is_answered(history(*OUTAGE, brokers={3: restarted}))
+    assert not question.is_answered(history(*OUTAGE, brokers={3: restarted[len(STARTED) :]}))
 
 
 @pytest.mark.parametrize(

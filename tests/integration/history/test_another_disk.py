@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A log directory fails, and its broker is shut down properly: that does not sync the logs in this directory."""
+"""A broker is shut down properly, and comes back with a part of its log: another disk, or one that had failed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ import pytest
 from integration.history.alone import controllers_at, produce
 from lab import Cluster, scenarios, versions
 from lab.module_process import run_module
+
+_METADATA_VERSION_3_6 = 14
+"""3.6-IV2, the last one without KIP-858."""
 
 
 @pytest.mark.wide
@@ -40,17 +43,53 @@ def test_there_is_no_proof_after_a_log_directory_failed(kafka_version: str) -> N
         assert held is not None
         assert 0 < held < 150, "records are gone that were acknowledged by all"
 
-        asked = {
-            "bootstrap_servers": [cluster.bootstrap()],
-            "bootstrap_controllers": [controllers_at(cluster)],
-            "partitions": [{"topic": topic, "partition": 0}],
-            "recovery_duration_ms": 2_000,
-            "proof": "accept",
-        }
-        (row,) = run_module("leader_candidate_info", asked)["partitions"]
-        (loss,) = row["losses"]
-        assert loss["acks_all_lost"] is None, loss
-        assert "a log directory of broker 3 was offline before the broker restarted" in loss["proof"]
+        assert "a log directory of broker 3 was offline before the broker restarted" in _why_no_proof(cluster, topic)
+
+
+@pytest.mark.wide
+def test_there_is_no_proof_after_a_restart_if_no_record_names_the_disks(kafka_version: str) -> None:
+    """Brokers register without their log directories while metadata.version is below 3.7."""
+    features = {"metadata.version": _METADATA_VERSION_3_6}
+    with Cluster(kafka_version, features=features) as cluster:
+        replaced, last_leader = cluster.brokers[3], cluster.brokers[1]
+        topic = _create_on(cluster, replaced.data_dirs[0])
+        cluster.client.create_topic("led", {0: [3, 1]})
+        produce(cluster, topic, 100, "all")
+        cluster.brokers[2].freeze()
+        scenarios.wait_isr(cluster, topic, {1, 3}, seen_by=1)
+        produce(cluster, topic, 50, "all")
+        replaced.stop()
+        scenarios.wait_isr(cluster, topic, {1}, seen_by=1)
+        last_leader.kill()
+        # The part that another disk had got until the leader died.
+        part = replaced.data_dirs[0] / f"{topic}-0"
+        _cut(part)
+        kept = part.rename(replaced.data_dirs[0].parent / part.name)
+        replaced.wipe()
+        kept.rename(part)
+        replaced.start()
+        scenarios.wait_offline(cluster, topic, away={1, 2}, seen_by=3)
+        held = cluster.client.log_end_offset(topic, 0, 3)
+        assert held is not None
+        assert 0 < held < 150, "records are gone that were acknowledged by all"
+
+        assert "does not name its log directories before and after that" in _why_no_proof(cluster, topic)
+
+
+def _why_no_proof(cluster: Cluster, topic: str) -> str:
+    """Return why it is not proven that the only survivor holds all records that were acknowledged with acks=all."""
+    asked = {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "bootstrap_controllers": [controllers_at(cluster)],
+        "partitions": [{"topic": topic, "partition": 0}],
+        "recovery_duration_ms": 2_000,
+        "proof": "accept",
+    }
+    (row,) = run_module("leader_candidate_info", asked)["partitions"]
+    (loss,) = row["losses"]
+    assert loss["acks_all_lost"] is None, loss
+    proof: str = loss["proof"]
+    return proof
 
 
 def _create_on(cluster: Cluster, disk: Path) -> str:
