@@ -143,16 +143,17 @@ def history_limits(params: Mapping[str, Any]) -> HistoryLimits:
     return HistoryLimits(params["max_bytes"], params["max_seconds"])
 
 
-def _read_ms(kafka: Kafka, online: Mapping[int, Address], name: str) -> int | None:
-    """Return a time from the settings of a broker that is online: the last leader cannot be asked for its own."""
-    for broker_id, address in online.items():
+def _read_ms(kafka: Kafka, online: Mapping[int, Address], name: str) -> list[int]:
+    """Return the different values of a time that brokers have which are online: the last leader cannot be asked."""
+
+    def ask(broker_id: int) -> int | None:
         try:
-            found = kafka.broker_config(address, broker_id, name)
-        except (BrokerCallError, RequestRefusedError):
-            continue
-        if found and found.value and found.value.isdecimal():
-            return int(found.value)
-    return None
+            found = kafka.broker_config(online[broker_id], broker_id, name)
+        except RequestRefusedError:
+            return None
+        return int(found.value) if found and found.value and found.value.isdecimal() else None
+
+    return sorted({each for each in kafka.in_parallel(ask, online).values() if isinstance(each, int)})
 
 
 def _read_session(kafka: Kafka, online: Mapping[int, Address]) -> tuple[int | None, list[str]]:
@@ -165,10 +166,10 @@ def _read_session(kafka: Kafka, online: Mapping[int, Address]) -> tuple[int | No
     values = [int(each) for each in own.values.values() if each and each.isdecimal()]
     if values:
         return max(values), []
-    guess = _read_ms(kafka, online, _SESSION)
-    if guess is None:
+    guesses = _read_ms(kafka, online, _SESSION)
+    if not guesses:
         return None, [_explain_unread(_SESSION)]
-    why = own.unknown or "no controller has a value"
+    guess, why = guesses[-1], own.unknown or "no controller has a value"
     doubt = f"the controllers' own {_SESSION} is unknown ({why}); the estimates assume {guess} ms, which brokers have"
     return guess, [doubt]
 
@@ -176,10 +177,16 @@ def _read_session(kafka: Kafka, online: Mapping[int, Address]) -> tuple[int | No
 def _read_limits(kafka: Kafka, online: Mapping[int, Address]) -> tuple[NoticeLimits, list[str]]:
     """Return how late an ISR shrinks and a leader's death is noticed, and what is not known about it."""
     session_ms, doubts = _read_session(kafka, online)
-    replica_lag_ms = _read_ms(kafka, online, _REPLICA_LAG)
-    if replica_lag_ms is None:
-        doubts = [*doubts, _explain_unread(_REPLICA_LAG)]
-    return NoticeLimits(replica_lag_ms, session_ms), doubts
+    lags = _read_ms(kafka, online, _REPLICA_LAG)
+    if not lags:
+        return NoticeLimits(None, session_ms), [*doubts, _explain_unread(_REPLICA_LAG)]
+    if len(lags) > 1:
+        doubts = [
+            *doubts,
+            f"brokers differ in {_REPLICA_LAG} ({', '.join(map(str, lags))}), and the last leader cannot be asked: the "
+            "greatest value is assumed for it",
+        ]
+    return NoticeLimits(lags[-1], session_ms), doubts
 
 
 def _explain_unread(name: str) -> str:

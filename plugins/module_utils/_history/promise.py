@@ -33,8 +33,6 @@ from typing import Any
 from .._model.metadata_history import (
     BROKER_RESOURCE,
     TOPIC_RESOURCE,
-    BrokerChange,
-    BrokerMoment,
     ConfigKey,
     ConfigMoment,
     MetadataHistory,
@@ -42,6 +40,7 @@ from .._model.metadata_history import (
 )
 from .._model.partition import MIN_ISR, NO_LEADER, TopicPartition
 from .._model.reasons import name_brokers
+from .restarts import BrokerRestart, restarts_since
 
 CONFIG_LAG_MS = 300_000
 """How long a broker may be late with a changed config. Brokers apply changes within seconds."""
@@ -263,7 +262,7 @@ def _judge_isr(
 
 
 def _obstacles_of_log(
-    found: PartitionHistory, promise: Promise, restarts: Iterable[tuple[int, _Restart]]
+    found: PartitionHistory, promise: Promise, restarts: Iterable[tuple[int, BrokerRestart]]
 ) -> Iterator[Promise]:
     """Yield why the replica may have lost records since it left the ISR."""
     left = promise.left_at_ms or 0
@@ -279,7 +278,8 @@ def _obstacles_of_log(
     for broker_id, restart in restarts:
         if not restart.is_believed:
             is_own = broker_id == promise.broker_id
-            yield _broken(promise, restart.obstacle if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
+            own = _why_not_believed(restart)
+            yield _broken(promise, own if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
         if broker_id == promise.broker_id and not restart.has_same_disk:
             disk = Obstacle.DISK_REPLACED if restart.has_new_disk else Obstacle.DISK_UNKNOWN
             yield _broken(promise, disk, at_ms=restart.at_ms)
@@ -287,84 +287,20 @@ def _obstacles_of_log(
 
 def _restarts_since(
     history: MetadataHistory, found: PartitionHistory, promise: Promise
-) -> Iterator[tuple[int, _Restart]]:
+) -> Iterator[tuple[int, BrokerRestart]]:
     """Yield each restart of this broker since it left the ISR, and of those that led after their restart."""
     left = promise.left_at_ms or 0
     leaders = {each.leader_id for each, end in found.spans(history.ends_at_ms) if end > left}
     for broker_id in sorted({each for each in leaders if each is not None} - {NO_LEADER} | {promise.broker_id}):
-        for restart in _restarts(history.brokers.get(broker_id, ())):
-            is_own = broker_id == promise.broker_id
-            if left <= restart.at_ms and (is_own or _led_after(found, broker_id, restart.at_ms)):
+        for restart in restarts_since(history, broker_id, left):
+            if broker_id == promise.broker_id or _led_after(found, broker_id, restart.at_ms):
                 yield broker_id, replace(restart, left_elr=found.left_elr_at(broker_id, restart.at_ms))
 
 
-def has_new_disk(history: MetadataHistory, broker_id: int, since_ms: int) -> bool:
-    """Return whether a broker came back with another log directory since a time."""
-    return any(each.has_new_disk and each.at_ms >= since_ms for each in _restarts(history.brokers.get(broker_id, ())))
-
-
-def knows_earlier_starts(history: MetadataHistory, broker_id: int, since_ms: int) -> bool:
-    """Return whether the log that was read has the start of a broker before each of its restarts since a time."""
-    restarts = _restarts(history.brokers.get(broker_id, ()))
-    return all(each.before is not None for each in restarts if each.at_ms >= since_ms)
-
-
-@dataclass(frozen=True, slots=True)
-class _Restart:
-    at_ms: int
-    was_clean: bool
-    before: tuple[str, ...] | None
-    """Its log directories until then. Empty if no record names them, None if its earlier start was not read."""
-    after: tuple[str, ...]
-    log_dir_failed: bool
-    """One of its log directories went offline before. A controlled shutdown does not flush the logs in it."""
-    left_elr: bool = False
-    """Kafka took it out of the partition's ELR by the same batch of records."""
-
-    @property
-    def has_new_disk(self) -> bool:
-        """Whether a log directory that it had is not there any more."""
-        return bool(self.before and self.after) and not self.has_same_disk
-
-    @property
-    def has_same_disk(self) -> bool:
-        """Whether all its log directories are known to be there again."""
-        return bool(self.before) and {*(self.before or ())} <= {*self.after}
-
-    @property
-    def is_believed(self) -> bool:
-        """Whether its disk counts as it was when it stopped."""
-        return self.was_clean and not self.left_elr and not self.log_dir_failed
-
-    @property
-    def obstacle(self) -> Obstacle:
-        """Why its disk does not count as it was."""
-        if not self.was_clean:
-            return Obstacle.UNCLEAN_RESTART
-        return Obstacle.LOG_DIR_FAILED if self.log_dir_failed else Obstacle.LEFT_ELR
-
-
-def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[_Restart]:
-    """Yield each start of a broker. A stop is clean if the broker asked for it: then it has flushed its logs.
-
-    A registration in a snapshot is an earlier one: it was read before, or it is older than all that was read.
-    """
-    asked_for_stop = log_dir_failed = False
-    epoch: int | None = None
-    directories: tuple[str, ...] | None = None
-    for moment in moments:
-        if moment.change is BrokerChange.SHUTTING_DOWN:
-            asked_for_stop = True
-        elif moment.change is BrokerChange.LOG_DIR_FAILED:
-            log_dir_failed = True
-        elif moment.change is BrokerChange.REGISTERED and not moment.is_change and epoch in (None, moment.broker_epoch):
-            # A snapshot has the directories that are online.
-            log_dir_failed |= directories is not None and not {*directories} <= {*moment.directories}
-            epoch, directories = moment.broker_epoch, directories or moment.directories
-        elif moment.change is BrokerChange.REGISTERED:
-            yield _Restart(moment.at_ms, asked_for_stop, directories, moment.directories, log_dir_failed)
-            asked_for_stop = log_dir_failed = False
-            epoch, directories = moment.broker_epoch, moment.directories
+def _why_not_believed(restart: BrokerRestart) -> Obstacle:
+    if not restart.was_clean:
+        return Obstacle.UNCLEAN_RESTART
+    return Obstacle.LOG_DIR_FAILED if restart.log_dir_failed else Obstacle.LEFT_ELR
 
 
 def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:

@@ -31,7 +31,8 @@ from .._model.reasons import plural
 from .._model.run import Clock
 from .directory import MetadataDirectory
 from .events import Event, EventReader, make_history
-from .promise import CONFIG_LAG_MS, knows_earlier_starts
+from .promise import CONFIG_LAG_MS
+from .restarts import knows_earlier_starts
 
 _GAP_MS = 2_000
 """An active controller writes every metadata.max.idle.interval.ms, which are 500 ms."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How late the death of a leader is noticed: by the controllers' own session timeout, which no broker returns."""
+"""How late the cluster notices something, by settings that nobody returns: those of controllers and dead leaders."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from lab import Cluster, versions
 from lab.module_process import run_module
 
 _SESSION = "broker.session.timeout.ms"
+_REPLICA_LAG = "replica.lag.time.max.ms"
 
 
 @pytest.mark.wide
@@ -25,19 +26,33 @@ def test_estimates_use_the_timeout_of_the_controllers_or_say_that_it_is_unknown(
     with Cluster(kafka_version, properties=of_brokers, features=features) as cluster:
         break_down(cluster, "late", min_isr=1)
         controller = cluster.active_controller()
-        known = _history_of(cluster, bootstrap_controllers=[controllers_at(cluster)])
+        known = _look(cluster, bootstrap_controllers=[controllers_at(cluster)])["history"]
         assert not [each for each in known["missing"] if _SESSION in each]
         nobody = ["127.0.0.1:1"]
-        unknown = _history_of(cluster, metadata_log_dir=str(controller.data_dirs[0]), bootstrap_controllers=nobody)
-        (doubt,) = [each for each in unknown["missing"] if _SESSION in each]
+        unknown = _look(cluster, metadata_log_dir=str(controller.data_dirs[0]), bootstrap_controllers=nobody)
+        (doubt,) = [each for each in unknown["history"]["missing"] if _SESSION in each]
         assert "controller at 127.0.0.1:1: " in doubt
         assert "the estimates assume 60000 ms, which brokers have" in doubt
 
 
-def _history_of(cluster: Cluster, **more: object) -> dict[str, Any]:
+@pytest.mark.wide
+def test_the_dead_leader_is_taken_to_have_the_greatest_value_of_the_others(kafka_version: str) -> None:
+    features = {"eligible.leader.replicas.version": 0} if versions.has_elr(kafka_version) else {}
+    slower = {3: {_REPLICA_LAG: 100_000}}  # it leads nothing, and its own value decides nothing
+    with Cluster(kafka_version, broker_properties=slower, features=features) as cluster:
+        break_down(cluster, "late", min_isr=1)
+        found = _look(cluster, bootstrap_controllers=[controllers_at(cluster)])
+        (doubt,) = [each for each in found["history"]["missing"] if _REPLICA_LAG in each]
+        assert "100000" in doubt
+        assert "the greatest value is assumed" in doubt
+        # Since the topic is younger than that: all that was ever written.
+        assert all(each["lacks_seconds"] is not None for each in found["losses"])
+
+
+def _look(cluster: Cluster, **more: object) -> dict[str, Any]:
     options = {"bootstrap_servers": [cluster.bootstrap()], "recovery_duration_ms": 2000, **more}
     wanted = [{"topic": "late", "partition": 0}]
     found = run_module("leader_candidate_info", {**options, "partitions": wanted})
     assert "msg" not in found, found["msg"]
-    history: dict[str, Any] = found["partitions"][0]["history"]
-    return history
+    row: dict[str, Any] = found["partitions"][0]
+    return row
