@@ -28,6 +28,15 @@ from .preconditions import (
 )
 
 
+def explain_passed_over(broker_id: int) -> Reason:
+    """Return why no election is requested that designates a broker which was passed over in another one."""
+    return say(
+        "not requested: broker {broker} was not elected for another partition for which it was designated; if it is "
+        "not shutting down, run again",
+        broker=broker_id,
+    )
+
+
 @dataclass
 class BatchOutcomes:
     """At most PARTITIONS_PER_REQUEST elections of one type, each with an outcome of its own.
@@ -43,9 +52,8 @@ class BatchOutcomes:
     by_designation: bool = False
     """True if the brokers offer ElectLeaders with designated leaders: then no order is changed."""
     outcomes: dict[TopicPartition, Outcome] = field(default_factory=dict)
-    has_unplanned_leader: bool = False
-    """True if a partition got another leader than the designated one. Then the run must stop: a broker is shutting
-    down, or another party changes the cluster."""
+    passed_over: set[int] = field(default_factory=set)
+    """Brokers that were not elected for a partition for which they were designated."""
     dropped_replicas: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     """Brokers that were dropped from the replica set of a partition for good."""
     _orders: dict[TopicPartition, tuple[PlannedElection, PartitionObservation, tuple[int, ...]]] = field(
@@ -142,15 +150,15 @@ class BatchOutcomes:
                     state,
                 )
             else:
-                self.has_unplanned_leader = True
                 designated = self.designated_leader(partition)
+                self.passed_over.add(designated)
                 self.end(
                     partition,
                     Status.FAILED,
                     say(
                         "broker {broker} leads it, not the designated {broker_designated}: somebody else, or the "
-                        "controller by itself, elected it, or broker {broker_designated} is shutting down; the run "
-                        "stops here",
+                        "controller by itself, elected it, or broker {broker_designated} is shutting down, or has lost "
+                        "the log directory; this run designates it no more",
                         broker=state.leader_id,
                         broker_designated=designated,
                     ),

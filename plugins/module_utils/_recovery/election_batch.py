@@ -27,7 +27,7 @@ from .._kafka.reassignments import parse_unregistered_broker
 from .._model.partition import TopicPartition
 from .._model.reason import because, say
 from .._model.run import Clock, Progress
-from .batch_outcomes import BatchOutcomes
+from .batch_outcomes import BatchOutcomes, explain_passed_over
 from .left_orders import KeptOrders
 from .plan import ElectionType, Status
 from .preconditions import find_registration_obstacles
@@ -208,10 +208,11 @@ class ElectionBatch(BatchOutcomes):
         first = {self.designated_leader(each): each for each in reversed(partitions)}.values()
         if self.election_type is ElectionType.UNCLEAN:
             self._elect(writer, sorted(first), progress, limits)
-        if self.has_unplanned_leader:
-            # The designated broker may be shutting down: each further election would take the second best replica.
+        for broker in self.passed_over:
+            # Each further election would take the second best replica.
             not_asked = [each for each in partitions if each not in self._requested]
-            self.end_all(not_asked, Status.FAILED, "not requested: another broker than the designated one was elected")
+            of_broker = [each for each in not_asked if self.designated_leader(each) == broker]
+            self.end_all(of_broker, Status.FAILED, explain_passed_over(broker))
         self._elect(writer, [each for each in partitions if each not in self.outcomes], progress, limits)
         self._wait_for_lost_responses(writer, progress, limits)
         self._end_unelected(writer)

@@ -26,6 +26,7 @@ from .._model.reason import because, say
 from .._model.reasons import name_brokers
 from .._model.run import KafkaOpsError, PartOfProgress, Progress, garbage_collection_paused
 from .._model.silent_leaders import silent_brokers
+from .batch_outcomes import explain_passed_over
 from .election_batch import ElectionBatch, Limits
 from .left_orders import (
     KeptOrders,
@@ -39,8 +40,6 @@ from .observation import has_taken_over, observe_partitions
 from .outcome import Outcome, doubt_leaders, outcome_of_election, outcome_of_left_alone
 from .plan import ElectionType, Plan, PlannedElection, Status, find_tails
 from .preconditions import PartitionObservation, judge_election
-
-_UNPLANNED_LEADER = "the run stopped before this election: another partition got a leader that was not designated"
 
 
 class WrongClusterError(KafkaOpsError):
@@ -236,13 +235,21 @@ class _Run:
             for each in elections
             if each.topic_partition in unrestored
         }
-        halt = ""
+        halt, passed_over = "", set[int]()
         has_begun = any(each.undoing is Undoing.RESTORED for each in leftovers)
         unsaved: list[PlannedElection] = []
         electable = [each for each in elections if each.topic_partition not in unrestored]
-        for batch, saved in self._iterate_batches(electable, unsaved, outcomes):
+        for whole_batch, saved in self._iterate_batches(electable, unsaved, outcomes):
+            outcomes |= {
+                each.topic_partition: outcome_of_election(
+                    each, Status.FAILED, explain_passed_over(each.designated_leader)
+                )
+                for each in whole_batch
+                if each.designated_leader in passed_over
+            }
+            batch = [each for each in whole_batch if each.designated_leader not in passed_over]
             halt = halt or self.limits.why_ended()
-            if not halt:
+            if batch and not halt:
                 self.progress.step("looking at the partitions again", len(outcomes), len(elections))
                 try:
                     progress = PartOfProgress(self.progress, len(outcomes), len(elections))
@@ -255,7 +262,7 @@ class _Run:
                     has_begun = True
                     outcomes |= current.outcomes
                     unsaved += current.unsaved
-                    halt = _UNPLANNED_LEADER if current.has_unplanned_leader else ""
+                    passed_over |= current.passed_over
                     continue
             outcomes |= {each.topic_partition: outcome_of_election(each, Status.FAILED, halt) for each in batch}
         return outcomes
