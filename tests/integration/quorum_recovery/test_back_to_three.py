@@ -34,7 +34,10 @@ pytestmark = [pytest.mark.timeout(1200), pytest.mark.wide]
 
 _CHECK = "kafkaops.recovery.check_quorum"
 _NO_OP = b"\x01\x14\x00\x00"
-"""Frame version, type and version of the record, and no tagged fields."""
+"""Frame version, type and version of the record, and no tagged fields. It comes before the transaction, because Kafka
+4.3.1 ends itself if a transaction begins where a snapshot ends."""
+_SHOWS_ABORTED = ("3.9.2", "4.0.2")
+"""Brokers of these releases show the topics of an aborted transaction (tried on them without a recovery)."""
 
 
 @pytest.fixture(params=[True, False], ids=["dynamic", "static"])
@@ -55,14 +58,15 @@ def test_every_object_is_kept_and_three_controllers_are_back(cluster: Cluster, t
     survivor.stop()
     report = tmp_path / "report.json"
     with site.started(survivor) as command:
-        end = _begin_transaction(survivor)
+        has_open = cluster.version not in _SHOWS_ABORTED
+        end = _append(survivor, [_NO_OP, *([BEGIN_TRANSACTION, topic_record("unfinished")] if has_open else [])])
         variables = {"lost_voters": lost, "automated_recovery": True, "report_file": str(report)}
         if cluster.has_static_voters:
             run = site.run_without_start_command(command, **variables)
         else:
             run = site.run(**variables, start_command=command)
         assert run.returncode == 0, run.output
-        assert "a metadata transaction has no end in the log" in run.words, run.output
+        assert ("a metadata transaction has no end in the log" in run.words) is has_open, run.output
         assert objects.read(cluster) == before
         found = json.loads(report.read_text("utf-8"))
         assert found["plan"]["endOffset"] == end
@@ -86,15 +90,14 @@ def test_every_object_is_kept_and_three_controllers_are_back(cluster: Cluster, t
     cluster.client.create_topic("after", {0: [1]})
 
 
-def _begin_transaction(controller: Controller) -> int:
-    """Append a transaction without its end, as a controller that dies leaves one. Return the end of the log."""
+def _append(controller: Controller, records: list[bytes]) -> int:
+    """Append records to the log of a controller, as one that dies leaves them. Return the end of the log."""
     copy = read_copy("", str(controller.data_dirs[0]), None).copy
     assert copy.segment is not None
     assert copy.log_end_offset is not None
     end = copy.log_end_offset
     with Path(copy.segment).open("ab") as segment:
-        # Kafka 4.3.1 ends itself if a transaction begins where a snapshot ends, so something is between them.
-        for record in (_NO_OP, BEGIN_TRANSACTION, topic_record("unfinished")):
+        for record in records:
             # Kafka does not start with a batch whose records have different times.
             segment.write(batch(end, [record], epoch=copy.last_epoch))
             end += 1
