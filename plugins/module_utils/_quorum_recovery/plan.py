@@ -309,7 +309,10 @@ def _notes(copies: Sequence[LogCopy], survivor: LogCopy) -> Iterator[str]:
             "may elect is not in sync any more: add the brokers' hosts to the run (quorum_recovery_hosts)"
         )
     if survivor.contents is not None and survivor.contents.open_transaction:
-        yield "a metadata transaction has no end in the log: its records do not count, and the new leader aborts it"
+        yield (
+            "a metadata transaction has no end in the log: its records do not count, and the new leader aborts it; "
+            "brokers of Kafka 3.9 and 4.0 may show its topics all the same"
+        )
 
 
 def _plan(
