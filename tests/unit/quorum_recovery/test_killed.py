@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import re
+import resource
 import shutil
 import signal
 import sys
@@ -106,39 +107,42 @@ def test_a_recovery(tmp_path: Path, *, dynamic: bool) -> None:
             return
 
 
-class FullDisk:
-    """Refuses one write: the n-th that is waited for."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.writes = 0
-        self.refused: int | None = None
-        self._sync = os.fsync
-        monkeypatch.setattr(os, "fsync", self.sync)
-
-    def sync(self, descriptor: int) -> None:
-        self.writes += 1
-        if self.writes == self.refused:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._sync(descriptor)
+def error_of(action: Callable[[], object], *, most_bytes: int) -> str:
+    """Run an action in a child process that can write no file beyond a size (RLIMIT_FSIZE), and return its error."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+            try:
+                action()
+            except KafkaOpsError as error:
+                os.write(writer, str(error).encode())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(writer)
+    with open(reader, encoding="utf-8") as file:
+        text = file.read()
+    _child, status = os.waitpid(child, 0)
+    assert status == 0, status
+    return text
 
 
 @pytest.mark.parametrize("dynamic", [True, False])
-def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, dynamic: bool) -> None:
+def test_a_write_that_the_disk_refuses(tmp_path: Path, *, dynamic: bool) -> None:
     wreck = Wreck(tmp_path, dynamic=dynamic)
     parameters = {"host": wreck.disk.host, "backup_dir": str(wreck.backups)}
-    disk = FullDisk(monkeypatch)
     wreck.apply()
-    done, writes = wreck.files(), disk.writes
-    assert writes > _FEWEST_BOUNDARIES
-    for number in range(1, writes + 1):
+    done = wreck.files()
+    for size in sorted({len(content) for content in done.values() if content}):
         wreck.put(wreck.before)
         shutil.rmtree(wreck.backups)
-        disk.writes, disk.refused = 0, number
-        with pytest.raises(KafkaOpsError, match=f"{tmp_path}.*No space left on device"):
-            apply_results(wreck.plan, parameters, check_mode=False)
-        assert not [*tmp_path.rglob("*.kafkaops-new"), *tmp_path.rglob("*.unfinished")], number
+        error = error_of(lambda: apply_results(wreck.plan, parameters, check_mode=False), most_bytes=size - 1)
+        assert re.search(f"{tmp_path}.*File too large", error), error
+        assert not [*tmp_path.rglob("*.kafkaops-new"), *tmp_path.rglob("*.unfinished")], size
         apply_results(wreck.plan, parameters, check_mode=False)
-        assert wreck.files() == done, number
+        assert wreck.files() == done, size
 
 
 @pytest.mark.parametrize("dynamic", [True, False])
