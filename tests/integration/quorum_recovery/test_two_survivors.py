@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,7 +62,7 @@ def test_the_longer_log_goes_on_without_its_torn_batch(cluster: Cluster, tmp_pat
     assert planned["nodeId"] == ahead, look.output
     assert "are no whole batch, and are cut off" in look.words, look.output
     assert planned["segmentBytes"] + planned["tornBytes"] == size
-    assert "records that only broker 1 on node1 holds" in look.words, look.output
+    assert re.search(r"records? that only broker 1 on node1 holds", look.words), look.output
     assert "stop broker 1, remove its directory __cluster_metadata-0, and start it" in look.words, look.output
     assert {each: files_of(path) for each, path in disks.items()} == before, "a look writes nothing"
 
