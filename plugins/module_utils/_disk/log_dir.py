@@ -184,20 +184,23 @@ def exclusive_lock(path: str) -> Iterator[None]:
     is_new = not Path(path, _LOCK).exists()
     try:
         with open(Path(path, _LOCK), "ab") as file:
-            if is_new:
-                _give_to_owner(file.fileno(), path)
+            if is_new:  # root's file would keep the node from starting
+                os.fchmod(file.fileno(), os.stat(path).st_mode & 0o666)
+                give_to_owner_of(path, file.fileno())
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
     except BlockingIOError:
         raise LogDirError(f"{path} is in use: a node runs on it. Stop it first") from None
 
 
-def _give_to_owner(descriptor: int, directory: str) -> None:
-    """Give a new file to the owner of its directory, who runs the node: root's file would keep it from starting."""
-    status = os.stat(directory)
-    os.fchmod(descriptor, status.st_mode & 0o666)
-    with suppress(PermissionError):  # only root can, and only root has to
-        os.fchown(descriptor, status.st_uid, status.st_gid)
+def give_to_owner_of(original: str | Path, file: int | Path) -> None:
+    """Give a file, by its path or descriptor, to the user and group that another one belongs to. Raises OSError.
+
+    Nothing happens without the right to do so: only root has it, and only root's files would not be the node's own.
+    """
+    status = os.stat(original)
+    with suppress(PermissionError):
+        os.chown(file, status.st_uid, status.st_gid)
 
 
 def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:

@@ -10,9 +10,9 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
+from .._disk.log_dir import give_to_owner_of
 from .._documents.files import sync_to_disk
 from .._model.run import KafkaOpsError
 from .node import METADATA_DIR
@@ -93,9 +93,7 @@ def put_back(log_dir: str, backup: str) -> None:
 def copy_file(original: str | Path, copy: Path) -> None:
     """Copy a file with its owner, mode and times, and wait until the copy is on the disk. Raises OSError."""
     shutil.copy2(original, copy)
-    status = os.stat(original)
-    with suppress(PermissionError):  # only root can give a file to Kafka's user, and only root has to
-        os.chown(copy, status.st_uid, status.st_gid)
+    give_to_owner_of(original, copy)
     sync_to_disk(copy)
 
 

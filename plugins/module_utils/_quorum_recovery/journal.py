@@ -19,6 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+from .._disk.log_dir import give_to_owner_of
 from .._documents.dataclass_json import codec
 from .._documents.files import errors_name, sync_to_disk
 from .._model.fields import Meta, SizeBytes
@@ -109,8 +110,6 @@ def _write_like(path: str, content: bytes, like: str) -> None:
     with open(descriptor, "wb") as file:
         file.write(content)
         file.flush()
-        status = os.stat(like)
-        with suppress(PermissionError):  # as the owner of the file, there is nothing to change
-            os.fchown(descriptor, status.st_uid, status.st_gid)
-        os.fchmod(descriptor, status.st_mode & 0o666)
+        give_to_owner_of(like, descriptor)
+        os.fchmod(descriptor, os.stat(like).st_mode & 0o666)
         os.fsync(descriptor)
