@@ -208,11 +208,10 @@ class ElectionBatch(BatchOutcomes):
         first = {self.designated_leader(each): each for each in reversed(partitions)}.values()
         if self.election_type is ElectionType.UNCLEAN:
             self._elect(writer, sorted(first), progress, limits)
-        for broker in self.passed_over:
-            # Each further election would take the second best replica.
-            not_asked = [each for each in partitions if each not in self._requested]
-            of_broker = [each for each in not_asked if self.designated_leader(each) == broker]
-            self.end_all(of_broker, Status.FAILED, explain_passed_over(broker))
+        # Each further election of such a leader would take the second best replica.
+        for partition in [each for each in partitions if each not in self._requested]:
+            if (broker := self.designated_leader(partition)) in self.passed_over:
+                self.end_all([partition], Status.FAILED, explain_passed_over(broker))
         self._elect(writer, [each for each in partitions if each not in self.outcomes], progress, limits)
         self._wait_for_lost_responses(writer, progress, limits)
         self._end_unelected(writer)
