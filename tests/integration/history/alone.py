@@ -7,20 +7,26 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from confluent_kafka import Producer
 
 from lab import Cluster, scenarios, versions
 from lab.health import heal
+from lab.module_process import run_module
 from lab.pool import Specification
 
 
-def _without_elr(version: str) -> Cluster:
-    features = {"eligible.leader.replicas.version": 0} if versions.has_elr(version) else {}
-    return Cluster(version, features=features)
+def without_elr(version: str) -> dict[str, int]:
+    """Return the features of a cluster without eligible leader replicas (KIP-966)."""
+    return {"eligible.leader.replicas.version": 0} if versions.has_elr(version) else {}
 
 
-WITHOUT_ELR: Specification[Cluster] = Specification("without ELR", _without_elr, heal)
+def _create(version: str) -> Cluster:
+    return Cluster(version, features=without_elr(version))
+
+
+WITHOUT_ELR: Specification[Cluster] = Specification("without ELR", _create, heal)
 """With ELR the controller elects the survivor itself that holds all: such a partition does not stay offline."""
 
 
@@ -38,6 +44,21 @@ def produce(cluster: Cluster, topic: str, count: int, acks: str) -> None:
         )
     producer.flush(30)
     assert errors == [None] * count
+
+
+def loss_at_only_survivor(cluster: Cluster, topic: str) -> dict[str, Any]:
+    """Return what electing the only survivor of a topic's partition loses, with its proof, as a plan has it."""
+    asked = {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "bootstrap_controllers": [controllers_at(cluster)],
+        "partitions": [{"topic": topic, "partition": 0}],
+        "recovery_duration_ms": 2_000,
+        "proof": "accept",
+    }
+    (row,) = run_module("leader_candidate_info", asked)["partitions"]
+    loss: dict[str, Any]
+    (loss,) = row["losses"]
+    return loss
 
 
 def break_down(cluster: Cluster, topic: str, min_isr: int) -> tuple[float, float]:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.history.alone import controllers_at, produce
-from lab import Cluster, scenarios, versions
-from lab.module_process import run_module
+from integration.history.alone import loss_at_only_survivor, produce, without_elr
+from lab import Cluster, scenarios
 
 _METADATA_VERSION_3_6 = 14
 """3.6-IV2, the last one without KIP-858."""
@@ -20,30 +19,21 @@ _METADATA_VERSION_3_6 = 14
 
 @pytest.mark.wide
 def test_there_is_no_proof_after_a_log_directory_failed(kafka_version: str) -> None:
-    features = {"eligible.leader.replicas.version": 0} if versions.has_elr(kafka_version) else {}
-    with Cluster(kafka_version, log_dirs=2, features=features) as cluster:
+    with Cluster(kafka_version, log_dirs=2, features=without_elr(kafka_version)) as cluster:
         damaged, last_leader = cluster.brokers[3], cluster.brokers[1]
         disk = damaged.data_dirs[-1]  # without the first one, which has the metadata log, a broker halts
         topic = _create_on(cluster, disk)
         # A broker that leads nothing shuts down without a record of it.
         cluster.client.create_topic("led", {0: [3, 1], 1: [3, 1]})
-        produce(cluster, topic, 100, "all")
-        cluster.brokers[2].freeze()
-        scenarios.wait_isr(cluster, topic, {1, 3}, seen_by=1)
-        produce(cluster, topic, 50, "all")
+        _write(cluster, topic)
         repaired = disk.rename(disk.with_name(f"{disk.name}-in-repair"))
         scenarios.wait_isr(cluster, topic, {1}, seen_by=1)
         damaged.stop()
         last_leader.kill()
         _cut(repaired / f"{topic}-0")
         repaired.rename(disk)
-        damaged.start()
-        scenarios.wait_offline(cluster, topic, away={1, 2}, seen_by=3)
-        held = cluster.client.log_end_offset(topic, 0, 3)
-        assert held is not None
-        assert 0 < held < 150, "records are gone that were acknowledged by all"
-
-        assert "a log directory of broker 3 was offline before the broker restarted" in _why_no_proof(cluster, topic)
+        why = _return_without_proof(cluster, topic)
+        assert "a log directory of broker 3 was offline before the broker restarted" in why
 
 
 @pytest.mark.wide
@@ -54,10 +44,7 @@ def test_there_is_no_proof_after_a_restart_if_no_record_names_the_disks(kafka_ve
         replaced, last_leader = cluster.brokers[3], cluster.brokers[1]
         topic = _create_on(cluster, replaced.data_dirs[0])
         cluster.client.create_topic("led", {0: [3, 1]})
-        produce(cluster, topic, 100, "all")
-        cluster.brokers[2].freeze()
-        scenarios.wait_isr(cluster, topic, {1, 3}, seen_by=1)
-        produce(cluster, topic, 50, "all")
+        _write(cluster, topic)
         replaced.stop()
         scenarios.wait_isr(cluster, topic, {1}, seen_by=1)
         last_leader.kill()
@@ -67,26 +54,26 @@ def test_there_is_no_proof_after_a_restart_if_no_record_names_the_disks(kafka_ve
         kept = part.rename(replaced.data_dirs[0].parent / part.name)
         replaced.wipe()
         kept.rename(part)
-        replaced.start()
-        scenarios.wait_offline(cluster, topic, away={1, 2}, seen_by=3)
-        held = cluster.client.log_end_offset(topic, 0, 3)
-        assert held is not None
-        assert 0 < held < 150, "records are gone that were acknowledged by all"
-
-        assert "does not name its log directories before and after that" in _why_no_proof(cluster, topic)
+        why = _return_without_proof(cluster, topic)
+        assert "does not name its log directories before and after that" in why
 
 
-def _why_no_proof(cluster: Cluster, topic: str) -> str:
-    """Return why it is not proven that the only survivor holds all records that were acknowledged with acks=all."""
-    asked = {
-        "bootstrap_servers": [cluster.bootstrap()],
-        "bootstrap_controllers": [controllers_at(cluster)],
-        "partitions": [{"topic": topic, "partition": 0}],
-        "recovery_duration_ms": 2_000,
-        "proof": "accept",
-    }
-    (row,) = run_module("leader_candidate_info", asked)["partitions"]
-    (loss,) = row["losses"]
+def _write(cluster: Cluster, topic: str) -> None:
+    """Write 150 records that brokers 1 and 3 hold. Broker 2 is left behind."""
+    produce(cluster, topic, 100, "all")
+    cluster.brokers[2].freeze()
+    scenarios.wait_isr(cluster, topic, {1, 3}, seen_by=1)
+    produce(cluster, topic, 50, "all")
+
+
+def _return_without_proof(cluster: Cluster, topic: str) -> str:
+    """Start broker 3, the only survivor, which holds a part of the records, and return why nothing is proven of it."""
+    cluster.brokers[3].start()
+    scenarios.wait_offline(cluster, topic, away={1, 2}, seen_by=3)
+    held = cluster.client.log_end_offset(topic, 0, 3)
+    assert held is not None
+    assert 0 < held < 150, "records are gone that were acknowledged by all"
+    loss = loss_at_only_survivor(cluster, topic)
     assert loss["acks_all_lost"] is None, loss
     proof: str = loss["proof"]
     return proof

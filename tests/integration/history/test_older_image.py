@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.history.alone import WITHOUT_ELR, controllers_at, produce
+from integration.history.alone import WITHOUT_ELR, loss_at_only_survivor, produce
 from lab import Cluster, scenarios
-from lab.module_process import run_module
 from lab.pool import ClusterPool
 
 _TOPIC = "imaged"
@@ -50,16 +49,7 @@ def test_the_proof_after_a_clean_restart_says_on_what_it_rests(cluster: Cluster,
     scenarios.wait_offline(cluster, _TOPIC, away={1, 2}, seen_by=3)
     assert cluster.client.log_end_offset(_TOPIC, 0, 3) == 10, "150 records are gone that were acknowledged by all"
 
-    asked = {
-        "bootstrap_servers": [cluster.bootstrap()],
-        "bootstrap_controllers": [controllers_at(cluster)],
-        "partitions": [{"topic": _TOPIC, "partition": 0}],
-        "recovery_duration_ms": 2_000,
-        "proof": "accept",
-    }
-    (row,) = run_module("leader_candidate_info", asked)["partitions"]
-    (loss,) = row["losses"]
-    assert loss["proof"].endswith(
+    assert loss_at_only_survivor(cluster, _TOPIC)["proof"].endswith(
         "broker 3 was shut down and started since: this holds unless a host lost power before its broker had stopped, "
         "or a disk was restored from an older image then"
     )

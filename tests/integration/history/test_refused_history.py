@@ -19,8 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from integration.history.alone import break_down, controllers_at
-from lab import Cluster, versions, wait_until
+from integration.history.alone import break_down, controllers_at, without_elr
+from lab import Cluster, wait_until
 from lab.module_process import run_module
 
 pytestmark = pytest.mark.wide
@@ -37,10 +37,6 @@ _SNAPSHOT_MS = 5_000
 _TIMEOUT_S = 240.0
 
 
-def features_of(version: str) -> dict[str, int]:
-    return {"eligible.leader.replicas.version": 0} if versions.has_elr(version) else {}
-
-
 @pytest.fixture
 def authenticated(kafka_version: str) -> Iterator[Cluster]:
     """Yield a cluster whose controllers know who asks: all nodes are admin there."""
@@ -52,7 +48,7 @@ def authenticated(kafka_version: str) -> Iterator[Cluster]:
     with Cluster(
         kafka_version,
         super_users=["admin"],
-        features=features_of(kafka_version),
+        features=without_elr(kafka_version),
         properties={**_SASL, **of_brokers},
         controller_properties={**_SASL, **of_controllers},
     ) as cluster:
@@ -67,7 +63,7 @@ def forgetful(kafka_version: str) -> Iterator[Cluster]:
         "metadata.log.segment.ms": _SNAPSHOT_MS,
         "metadata.max.retention.ms": 1_000,
     }
-    with Cluster(kafka_version, features=features_of(kafka_version), controller_properties=forgetting) as cluster:
+    with Cluster(kafka_version, features=without_elr(kafka_version), controller_properties=forgetting) as cluster:
         yield cluster
 
 

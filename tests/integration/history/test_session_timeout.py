@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from integration.history.alone import break_down, controllers_at
-from lab import Cluster, versions
+from integration.history.alone import break_down, controllers_at, without_elr
+from lab import Cluster
 from lab.module_process import run_module
 
 _SESSION = "broker.session.timeout.ms"
@@ -21,9 +21,8 @@ _REPLICA_LAG = "replica.lag.time.max.ms"
 @pytest.mark.wide
 @pytest.mark.on_every_version
 def test_estimates_use_the_timeout_of_the_controllers_or_say_that_it_is_unknown(kafka_version: str) -> None:
-    features = {"eligible.leader.replicas.version": 0} if versions.has_elr(kafka_version) else {}
     of_brokers = {_SESSION: 60_000}
-    with Cluster(kafka_version, properties=of_brokers, features=features) as cluster:
+    with Cluster(kafka_version, properties=of_brokers, features=without_elr(kafka_version)) as cluster:
         break_down(cluster, "late", min_isr=1)
         controller = cluster.active_controller()
         known = _look(cluster, bootstrap_controllers=[controllers_at(cluster)])["history"]
@@ -37,9 +36,8 @@ def test_estimates_use_the_timeout_of_the_controllers_or_say_that_it_is_unknown(
 
 @pytest.mark.wide
 def test_the_dead_leader_is_taken_to_have_the_greatest_value_of_the_others(kafka_version: str) -> None:
-    features = {"eligible.leader.replicas.version": 0} if versions.has_elr(kafka_version) else {}
     slower = {3: {_REPLICA_LAG: 100_000}}  # it leads nothing, and its own value decides nothing
-    with Cluster(kafka_version, broker_properties=slower, features=features) as cluster:
+    with Cluster(kafka_version, broker_properties=slower, features=without_elr(kafka_version)) as cluster:
         break_down(cluster, "late", min_isr=1)
         found = _look(cluster, bootstrap_controllers=[controllers_at(cluster)])
         (doubt,) = [each for each in found["history"]["missing"] if _REPLICA_LAG in each]
