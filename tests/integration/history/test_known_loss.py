@@ -9,9 +9,11 @@ The oracle wrote the records itself, at a steady rate, and knows which of them w
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -36,8 +38,10 @@ def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
         yield healthy
 
 
-def write_steadily(cluster: Cluster, topic: str, seconds: float, acks: str) -> int:
-    """Write records at a steady rate for some time, and return how many were acknowledged."""
+def write_steadily(
+    cluster: Cluster, topic: str, seconds: float, acks: str, may_end: Callable[[], bool] = lambda: True
+) -> int:
+    """Write records at a steady rate for some time, or until it may end, and return how many were acknowledged."""
     acknowledged = 0
 
     def count(error: object, _message: object) -> None:
@@ -46,12 +50,26 @@ def write_steadily(cluster: Cluster, topic: str, seconds: float, acks: str) -> i
 
     producer = Producer({"bootstrap.servers": cluster.bootstrap("INTERNAL"), "acks": acks, "log_level": 0})
     begun = time.monotonic()
-    for number in range(round(seconds * _PER_SECOND)):
+    for number in itertools.count():
+        if number >= round(seconds * _PER_SECOND) and may_end():
+            break
         producer.produce(topic, b"x", partition=0, on_delivery=count)
         producer.poll(0)
         time.sleep(max(begun + (number + 1) / _PER_SECOND - time.monotonic(), 0))
     producer.flush(30)
     return acknowledged
+
+
+def write_until_isr(cluster: Cluster, topic: str, isr: set[int]) -> int:
+    """Write for three seconds, and until the ISR is this one, and return how many records were acknowledged by all.
+
+    That takes long on a busy machine, and a pause of the producer would change the rate.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        shrinking = pool.submit(scenarios.wait_isr, cluster, topic, isr, seen_by=1)
+        written = write_steadily(cluster, topic, 3, "all", shrinking.done)
+        shrinking.result()
+    return written
 
 
 def options_of(cluster: Cluster, topic: str, **more: Any) -> dict[str, Any]:
@@ -86,8 +104,7 @@ def test_balanced_elects_on_a_proof_and_keeps_what_was_acknowledged_by_all(clust
     cluster.client.create_topic(_OTHER, {0: [1, 2, 3]}, {"min.insync.replicas": 1})
     promised = write_steadily(cluster, topic, 8, "all")
     cluster.brokers[2].kill()
-    scenarios.wait_isr(cluster, topic, {1, 3}, seen_by=1)
-    promised += write_steadily(cluster, topic, 3, "all")
+    promised += write_until_isr(cluster, topic, {1, 3})
     cluster.brokers[3].freeze()
     frozen = time.time()
     alone = write_steadily(cluster, topic, 14, "1")
