@@ -18,7 +18,6 @@ SESSION := ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.
 
 # `make test` covers the newest and the oldest release that people run, `make test-all` every one that is supported.
 KAFKA_VERSIONS := 4.3.1 3.9.2
-ALL_KAFKA_VERSIONS := 4.3.1 3.9.2 4.0.2 4.1.2 4.2.2 4.4.0
 
 # Given to make by test-all: also what takes long.
 WIDE :=
@@ -27,7 +26,7 @@ WIDE :=
 # And the import of every file alone.
 ONLY_WIDE := changelog pep8 yamllint pylint import
 
-TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins bench campaign demo integration lab publish simulator unit)
+TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins bench campaign demo everything integration lab publish simulator unit)
 
 # What has to be there before anything is installed. A target hands its value down to everything that it depends on.
 NEEDS := python java
@@ -77,13 +76,8 @@ test: install ## Everything CI checks, on the Kafka versions above (docs/testing
 	+$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target integration unit molecule lint sanity galaxy demo
 
 .PHONY: test-all
-test-all: install ## All that there is: every Kafka version, long campaigns, other releases of Ansible and Python
-	+$(MAKE) --no-print-directory test WIDE=yes KAFKA_VERSIONS='$(ALL_KAFKA_VERSIONS)'
-	+$(MAKE) --no-print-directory test-ansible
-	+$(MAKE) --no-print-directory kerberos
-	+$(MAKE) --no-print-directory test-extensions
-	+$(MAKE) --no-print-directory mutants ONLY='candidate preconditions decide decide_again forecast diagnosis'
-	+$(MAKE) --no-print-directory docs
+test-all: install ## All that there is, JOBS parts at a time; KEEP=yes runs nothing again that passed on an older commit
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m everything --jobs $(or $(JOBS),2) $(if $(KEEP),--keep) $(addprefix --only=,$(ONLY))
 
 .PHONY: lint
 lint: format-check ruff mypy yamllint ansible-lint changelog-lint docs-lint ## Formatter, linters, types, changelog and docs

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +23,8 @@ from campaign.report import markdown, table
 from campaign.trial import CAMPAIGN, run_trial
 from campaign.verdict import Verdict
 from lab import versions
+from lab.commit import commit_on_trial
 from lab.node import NodeError
-from lab.playbook import PROJECT
 from lab.pool import ClusterPool
 
 _WIDTH_OF_A_LOG = 140
@@ -55,19 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.markdown:
         Path(chosen.markdown).write_text(markdown(verdicts, chosen.kafka_version), encoding="utf-8")
     return 0 if all(each.is_clean for each in verdicts) else 1
-
-
-def commit_on_trial() -> str:
-    """Return the commit of the code, with a plus sign if it has changes that are not committed."""
-
-    def git(*arguments: str) -> str:
-        ran = subprocess.run(["git", *arguments], cwd=PROJECT, capture_output=True, text=True, check=True)
-        return ran.stdout.strip()
-
-    try:
-        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return ""
 
 
 def trials(wanted: Iterable[tuple[Kind, int]], kafka_version: str, jobs: int) -> Iterator[Verdict]:
