@@ -18,8 +18,9 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import SHARE_STATE_TOPIC, TopicPartition
 from .decide import Since
-from .look import GroupLook, commit_now, share_commits
+from .look import GroupLook
 from .plan import Choice, CommitNeed, CommitOutcome, CommitStatus, CommitStep, commit_outcome
+from .present import share_commits
 from .share import share_states
 
 _COMMITTED_SINCE = "the group has committed since: it stays where it is"
@@ -29,11 +30,10 @@ def foresee_commit(step: CommitStep, found: GroupLook, *, is_reviewed: bool = Fa
     """Compare a step with what was found now. ``is_reviewed``: since the plan, not only since the election."""
     if step.choice is Choice.LEAVE_ALONE:
         return commit_outcome(step, CommitStatus.LEFT_ALONE)
-    answered = found.commits.get(step.group)
     log = found.logs.get(step.topic_partition)
-    if answered is None or answered.error:
+    if step.group not in found.present.answered:
         return commit_outcome(step, CommitStatus.UNKNOWN, "its coordinator did not return its committed offsets")
-    now = commit_now(found, step)
+    now = found.present.commit_of(step.group, step.topic_partition)
     offset = None if now is None else now.offset
     if offset == step.target:
         return commit_outcome(step, CommitStatus.DONE_BEFORE, "the group is already there")
@@ -48,7 +48,7 @@ def foresee_commit(step: CommitStep, found: GroupLook, *, is_reviewed: bool = Fa
     if not log.start <= step.target <= log.end:
         why = f"the log has offsets {log.start} to {log.end} now: make the plan again"
         return commit_outcome(step, CommitStatus.CHANGED, why)
-    state = found.states.get(step.group, "Dead")
+    state = found.present.states.get(step.group, "Dead")
     if has_members(state):
         why = f"the group is {state or 'in an unknown state'}: stop its consumers, and run this again"
         return commit_outcome(step, CommitStatus.HAS_MEMBERS, why)
@@ -69,7 +69,7 @@ class Committer:
         if self.stop.is_set():
             yield from (commit_outcome(each, CommitStatus.STOPPED, "the run was asked to stop") for each in steps)
             return
-        coordinator = self.found.coordinators[group]
+        coordinator = self.found.present.coordinators[group]
         try:
             now = self._read(coordinator, group)
             due = [
@@ -101,7 +101,7 @@ class Committer:
             yield commit_outcome(each, CommitStatus.FAILED if problem else CommitStatus.GIVEN_BACK, problem or "")
 
     def _read(self, coordinator: Address, group: str) -> GroupCommits:
-        if group in self.found.share:
+        if group in self.found.present.share:
             return share_commits(self.kafka.share_start_offsets(coordinator, [group])[group])
         return self.kafka.read_commits(coordinator, [group])[group]
 
@@ -110,7 +110,9 @@ class Committer:
         back = [
             each
             for each in steps
-            if group in self.found.share and each.need is CommitNeed.WENT_BACK and each.choice is Choice.GIVE_BACK
+            if group in self.found.present.share
+            and each.need is CommitNeed.WENT_BACK
+            and each.choice is Choice.GIVE_BACK
         ]
         if not back:
             return {}
@@ -124,7 +126,7 @@ class Committer:
     def _write(
         self, coordinator: Address, group: str, wanted: Mapping[TopicPartition, Commit]
     ) -> dict[TopicPartition, str | None]:
-        if group in self.found.share:
+        if group in self.found.present.share:
             starts = {name: each.offset for name, each in wanted.items()}
             return self.kafka.set_share_start_offsets(coordinator, group, starts)
         return self.kafka.write_commits(coordinator, group, wanted)

@@ -201,7 +201,7 @@ class _Run:
         of_abort = (TransactionStatus.WOULD_ABORT, *(() if self.params["apply"] else (TransactionStatus.HANGING,)))
         aborts = any(each.status in of_abort for each in world.results.transactions)
         topic = journal_options(self.params).topic
-        lacking = find_lacking(self.kafka, world.groups.coordinators, world.due, topic, aborts=aborts)
+        lacking = find_lacking(self.kafka, world.groups.present.coordinators, world.due, topic, aborts=aborts)
         if not lacking:
             return world
         commands = "\n".join(lacking)
@@ -215,9 +215,9 @@ class _Run:
     def _change(self, world: _World, cluster: Cluster, journal: Journal, progress: Progress) -> RestoredGroups:
         """Commit and abort what is due. What was before is on the disk first."""
         steps, transactions = world.due, world.due_transactions
-        consumers = [each for each in steps if each.group not in world.groups.share]
+        consumers = [each for each in steps if each.group not in world.groups.present.share]
         undo_file = write_undo_file(self.params["undo_file"], consumers) if consumers else None
-        if shares := [each for each in steps if each.group in world.groups.share]:
+        if shares := [each for each in steps if each.group in world.groups.present.share]:
             share_file = write_undo_file(f"{self.params['undo_file']}.share-groups", shares)
             undo_file = undo_file or share_file
         place = f"{self.params['undo_file']}.transactions"

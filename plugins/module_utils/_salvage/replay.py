@@ -2,13 +2,21 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Give saved records back, each exactly once, also if a run is interrupted and another run continues."""
+"""Give saved records back, each exactly once, also if a run is interrupted and another run continues.
+
+1. Verify the saved files, and find the topic that each partition is given back to (targets.py).
+2. Take the lock, and start the producer of replays: this ends every transaction of an earlier run.
+3. Create the side topics and the progress topic. Read the ledgers of earlier runs from the latter.
+4. Find what is left to give back (outstanding.py).
+5. Write it, with the ledgers, in transactions (replay_writer.py).
+6. Wait until all of it can be read.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from .._changes.cluster_journal import ClusterJournal
@@ -21,26 +29,22 @@ from .._kafka.settings import Address
 from .._kafka.topics import NewTopic
 from .._model.background import in_background
 from .._model.fields import INT64_MAX
-from .._model.log_contents import subtract
 from .._model.near_names import not_found
-from .._model.partition import TopicPartition, grouped
+from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
-from .given_back import Given, complete_ledger, find_given, read_given_back
-from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
+from .held_again import HeldAgain
 from .ledger import Ledger
 from .manifest import Manifest, find_file_problems, read_manifest
-from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
+from .outstanding import Outstanding, earlier_counts
+from .partition_replay import PartitionReplay
 from .replay_progress import LedgerKey, Ledgers, ProgressTopic, create_and_wait
 from .replay_writer import ReplayWriter
 from .replayed import Counts, Replayed, ReplayStatus, Target, build_replayed, name_target_topic
 from .saved import SavedRecords
-from .saved_rows import read_saved_runs
-from .saved_run import SavedRun
 from .targets import ReplayTerms, Targets, find_targets
 from .transactional import ProducerError, TransactionalProducer
 from .unfinished import explain_unfinished, find_obstacle
 
-_MOST_NOTES = 20
 _OPEN = "a transaction of another replay is open: what it gives back counts as not given back here"
 _NO_LIMIT = str(INT64_MAX - 1)
 """With the greatest number, brokers before 4.0 use message.timestamp.difference.max.ms instead, which is inherited."""
@@ -100,11 +104,6 @@ class Replayer:
         work = partial(find_file_problems, request.directory, self._manifest.files)
         self._file_problems = in_background(work, "verify")
         self._saved = _select_partitions(self._manifest, request)
-        self._names = frozenset(each.topic for each in self._saved)
-        reused = {each.topic_partition: each.reused_epochs for each in self._manifest.held}
-        self._held_again = HeldAgain(kafka, self._saved, reused)
-        self._is_other_cluster = False
-        self._wait_s: float | None = SETTLE_S
 
     def preview(self) -> Replay:
         """Return what would be given back, without writing anything. Raises KafkaOpsError."""
@@ -113,25 +112,25 @@ class Replayer:
         targets = self._find_targets()
         self._require_intact_files()
         # A transaction of a killed run is open until the next run has started: here, it counts as not written.
-        self._wait_s = None
         ledgers = self._open_progress_topic(cluster).read(waits=False)
-        parts = self._build_partitions(targets, {}, ledgers)
-        self._count_records_to_give(parts)
+        outstanding = self._outstanding(cluster, wait_s=None)
+        parts = outstanding.find(targets, {}, ledgers)
+        outstanding.count(parts)
         rows = [_build_result(each, ReplayStatus.WOULD_BE_GIVEN_BACK, each.counts.to_give) for each in parts.values()]
-        notes = [*self._describe_held(parts), *([_OPEN] if ledgers.is_open else [])]
+        notes = [*outstanding.describe_held(parts), *([_OPEN] if ledgers.is_open else [])]
         return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), notes)
 
     def give_back(self) -> Replay:
         """Give records back. The result names failed partitions. Raises KafkaOpsError if nothing was given back."""
         cluster = self._describe_cluster()
         self._require_transactions()
-        self._wait_s = SETTLE_S
         lock = ClusterJournal(self._kafka, cluster, self._request.journal)
         with lock.open(self._progress) as journal:
-            found, notes = self._give_back_under_lock(cluster, journal)
+            found, notes = self._give_back_under_lock(journal)
         return Replay(self._manifest, found, [*journal.notes, *notes])
 
-    def _give_back_under_lock(self, cluster: Cluster, journal: Journal) -> tuple[tuple[Replayed, ...], list[str]]:
+    def _give_back_under_lock(self, journal: Journal) -> tuple[tuple[Replayed, ...], list[str]]:
+        cluster = self._describe_cluster()
         targets = self._find_targets()
         self._require_intact_files()
         progress_topic = self._open_progress_topic(cluster)
@@ -147,8 +146,9 @@ class Replayer:
             created = self._create_side_topics(targets, cluster.unfenced, journal)
             # Read only now: the producer's start has ended all transactions of earlier runs.
             ledgers = progress_topic.read()
-            parts = self._build_partitions(targets, created, ledgers)
-            self._count_records_to_give(parts)
+            outstanding = self._outstanding(cluster, wait_s=SETTLE_S)
+            parts = outstanding.find(targets, created, ledgers)
+            outstanding.count(parts)
             ReplayWriter(
                 producer,
                 progress_topic,
@@ -158,12 +158,12 @@ class Replayer:
                 journal.require_lock,
                 self._progress,
                 self._stop,
-                self._held_again if self._request.terms.target is Target.ORIGINAL else None,
-            ).write(self._read_runs(self._names, contents=True))
+                outstanding.held_again if self._request.terms.target is Target.ORIGINAL else None,
+            ).write(outstanding.read_runs({each.topic for each in self._saved}, contents=True))
         finally:
             producer.close()
         rows = [_build_result(each, ReplayStatus.GIVEN_BACK, each.counts.given) for each in parts.values()]
-        notes = [*self._describe_held(parts), *self._wait_for_markers(most_bytes)]
+        notes = [*outstanding.describe_held(parts), *self._wait_for_markers(most_bytes)]
         return self._with_untouched(rows, targets, ledgers), notes
 
     @property
@@ -205,14 +205,28 @@ class Replayer:
 
     def _describe_cluster(self) -> Cluster:
         cluster = self._kafka.describe_cluster()
-        self._is_other_cluster = cluster.cluster_id != self._manifest.cluster_id
-        if self._is_other_cluster and not self._request.other_cluster:
+        if cluster.cluster_id != self._manifest.cluster_id and not self._request.other_cluster:
             raise ReplayError(
                 f"the salvage is of cluster {self._manifest.cluster_id}, and this is cluster {cluster.cluster_id}: "
                 "check bootstrap_servers and the salvage directory. If that cluster is gone, set other_cluster to give "
                 "the records back to side topics here"
             )
         return cluster
+
+    def _outstanding(self, cluster: Cluster, wait_s: float | None) -> Outstanding:
+        reused = {each.topic_partition: each.reused_epochs for each in self._manifest.held}
+        is_ours = cluster.cluster_id == self._manifest.cluster_id
+        return Outstanding(
+            self._kafka,
+            cluster,
+            self._progress,
+            self._request.directory,
+            self._manifest.files,
+            self._saved,
+            HeldAgain(self._kafka, self._saved, reused) if is_ours else None,
+            self._request.terms.include_unknown,
+            wait_s,
+        )
 
     def _find_targets(self) -> Targets:
         return find_targets(self._kafka, self._saved, self._request.terms)
@@ -238,124 +252,6 @@ class Replayer:
                 ids[target.name] = state.topic_id
         return ids
 
-    def _build_partitions(
-        self, targets: Targets, created: Mapping[str, str], ledgers: Ledgers
-    ) -> dict[TopicPartition, PartitionReplay]:
-        """Return the partitions that are neither refused nor internal."""
-        parts = {}
-        for each in self._saved:
-            partition = each.topic_partition
-            if partition in targets.refused or partition in targets.internal:
-                continue
-            target = targets.topics[each.topic]
-            key = LedgerKey(
-                target.topic_id or created.get(target.name, ""), each.topic_id or each.topic, each.partition
-            )
-            ledger = ledgers.by_key.get(key) or Ledger()
-            is_compacted = each.topic in targets.compacted
-            part = PartitionReplay(each, target, key, ledger, self._request.terms.include_unknown, is_compacted)
-            parts[partition] = part
-        if not self._is_other_cluster:
-            self._progress.step("asking the leaders which records they hold again")
-            self._held_again.look(parts)
-            for partition, part in parts.items():
-                part.set_held(self._held_again[partition])
-        if ledgers.may_lack:
-            self._find_given_back(parts)
-        for part in parts.values():
-            part.counts = _earlier_counts(part.ledger)
-        compacted = {each for each, part in parts.items() if part.target.is_compacted and not part.failure}
-        if compacted:
-            self._read_newer_keys(parts, compacted)
-        return parts
-
-    def _find_given_back(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
-        """Complete the ledgers by the records in the topics. A partition that cannot be read fails."""
-        open_parts = grouped(
-            (partition.topic, partition)
-            for partition, part in parts.items()
-            if not part.failure
-            and partition.partition in part.target.states
-            and subtract(part.saved.ranges, part.ledger.settled)
-        )
-        for topic, partitions in open_parts.items():
-            given: dict[TopicPartition, Given] = {}
-            for partition in partitions:
-                try:
-                    given[partition] = self._read_given_back(partition, parts[partition])
-                except KafkaOpsError as error:
-                    parts[partition].failure = f"it is unknown which records were given back before: {error}"
-            for partition, found in find_given(given, self._read_runs({topic}, contents=False)).items():
-                parts[partition].ledger = complete_ledger(parts[partition].ledger, found)
-
-    def _read_given_back(self, partition: TopicPartition, part: PartitionReplay) -> Given:
-        """Return what the target's log has of the saved records. Raises KafkaOpsError."""
-        target = TopicPartition(part.target.name, partition.partition)
-        leader = part.target.states[partition.partition].leader_id
-        self._progress.step(f"looking in {target} for records that were given back before")
-        address = self._describe_cluster().unfenced.get(leader)
-        if address is None:
-            raise ReplayError(f"broker {leader}, its leader, has no address")
-        log = None if part.is_for_side_topic else self._held_again[partition].log
-        if log is not None:
-            start = find_first_newer_offset(log, part.saved.ranges)
-        else:
-            (answer,) = self._kafka.log_start_offsets(address, [target])[target]
-            start = max(0, answer.offset)
-        return read_given_back(partial(self._kafka.wire.call, address), target, start, self._wait_s)
-
-    def _read_runs(self, topics: Collection[str], *, contents: bool) -> Iterator[SavedRun]:
-        return read_saved_runs(self._request.directory, self._manifest.files, topics, contents=contents)
-
-    def _read_newer_keys(self, parts: Mapping[TopicPartition, PartitionReplay], compacted: set[TopicPartition]) -> None:
-        names = {each.topic for each in compacted}
-        keys = collect_key_hashes(self._read_runs(names, contents=False))
-        for partition in sorted(compacted):
-            part = parts[partition]
-            self._progress.step(f"reading the keys of {partition}")
-            leader = part.target.states[partition.partition].leader_id
-            address = self._describe_cluster().unfenced.get(leader)
-            if address is None:
-                part.failure = f"broker {leader}, its leader, has no address"
-                continue
-            log = self._held_again[partition].log
-            if log is None:
-                raise ValueError(f"{partition} was not compared with its leader")
-            start = find_first_newer_offset(log, part.saved.ranges)
-            ask = partial(self._kafka.wire.call, address)
-            part.newer = NewerKeys(ask, partition, start, keys.get(partition, set()), self._wait_s)
-            try:
-                part.newer.read_to_end()
-            except KafkaOpsError as error:
-                part.failure = str(error)
-
-    def _count_records_to_give(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
-        """Count the records to give back. Works on copies, so the ledgers are not changed."""
-        self._progress.step("counting the saved records")
-        trial = {
-            name: replace(part, ledger=Ledger(part.ledger.settled), counts=Counts()) for name, part in parts.items()
-        }
-        for run in self._read_runs(self._names, contents=False):
-            each = trial.get(run.topic_partition)
-            if each is not None:
-                each.counts.to_give += sum(one.records for one in each.take(run))
-        for name, each in trial.items():
-            parts[name].counts = replace(
-                _earlier_counts(parts[name].ledger),
-                to_give=each.counts.to_give,
-                held_too=each.counts.held_too,
-                left_out=each.counts.left_out,
-            )
-
-    def _describe_held(self, parts: Mapping[TopicPartition, PartitionReplay]) -> list[str]:
-        """Return notes about records that are given back to side topics, and that the original topics have too."""
-        notes: list[str] = []
-        for partition, part in sorted({} if self._is_other_cluster else parts.items()):
-            note = describe_held_too(partition, part.target.name, self._held_again[partition], part.counts.held_too)
-            if part.is_for_side_topic and note:
-                notes.append(note)
-        return [*notes[:_MOST_NOTES], *([f"{len(notes) - _MOST_NOTES} more"] if len(notes) > _MOST_NOTES else [])]
-
     def _with_untouched(self, rows: list[Replayed], targets: Targets, ledgers: Ledgers) -> tuple[Replayed, ...]:
         """Add the internal and the refused partitions, and sort all by topic and partition number."""
         for each in self._saved:
@@ -369,7 +265,7 @@ class Replayer:
                 key = LedgerKey(topic_id, each.topic_id or each.topic, each.partition)
                 ledger = ledgers.by_key.get(key) or Ledger()
                 refusal = targets.refused[partition]
-                rows.append(build_replayed(each, name, ReplayStatus.REFUSED, refusal, _earlier_counts(ledger)))
+                rows.append(build_replayed(each, name, ReplayStatus.REFUSED, refusal, earlier_counts(ledger)))
         return tuple(sorted(rows, key=lambda each: each.topic_partition))
 
 
@@ -378,11 +274,6 @@ def _build_result(part: PartitionReplay, status: ReplayStatus, records: int) -> 
     if part.failure:
         return part.build_result(ReplayStatus.FAILED, part.failure)
     return part.build_result(status if records else ReplayStatus.NOTHING_LEFT)
-
-
-def _earlier_counts(ledger: Ledger) -> Counts:
-    """Return the counts of earlier runs."""
-    return Counts(given_before=ledger.given, superseded_before=ledger.superseded)
 
 
 def _select_partitions(manifest: Manifest, request: ReplayRequest) -> list[SavedRecords]:

@@ -30,6 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan_fil
     GROUP_PLAN_FILE,
     write_undo_file,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.present import PresentGroups
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -105,11 +106,8 @@ def test_an_undo_file_never_replaces_another(tmp_path: Path) -> None:
 def test_a_plan_is_compared_with_the_cluster(
     committed: int, log: PresentLog | None, state: str, error: str, expected: CommitStatus
 ) -> None:
-    found = GroupLook(
-        states={"billing": state},
-        commits={"billing": GroupCommits({_NAME: Commit(committed)}, error)},
-        logs={} if log is None else {_NAME: log},
-    )
+    present = PresentGroups({"billing": state}, commits={"billing": GroupCommits({_NAME: Commit(committed)}, error)})
+    found = GroupLook(present, topic_ids={}, leaders={}, offline=(), logs={} if log is None else {_NAME: log})
     assert foresee_commit(_STEP, found).status is expected
 
 
