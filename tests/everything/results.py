@@ -78,7 +78,7 @@ def to_markdown(parts: Sequence[Part], results: Mapping[str, Result]) -> str:
         "|---|---|",
         *(f"| {each} | {_cell(results.get(str(each)))} |" for each in parts if not each.kafka_version),
         "",
-        "Tests on brokers, by directory of `tests/integration`. What does not depend on the version runs on the first one.",
+        "Tests on brokers, by directory. What does not depend on the version runs on the first one.",
         "",
         *_of_brokers([each for each in parts if each.kafka_version], results),
     ]
