@@ -39,7 +39,7 @@ _ENDS_OTHERWISE = {
     "recover_log_cleaners": r":7071/metrics",
     # The lab has neither these brokers nor this voter.
     "check_stop": r"brokers? 4(, 5| and 5)|no broker is in rack b",
-    "replace_controller": r"\b103\b|start controller 102 with the same node.id",
+    "replace_controller": r"No voter and no observer has the id 10[23]",
     "check_readiness": r"A recovery would",
     "check_quorum": r"Elections",
     # The lab's controllers run.
