@@ -102,6 +102,12 @@ rows:
     last_tiered_offset:
       description: Of a tiered topic, the last offset that the broker knows to be in the tier. Null if unknown.
       type: int
+    last_batch_offset:
+      description: The first offset of the last batch. Null if it was not read, as where all replicas end alike.
+      type: int
+    last_batch_checksum:
+      description: The CRC of the last batch. Null also if a log cleaner may have rewritten it.
+      type: int
   sample:
     - topic: orders
       partition: 3

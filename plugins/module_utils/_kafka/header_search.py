@@ -97,6 +97,12 @@ class HeaderSearch:
         ]
         return (*changes, EpochEnd(self._reads[-1].batch.epoch, self._end))
 
+    @property
+    def last_batch(self) -> BatchEpoch | None:
+        """Return the batch at the log end. None if it was not read."""
+        last = self._reads[-1].batch if self._reads and not self.error else None
+        return last if last is not None and last.next_offset >= self._end else None
+
     def _insert(self, read: _Read) -> None:
         same = [each for each in self._reads if each.batch == read.batch]
         low = min([read.low, *(each.low for each in same)])

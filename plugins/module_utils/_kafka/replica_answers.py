@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from .._model.partition import Cause, EpochEnd, ReplicaLog, TopicPartition
 from . import error_codes
+from .batch_headers import BatchEpoch
 from .epochs import EpochAnswer, NoEpochEnd
 from .header_search import HeaderSearch
 from .held_replicas import OffsetAnswer
@@ -35,7 +36,18 @@ _MOST_CHECKED = 16
 class ReplicaAnswers:
     """The answers about one replica so far. Mutable and without a dataclass, because a gather has a million of them."""
 
-    __slots__ = ("end", "epoch", "error", "last_tiered", "lineage", "local_start", "note", "search", "start")
+    __slots__ = (
+        "end",
+        "epoch",
+        "error",
+        "last_batch",
+        "last_tiered",
+        "lineage",
+        "local_start",
+        "note",
+        "search",
+        "start",
+    )
 
     def __init__(self) -> None:
         self.end: int | None = None
@@ -46,6 +58,8 @@ class ReplicaAnswers:
         self.search: LineageSearch | None = None
         self.lineage: tuple[EpochEnd, ...] = ()
         """The newest epoch, if it was confirmed without a search, or the epochs that headers of batches have shown."""
+        self.last_batch: BatchEpoch | None = None
+        """The batch at the log end, if headers of batches were read."""
         self.note = ""
         """Why the epochs of a log with records are unknown."""
         self.error: tuple[Cause, str] | None = None
@@ -114,6 +128,7 @@ class ReplicaAnswers:
 
     def take_headers(self, read: HeaderSearch) -> None:
         """Take what the headers have shown. What was known stays if the headers agree, or cannot be read."""
+        self.last_batch = read.last_batch
         known = self.known_lineage()
         is_known = bool(known) and known[-1].end_offset >= (self.end or 0)
         if is_known and (read.error or read.agrees_with(known)):
@@ -152,6 +167,8 @@ class ReplicaAnswers:
             self.local_start,
             self.last_tiered,
             bool(self.lineage),
+            self.last_batch.base_offset if self.last_batch else None,
+            self.last_batch.checksum if self.last_batch else None,
         )
 
 

@@ -298,6 +298,10 @@ class ReplicaLog(OfPartition):
     """For a tiered topic: the last offset that this broker knows to be in the tier."""
     is_rebuilt: bool = False
     """The epochs were read from the batches, because the broker's leader-epoch-checkpoint is lost or too old."""
+    last_batch_offset: int | None = None
+    """The first offset of the batch at the log end. None if that was not read."""
+    last_batch_checksum: int | None = None
+    """The CRC of this batch. None also if a log cleaner may have rewritten it."""
 
     @classmethod
     def failed(cls, partition: TopicPartition, broker_id: int, cause: Cause, error: str) -> ReplicaLog:

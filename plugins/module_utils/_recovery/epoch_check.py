@@ -46,8 +46,7 @@ def check_epochs(
 ) -> tuple[pa.Table, tuple[str, ...]]:
     """Return the rows of ``REPLICA_LOG_SCHEMA`` with checked epochs, and notes on replicas that were not checked.
 
-    Where replicas end alike, only the last batch is read: logs that end with the same epoch at the same offset are
-    equal.
+    Where replicas end alike, only the last batch is read: logs that end with the same batch are equal.
     """
     notes = []
 
@@ -65,7 +64,7 @@ def check_epochs(
     differing = find_differing(replica_logs)
     alike = [each for each in partitions if len(each.replicas) > 1 and each.topic_partition not in differing]
     newest = look(alike, ask.newest)
-    differing |= find_denied(replica_logs, newest)
+    differing |= find_denied(replica_logs, newest) | find_differing(newest)
     again = look([each for each in partitions if each.topic_partition in differing], ask.whole)
     return replace_rows(replace_rows(replica_logs, only_silent(newest)), again), tuple(notes)
 

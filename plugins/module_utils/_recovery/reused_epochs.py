@@ -45,13 +45,9 @@ def mark_reused_epochs(
 ) -> tuple[dict[TopicPartition, tuple[Candidate, ...]], Mapping[int, BrokerCallError]]:
     """Return the candidates of the partitions with such epochs. Each one has those that differ from the best one's.
 
-    Only replicas that end otherwise than the best one are asked. Also return the brokers that did not answer, by id.
+    Also return the brokers that did not answer, by id.
     """
-    logs = {
-        partition: {each.broker_id: each for each in candidates}
-        for partition, candidates in ranked.items()
-        if any(each.lineage != candidates[0].lineage for each in candidates)
-    }
+    logs = {partition: {each.broker_id: each for each in candidates} for partition, candidates in ranked.items()}
     newest = [
         pair
         for partition, by_id in logs.items()
@@ -82,7 +78,7 @@ def mark_reused_epochs(
 
 def _pairs(partition: TopicPartition, best: Candidate, other: Candidate, *, most: int) -> Iterator[_Pair]:
     """Yield the newest epochs that two logs have in common, if they have records of them on their own disks."""
-    if best.lineage == other.lineage or Flag.LOCAL_ONLY in best.flags:
+    if Flag.LOCAL_ONLY in best.flags:
         return
     ends = dict(best.lineage)
     start = max(best.log_start_offset, other.log_start_offset)

@@ -59,6 +59,8 @@ with suppress(ImportError):  # a missing library is reported before the module s
             _field(
                 "is_rebuilt", pa.bool_(), "the lineage is of the batches, not of the leader-epoch-checkpoint; Fetch"
             ),
+            _field("last_batch_offset", pa.int64(), "first offset of the last batch, null if it was not read; Fetch"),
+            _field("last_batch_checksum", pa.int64(), "its CRC, null if a log cleaner may have rewritten it; Fetch"),
         ]
     )
 
@@ -100,6 +102,8 @@ def to_record_batch(logs: Sequence[ReplicaLog], places: Sequence[int], is_fenced
         "local_log_start_offset": [log.local_log_start_offset for log in logs],
         "last_tiered_offset": [log.last_tiered_offset for log in logs],
         "is_rebuilt": [log.is_rebuilt for log in logs],
+        "last_batch_offset": [log.last_batch_offset for log in logs],
+        "last_batch_checksum": [log.last_batch_checksum for log in logs],
     }
     return pa.RecordBatch.from_pydict(columns, schema=REPLICA_LOG_SCHEMA)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import reduce
 
 from .._kafka.errors import BrokerCallError
 from .._model.partition import Cause, TopicPartition
@@ -18,17 +19,27 @@ with suppress(ImportError):  # a missing library is reported before the module s
     import pyarrow.compute as pc
 
 
+_ENDS = ("last_written_epoch", "log_end_offset")
+_LAST_BATCHES = ("last_batch_offset", "last_batch_checksum")
+
+
 def find_differing(replica_logs: pa.Table) -> set[TopicPartition]:
-    """Return the partitions whose replicas do not all end with the same epoch at the same offset."""
+    """Return the partitions whose replicas do not all end with the same epoch at the same offset, by the same batch.
+
+    Where batches were not read, the epochs and offsets alone decide.
+    """
     answered = replica_logs.filter(pc.is_null(replica_logs["cause"]))
     of_partition = answered.group_by(["topic", "partition"]).aggregate(
-        [(name, kind) for name in ("last_written_epoch", "log_end_offset") for kind in ("min", "max")]
+        [(name, kind) for name in (*_ENDS, *_LAST_BATCHES) for kind in ("min", "max")]
     )
-    differs = pc.or_kleene(
-        pc.not_equal(of_partition["last_written_epoch_min"], of_partition["last_written_epoch_max"]),
-        pc.not_equal(of_partition["log_end_offset_min"], of_partition["log_end_offset_max"]),
+    differs = reduce(
+        pc.or_,
+        (
+            pc.fill_null(pc.not_equal(of_partition[f"{name}_min"], of_partition[f"{name}_max"]), name in _ENDS)
+            for name in (*_ENDS, *_LAST_BATCHES)
+        ),
     )
-    found = of_partition.filter(pc.fill_null(differs, True))
+    found = of_partition.filter(differs)
     return set(map(TopicPartition, found["topic"].to_pylist(), found["partition"].to_pylist()))
 
 

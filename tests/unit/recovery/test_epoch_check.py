@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
@@ -92,6 +93,34 @@ def test_an_old_checkpoint_is_found_by_the_last_batch() -> None:
     checked, _notes = check_epochs(FIRST, STATES, FakeSecondLook(old).as_asked)
     epochs = {(each["partition"], each["broker_id"]): each["last_written_epoch"] for each in checked.to_pylist()}
     assert epochs[0, 3] == 6
+
+
+@pytest.mark.parametrize(
+    ("offset", "checksum", "is_asked"),
+    [
+        pytest.param(5, 7, False, id="a copy"),
+        pytest.param(5, 8, True, id="another checksum"),
+        pytest.param(8, 7, True, id="another batch"),
+        pytest.param(5, None, False, id="a log cleaner may have rewritten it"),
+        pytest.param(None, None, False, id="not read"),
+    ],
+)
+def test_replicas_that_end_alike_are_compared_by_their_last_batch(
+    offset: int | None, checksum: int | None, is_asked: bool
+) -> None:
+    logs = [
+        replace(a_log("t", 0, 2, (5, 9)), last_batch_offset=5, last_batch_checksum=7),
+        replace(a_log("t", 0, 3, (5, 9)), last_batch_offset=offset, last_batch_checksum=checksum),
+    ]
+    checked, _notes = check_epochs(FIRST, STATES[:1], FakeSecondLook(*logs).as_asked)
+    asked = []
+
+    def ask(questions: Questions) -> BatchAnswers:
+        asked.append(questions)
+        return BatchAnswers()
+
+    rank_checked(OnThisHost(), checked.filter(pc.equal(checked["partition"], 0)), ask)
+    assert bool(asked) == is_asked
 
 
 def test_a_broker_that_does_not_send_its_batches_is_silent_and_the_others_are_ranked_without_it() -> None:

@@ -93,6 +93,8 @@ def test_every_replica_is_reported_once_with_its_place_and_fencing(engine: Engin
         "local_log_start_offset": None,
         "last_tiered_offset": None,
         "is_rebuilt": False,
+        "last_batch_offset": None,
+        "last_batch_checksum": None,
     }
 
 

@@ -110,7 +110,10 @@ def test_a_batch_that_may_be_the_same_one_shows_nothing(batch: BatchEpoch | None
     assert len(disks.asked) == 1
 
 
-def test_replicas_that_end_alike_are_not_asked() -> None:
-    disks = FakeDisks()
-    marked(disks, a_candidate(3, (0, 100)), a_candidate(2, (0, 100)))
-    assert disks.asked == []
+def test_logs_that_end_alike_may_hold_other_records() -> None:
+    one, other = a_candidate(3, (0, 100), (5, 150)), a_candidate(2, (0, 100), (5, 150))
+    assert lost_of_second([one, other]) == 0, "by epochs alone"
+    disks = FakeDisks(of_3=[COMMON, BatchEpoch(5, 100, 150, 8)], of_2=[COMMON, BatchEpoch(5, 100, 150, 9)])
+    found = marked(disks, one, other)
+    assert [each.reused_epochs for each in found] == [(), (5,)]
+    assert lost_of_second(found) == lost_of_second(found[::-1]) == 50
