@@ -129,6 +129,15 @@ after:
   returned: success, and when replica orders could not be changed
   type: dict
   sample: {brokers: [1], by_topic: []}
+returning:
+  description:
+    - Ids of brokers that this run or an earlier one has taken off the list, and that do not lead all of their preferred
+      replicas yet, for example because they are not in sync. They are the C(to_brokers) of
+      M(kafkaops.recovery.preferred_election), which forgets them when all of their leaders are back.
+  returned: success, and when replica orders could not be changed
+  type: list
+  elements: int
+  sample: []
 is_native:
   description: Whether every broker supports the config, so that no replica order has to be changed.
   returned: success, and when replica orders could not be changed
@@ -283,6 +292,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         "cluster_id": done.cluster_id,
         "before": list_result(done.before),
         "after": list_result(done.after),
+        "returning": list(done.returning),
         "is_native": done.is_native,
         "remembered_in": done.remembered_in,
         **partition_results(outcomes, max_rows, OrderStatus, CHANGED, {OrderStatus.IN_ORDER}),

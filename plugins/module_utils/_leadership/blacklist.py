@@ -68,6 +68,11 @@ class Blacklist:
         """The value of preferred_leader_blacklist; None for an empty list, which deletes the config."""
         return ",".join(map(str, self.brokers)) or None
 
+    @property
+    def all_brokers(self) -> frozenset[int]:
+        """The brokers that are listed for all topics or for a pattern."""
+        return frozenset(self.brokers).union(*self.by_topic.values())
+
     def listed_for(self, topic: str) -> frozenset[int]:
         """Return the brokers that come last in the orders of a topic."""
         matching = (brokers for pattern, brokers in self.by_topic.items() if matches(topic, [pattern]))

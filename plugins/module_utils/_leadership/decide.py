@@ -70,6 +70,16 @@ LEADERLESS = (
 )
 
 
+def explain_unregistered(brokers: Collection[int]) -> str:
+    """Return why no order can be set for a partition with replicas on these brokers, and what to do."""
+    form = (
+        f"{{brokers}} in its replica list {agreeing('are', len(brokers))} not registered, and the controller refuses "
+        "every order that has such a broker: start it, or replace its replica (kafkaops.recovery.restore_redundancy, "
+        "redundancy_lost_brokers={lost}), and run again"
+    )
+    return say(form, brokers=[*brokers], lost=",".join(map(str, brokers)))
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The decision about one partition."""

@@ -33,7 +33,7 @@ from .history import keep_history
 from .memory import Changes, Memory, list_changes
 from .memory_topic import LeadershipOptions, MemoryTopic
 from .order_run import OrderRun
-from .view import CONFIG_NAME, LeadershipView, ListRequest, inspect, read_config
+from .view import CONFIG_NAME, LeadershipView, ListRequest, inspect, leave_unregistered, read_config
 
 
 class ConfigNotWrittenError(KafkaOpsError):
@@ -54,6 +54,8 @@ class LeadershipResult:
     """The topic that remembers the list and the original orders."""
     warnings: tuple[str, ...]
     outcomes: Mapping[TopicPartition, OrderOutcome]
+    returning: tuple[int, ...] = ()
+    """The brokers that are off the list, and do not lead all of their preferred replicas yet."""
     has_restored: bool = False
     """Whether changes of an earlier run were undone."""
     report_error: str = ""
@@ -139,6 +141,7 @@ class _Run:
     def inspect(self, memory: Memory, pending: Iterable[Change]) -> LeadershipView:
         unfinished = frozenset(each.topic_partition for each in pending if isinstance(each, OrderChange))
         view = inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
+        view = leave_unregistered(view, self.cluster)
         return keep_history(self.kafka, view, self.cluster.living(self.brokers))
 
     def write_list(self, store: OpenKeyedTopic, view: LeadershipView, journal: Journal) -> Changes:
@@ -148,13 +151,13 @@ class _Run:
         """
         written = view.memory.written_value
         revision = view.memory.revision + 1
-        store.write(list_changes(Memory(view.after, written, revision)))
+        store.write(list_changes(Memory(view.after, written, revision, returning=view.returning)))
         if view.writes_config:
             self.progress.step(f"writing {CONFIG_NAME}")
             write_config(self.writer(view, journal), view.after.config_value, view.config.entry)
         if written == view.after.config_value:
             return {}
-        return list_changes(Memory(view.after, view.after.config_value, revision))
+        return list_changes(Memory(view.after, view.after.config_value, revision, returning=view.returning))
 
 
 def write_config(writer: Writer, value: str | None, before: ConfigEntry | None = None) -> None:
@@ -199,4 +202,5 @@ def _report(cluster: Cluster, view: LeadershipView, remembered_in: str, warnings
         remembered_in=remembered_in,
         warnings=view.warnings + warnings,
         outcomes={partition: each.outcome for partition, each in view.decisions.items()},
+        returning=view.returning,
     )

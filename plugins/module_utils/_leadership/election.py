@@ -24,6 +24,7 @@ from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.cluster import Cluster
 from .._kafka.elections import PREFERRED
+from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import REASSIGNING, Broker, PartitionState, Racks, TopicPartition, in_batches, racks_of
@@ -31,7 +32,7 @@ from .._model.reason import because, say
 from .._model.run import Progress
 from .._model.silent_leaders import describe_silent_leader, silent_brokers, wait_for_fencing
 from .blacklist import matches
-from .memory import Memory
+from .memory import Memory, list_changes
 from .memory_topic import LeadershipOptions, MemoryTopic
 from .moves import LEADERLESS, Move, MoveStatus, doubt_leader, move_away, move_to
 from .orders import Order, find_base, with_last
@@ -143,7 +144,8 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             moves = _Run(writer, options, silent_brokers(brokers), orders, progress, stop, requested).move(moves)
             moves |= {each: _unrestored(moves[each], why) for each, why in orders.not_restored.items()}
             rollback.settle_doubt()
-        notes = (*journal.notes, *(each.described for each in leftovers))
+            forgotten = _forget_returned(MemoryTopic(kafka, living, options.memory_topic), options, journal, moves)
+        notes = (*journal.notes, *(each.described for each in leftovers), *forgotten)
     return MoveReport(
         cluster.cluster_id,
         dict(sorted(moves.items())),
@@ -152,6 +154,31 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
         frozenset(requested),
         racks_of(brokers),
     )
+
+
+def _forget_returned(
+    topic: MemoryTopic, options: MoveOptions, journal: Journal, moves: Mapping[TopicPartition, Move]
+) -> tuple[str, ...]:
+    """Forget that leaders have to return to brokers that lead all of their preferred replicas. Return warnings.
+
+    A broker stays in the memory while an original order is remembered that prefers it, because its leader returns after
+    that order is restored.
+    """
+    if not options.to_brokers or options.patterns:
+        return ()
+    try:
+        memory = topic.read()
+        waiting = {each.target for each in moves.values() if each.status is not MoveStatus.MOVED}
+        for partition, remembered in memory.orders.items():
+            waiting.add(with_last(remembered.original, memory.blacklist.listed_for(partition.topic))[0])
+        returned = options.to_brokers - waiting
+        if returned.intersection(memory.returning):
+            store, memory = topic.open(journal)
+            left = tuple(each for each in memory.returning if each not in returned)
+            store.write(list_changes(replace(memory, returning=left)))
+    except (JournalError, CallError) as error:
+        return (f"the leaders that are back are not noted, and the next run looks at them again: {error}",)
+    return ()
 
 
 class _Look(NamedTuple):

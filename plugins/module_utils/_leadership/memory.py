@@ -41,6 +41,8 @@ class Memory:
     revision: int = 0
     """Grows with each change of the list. 0 if no run has set one."""
     orders: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
+    returning: tuple[int, ...] = ()
+    """Brokers that were taken off the list, and that did not lead all of their preferred replicas again, sorted."""
 
     def __bool__(self) -> bool:
         return bool(self.blacklist or self.orders or self.written_value)
@@ -48,7 +50,7 @@ class Memory:
 
 def parse_memory(records: Records, topic: str) -> Memory:
     """Parse records. Raises JournalError, which names the topic, for a record that no run of this version writes."""
-    blacklist, written, revision = Blacklist(), None, 0
+    blacklist, written, revision, returning = Blacklist(), None, 0, ()
     orders: dict[TopicPartition, RememberedOrder] = {}
     for key, value in records.items():
         try:
@@ -58,6 +60,8 @@ def parse_memory(records: Records, topic: str) -> Memory:
                 by_topic = {pattern: tuple(brokers) for pattern, brokers in value["byTopic"].items()}
                 blacklist = Blacklist(tuple(value["brokers"]), by_topic)
                 written, revision = value["writtenValue"], value["revision"]
+                # Runs of earlier versions did not write it.
+                returning = tuple(value.get("returning", ()))
             elif key.startswith(_ORDERS_KEY):
                 orders |= {each.topic_partition: each for each in _parse_orders(key, value)}
             else:
@@ -67,7 +71,7 @@ def parse_memory(records: Records, topic: str) -> Memory:
                 f"{topic} holds a record {key!r} that this version of kafkaops.recovery did not write, so nothing was "
                 "changed: find out what wrote it, or name another topic (memory_topic)"
             ) from None
-    return Memory(blacklist, written, revision, orders)
+    return Memory(blacklist, written, revision, orders, returning)
 
 
 def list_changes(memory: Memory) -> Changes:
@@ -79,6 +83,7 @@ def list_changes(memory: Memory) -> Changes:
             "byTopic": {pattern: list(brokers) for pattern, brokers in memory.blacklist.by_topic.items()},
             "writtenValue": memory.written_value,
             "revision": memory.revision,
+            "returning": list(memory.returning),
         }
     }
 

@@ -18,9 +18,10 @@ from .._changes.keyed_topic import OpenKeyedTopic
 from .._changes.orders import OrderRequest, read_states, set_orders
 from .._changes.record import LastingOrders, partition_subject
 from .._changes.sender import Writer
+from .._kafka.reassignments import parse_unregistered_broker
 from .._model.partition import TopicPartition, in_batches
 from .._model.run import Progress
-from .decide import DONE_STATUS, Decision, OrderOutcome, OrderStatus
+from .decide import DONE_STATUS, Decision, OrderOutcome, OrderStatus, explain_unregistered
 from .memory import Changes, order_changes
 from .orders import RememberedOrder
 from .view import LeadershipView, decide_again
@@ -170,6 +171,9 @@ class OrderRun:
 def _result(decision: Decision, failure: str | None) -> OrderOutcome:
     outcome = decision.outcome
     if failure:
+        unregistered = parse_unregistered_broker(failure)
+        if unregistered is not None:
+            failure = explain_unregistered([unregistered])
         reason = f"{failure}; the original order stays remembered, and a later run tries again"
         return replace(outcome, status=OrderStatus.FAILED, reason=reason, replicas_after=None)
     return replace(outcome, status=DONE_STATUS.get(outcome.status, outcome.status))

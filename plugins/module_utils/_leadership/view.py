@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .._kafka.cluster import Cluster
@@ -18,8 +18,9 @@ from .._kafka.settings import Address
 from .._model.near_names import not_found
 from .._model.partition import REASSIGNING, PartitionState, TopicPartition
 from .blacklist import Blacklist, BlacklistError, Change, matches, parse_config_value
-from .decide import Decision, decide, decide_deleted, decide_hidden
+from .decide import Decision, decide, decide_deleted, decide_hidden, explain_unregistered
 from .memory import Memory
+from .orders import with_last
 
 CONFIG_NAME = "preferred_leader_blacklist"
 _ELECTING = "an earlier run changed its replica order for an election, and has not restored it yet"
@@ -61,6 +62,8 @@ class LeadershipView:
     warnings: tuple[str, ...]
     states: Mapping[TopicPartition, PartitionState] = field(default_factory=dict)
     """The states that were decided about."""
+    returning: tuple[int, ...] = ()
+    """The brokers that are off the list, and whose leaders have to return or were not seen to have returned, sorted."""
 
     @property
     def writes_config(self) -> bool:
@@ -128,7 +131,33 @@ def inspect(
         and (each.topic_partition in memory.orders or not view.listed_for(each.topic).isdisjoint(each.replicas))
     }
     decisions = {**_decide_all(view, states), **_decide_missing(kafka, view, states)}
-    return replace(view, decisions=_without_blocked(kafka, decisions, unfinished), states=states)
+    decisions = _without_blocked(kafka, decisions, unfinished)
+    led = [each for each in description.partitions if each.topic not in request.ignored_topics]
+    return replace(view, decisions=decisions, states=states, returning=_find_returning(view, request, decisions, led))
+
+
+def _find_returning(
+    view: LeadershipView,
+    request: ListRequest,
+    decisions: Mapping[TopicPartition, Decision],
+    partitions: Iterable[PartitionState],
+) -> tuple[int, ...]:
+    """Return the brokers that should lead partitions again, because a run has taken them off the list, or takes them.
+
+    A list of topic patterns adds none: leaders of other topics are not to move.
+    """
+    taken_off = {*view.memory.returning, *(() if request.patterns else view.before.all_brokers)}
+    candidates = taken_off - view.after.all_brokers
+    if not candidates:
+        return ()
+    preferred: set[int] = set()
+    for state in partitions:
+        decision = decisions.get(state.topic_partition)
+        original = decision.outcome.original if decision is not None else None
+        first = with_last(original or state.replicas, view.after.listed_for(state.topic))[0]
+        if state.leader_id != first:
+            preferred.add(first)
+    return tuple(sorted(candidates & preferred))
 
 
 def decide_again(
@@ -230,6 +259,23 @@ def _without_blocked(
     running = kafka.running_reassignments(work)
     reasons = {**dict.fromkeys(running, REASSIGNING), **dict.fromkeys(unfinished.intersection(work), _ELECTING)}
     return leave_alone(dict(sorted(decisions.items())), reasons)
+
+
+def leave_unregistered(view: LeadershipView, cluster: Cluster) -> LeadershipView:
+    """Return the view, without the orders that the controller would refuse because a broker is not registered.
+
+    Before Kafka 4.0, it is not known whether a broker that is not listed is registered. Then these orders are
+    requested.
+    """
+    if not cluster.lists_fenced:
+        return view
+    unregistered = {
+        partition: absent
+        for partition, each in view.decisions.items()
+        if each.requests_order and (absent := sorted({*(each.outcome.replicas_after or ())} - {*cluster.addresses}))
+    }
+    reasons = {partition: explain_unregistered(absent) for partition, absent in unregistered.items()}
+    return replace(view, decisions=leave_alone(view.decisions, reasons))
 
 
 def leave_alone(

@@ -62,6 +62,9 @@ def test_the_list_follows_the_active_controller(combined: Cluster, tmp_path: Pat
 
     combined.controllers[active].kill()
     wait_until(lambda: combined.active_controller().node_id != active, 60, what="another controller is active")
+    while_it_is_down = run(combined, tmp_path)
+    assert while_it_is_down.returncode == 0, while_it_is_down.output
+    assert "is not in sync" in while_it_is_down.words
     combined.controllers[active].start()
     wait_in_sync(combined, "orders")
     successor = combined.active_controller().node_id

@@ -242,3 +242,23 @@ def test_a_leader_that_stays_silent_is_a_failure(bastion: Bastion, cluster: Well
     message = failure_message(report)
     assert message is not None
     assert message.startswith("1 partition is led by brokers that do not answer")
+
+
+@pytest.mark.parametrize(
+    ("second_isr", "remembered", "left"),
+    [((1, 2, 3), (), ()), ((2, 3), (), (1,)), ((1, 2, 3), (1, 2, 3), (1,)), ((1, 2, 3), (3, 1, 2), ())],
+    ids=["all are back", "one is not in sync", "its order is not restored", "the order of another broker is not"],
+)
+def test_a_broker_whose_leaders_are_back_is_forgotten(
+    bastion: Bastion, cluster: WellCluster, second_isr: Order, remembered: Order, left: tuple[int, ...]
+) -> None:
+    for each, isr in ((FIRST, (1, 2, 3)), (SECOND, second_isr)):
+        cluster.change(each, leader_id=2, replicas=(1, 2, 3), isr=isr)
+    orders = {}
+    if remembered:
+        third = cluster.add(2, (2, 3, 1), leader=2)
+        orders = {third: RememberedOrder("orders", third.partition, TOPIC_ID, remembered, ((2, 3, 1),))}
+    with bastion.memory() as held:
+        held.write({**list_changes(Memory(returning=(1, 4))), **order_changes(orders, orders)})
+    bastion.move_leaders(back_to=[1])
+    assert cluster.memory().returning == (*left, 4)

@@ -20,23 +20,25 @@ def _a_list(brokers: list[int], *by_topic: int) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("state", "named", "before", "after", "taken_off"),
+    ("state", "named", "before", "after", "returning", "taken_off"),
     [
-        ("absent", [], _a_list([1, 2], 3), _a_list([]), [1, 2, 3]),
-        ("absent", [1], _a_list([1, 2]), _a_list([2]), [1]),
-        ("absent", [1], _a_list([]), _a_list([]), [1]),  # a run died after it was taken off
-        ("absent", [1], _a_list([1], 1), _a_list([], 1), []),
-        ("exact", [2], _a_list([1]), _a_list([2]), [1]),
-        ("present", [1], _a_list([]), _a_list([1]), []),
+        ("absent", [], _a_list([1, 2], 3), _a_list([]), [], [1, 2, 3]),
+        ("absent", [1], _a_list([1, 2]), _a_list([2]), [1], [1]),
+        ("absent", [1], _a_list([]), _a_list([]), [], [1]),
+        ("absent", [], _a_list([]), _a_list([]), [1], [1]),  # an earlier run has taken it off
+        ("absent", [1], _a_list([1], 1), _a_list([], 1), [], []),
+        ("exact", [2], _a_list([1]), _a_list([2]), [], [1]),
+        ("exact", [2], _a_list([2]), _a_list([2]), [1], [1]),
+        ("present", [1], _a_list([]), _a_list([1]), [], []),
     ],
 )
 def test_leaders_return_to_brokers_that_are_on_no_list_any_more(
-    state: str, named: list[int], before: object, after: object, *, taken_off: list[int]
+    state: str, named: list[int], before: object, after: object, returning: list[int], *, taken_off: list[int]
 ) -> None:
     loader = DataLoader()
     given = {
         "__leadership_drain_checked": {"options": {"state": state, "brokers": named, "active_controller": False}},
-        "__leadership_drain_orders": {"before": before, "after": after},
+        "__leadership_drain_orders": {"before": before, "after": after, "returning": returning},
     }
     templar = Templar(loader, loader.load_from_file(str(_VARIABLES), trusted_as_template=True) | given)
     found = templar.template(templar.available_variables["__leadership_drain_taken_off"])

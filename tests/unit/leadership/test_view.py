@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import ConfigEntry
@@ -17,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view
     ListRequest,
     decide_again,
     inspect,
+    leave_unregistered,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER
 from unit.leadership.well_cluster import Bastion
@@ -60,3 +63,44 @@ def test_only_partitions_whose_state_has_changed_are_decided_about_again(bastion
     assert decisions[same] is view.decisions[same]
     assert decisions[offline].outcome.status is OrderStatus.LEFT_ALONE
     assert deleted not in decisions
+
+
+@pytest.mark.parametrize(
+    ("memory", "wanted", "leader", "returning"),
+    [
+        (_LISTED, ListRequest(Change.EXACT, (), ()), 2, (1,)),
+        (_LISTED, ListRequest(Change.EXACT, (), ()), 1, ()),  # it leads already
+        (_LISTED, ListRequest(Change.EXACT, (4,), ()), 2, (1,)),
+        (_LISTED, ListRequest(Change.PRESENT, (), ()), 2, ()),  # it stays on the list
+        (Memory(revision=4, returning=(1,)), ListRequest(Change.EXACT, (), ()), 2, (1,)),
+        (Memory(revision=4, returning=(1,)), ListRequest(Change.PRESENT, (4,), ()), 2, (1,)),
+        (Memory(revision=4, returning=(1,)), ListRequest(Change.PRESENT, (1,), ()), 2, ()),
+        (Memory(revision=4, returning=(1,)), ListRequest(Change.EXACT, (), ()), 1, ()),
+        (Memory(revision=4), ListRequest(Change.EXACT, (), ()), 2, ()),  # no run of ours has moved its leaders
+        (Memory(Blacklist((1,), {"o*": (4,)}), "1", 3), ListRequest(Change.ABSENT, (4,), ("o*",)), 2, ()),
+    ],
+)
+def test_leaders_have_to_return_to_brokers_that_were_taken_off(
+    bastion: Bastion, memory: Memory, wanted: ListRequest, leader: int, returning: tuple[int, ...]
+) -> None:
+    bastion.cluster.add(0, (1, 2, 3), leader=leader)
+    bastion.cluster.add(1, (2, 1, 3), leader=2)
+    view = inspect(bastion.cluster, Config(None, False, ()), memory, wanted, frozenset())
+    assert view.returning == returning
+
+
+@pytest.mark.parametrize(
+    ("lists_fenced", "status"), [(True, OrderStatus.LEFT_ALONE), (False, OrderStatus.WOULD_REORDER)]
+)
+def test_an_order_with_a_broker_that_is_not_registered_is_not_requested(
+    bastion: Bastion, lists_fenced: bool, status: OrderStatus
+) -> None:
+    """Before Kafka 4.0, a broker that is not listed may be fenced."""
+    partition = bastion.cluster.add(0, (1, 2, 9), leader=1)
+    bastion.cluster.add(1, (2, 9, 1), leader=2)
+    wanted = ListRequest(Change.PRESENT, (1,), ())
+    view = inspect(bastion.cluster, Config(None, False, ()), Memory(), wanted, frozenset())
+    cluster = replace(bastion.cluster.describe_cluster(), lists_fenced=lists_fenced)
+    found = leave_unregistered(view, cluster).decisions
+    assert found[partition].outcome.status is status
+    assert [each.outcome.status for each in found.values()].count(OrderStatus.IN_ORDER) == 1
