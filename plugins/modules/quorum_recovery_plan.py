@@ -37,6 +37,13 @@ options:
     type: list
     elements: int
     default: []
+  answered_by_others:
+    description:
+      - Ids of lost voters at whose addresses another program answers, such as a load balancer. Without it, a lost voter
+        whose address accepts a connection is refused, because an old voter that runs may lead with its old voters.
+    type: list
+    elements: int
+    default: []
   unread:
     description:
       - Hosts whose log could not be read, with the reason.

@@ -36,6 +36,7 @@ PLAN = Arguments(
     argument_spec={
         "logs": {"type": "list", "elements": "dict", "required": True},
         "lost_voters": {"type": "list", "elements": "int", "default": []},
+        "answered_by_others": {"type": "list", "elements": "int", "default": []},
         "unread": {"type": "dict", "default": {}},
         "plan_file": {"type": "path"},
         "output_file": {"type": "path"},
@@ -100,7 +101,7 @@ def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[Log
         for copy, each in zip(copies, logs, strict=True)
     }
     lost = params["lost_voters"] or (reviewed.lost_voters if reviewed is not None else ())
-    decision = decide(copies, lost, answering, said)
+    decision = decide(copies, lost, answering, said, params["answered_by_others"])
     if reviewed is not None and decision.plan is not None and reviewed.digest != decision.plan.digest:
         raise PlanError(
             f"{params['plan_file']} is not the plan for what the disks have now: its digest is {reviewed.digest}, and "

@@ -31,11 +31,10 @@ from .._model.fields import (
     SizeBytes,
 )
 from .._model.log_contents import compare_logs, records_in, stretches_with_epochs
-from .._model.partition import grouped
 from .._model.quorum import DirectoryId, Endpoint, VoterNode
-from .._model.reasons import agreeing, plural
 from .beyond import Beyond, Overtaken, brokers_to_start_last, newest_overtaken
 from .copy import Checksum, Contents, CopyState, LogCopy, StaticVoter
+from .refusals import find_refusals, old_voters
 
 _NEWEST_KRAFT_VERSION = 1
 Said: TypeAlias = tuple[tuple[str, ...], tuple[Overtaken, ...]]
@@ -130,6 +129,7 @@ def decide(
     lost: Collection[int],
     answering: Mapping[int, str] | None = None,
     said: Mapping[str, Said] | None = None,
+    answered_by_others: Collection[int] = (),
 ) -> QuorumDecision:
     """Plan the recovery.
 
@@ -138,7 +138,10 @@ def decide(
         lost: ids of the voters that the operator declares lost for good.
         answering: where something answers for a voter, by its id.
         said: by host, what the records say that the winner lacks, once they were read.
+        answered_by_others: ids of lost voters at whose addresses something else answers, as the operator says.
     """
+    others = {each: where for each, where in (answering or {}).items() if each in answered_by_others and each in lost}
+    answering = {each: where for each, where in (answering or {}).items() if each not in others}
     usable = [each for each in copies if each.state is CopyState.WHOLE and each.log_end_offset]
     survivor = max((each for each in usable if each.is_controller), key=lambda each: each.rank, default=None)
     if survivor is None:
@@ -148,8 +151,7 @@ def decide(
         return QuorumDecision(None, (refusal,), (), None, (), ())
     voters = old_voters(survivor)
     held = [each for each in usable if each.is_controller and _is_voter(each, survivor, voters)]
-    whole = {each.node_id: each for each in held}
-    refusals = (*_doubles(held), *_refusals(copies, survivor, whole, lost, answering or {}))
+    refusals = tuple(find_refusals(copies, survivor, held, lost, answering))
     beyond = tuple(_beyond(survivor, [each for each in usable if each is not survivor], said or {}))
     running = [each for each in held if each.is_running]
     must_stop = (
@@ -157,7 +159,8 @@ def decide(
         *_overtaken_that_run(copies, running, beyond),
     )
     plan = None if refusals else _plan(copies, survivor, lost, beyond)
-    return QuorumDecision(plan, refusals, must_stop, survivor, beyond, tuple(_notes(copies, survivor)))
+    notes = (*_notes_on_others(others), *_notes(copies, survivor))
+    return QuorumDecision(plan, refusals, must_stop, survivor, beyond, notes)
 
 
 def _overtaken_that_run(
@@ -186,94 +189,12 @@ def _newest_of_brokers(usable: Sequence[LogCopy]) -> str:
     )
 
 
-def old_voters(copy: LogCopy) -> tuple[int, ...]:
-    """Return the ids of the voters before the recovery, as the copy names them."""
-    if copy.kraft_version:
-        return tuple(each.voter_id for each in copy.voters)
-    static = tuple(sorted(each.voter_id for each in copy.static_voters))
-    return static or tuple(sorted(copy.vote.voters if copy.vote else ()))
-
-
 def _is_voter(copy: LogCopy, survivor: LogCopy, voters: Collection[int]) -> bool:
     """Return whether a node is an old voter with its old disk: a new disk has another directory id."""
     if copy.node_id not in voters or copy.cluster_id != survivor.cluster_id:
         return False
     known = next((each.directory_id for each in survivor.voters if each.voter_id == copy.node_id), None)
     return not survivor.kraft_version or known in (None, copy.directory_id)
-
-
-def _doubles(held: Sequence[LogCopy]) -> Iterator[str]:
-    """Require one disk of each controller: only one of two copies is started, and that must be the changed one."""
-    for node_id, named in grouped((each.node_id, f"{each.host} ({each.log_dir})") for each in held).items():
-        if len(named) > 1:
-            yield (
-                f"controller {node_id} is in this run more than once: {', '.join(named)}. Leave only the host "
-                "that starts it in the run"
-            )
-
-
-def _refusals(
-    copies: Sequence[LogCopy],
-    survivor: LogCopy,
-    whole: Mapping[int | None, LogCopy],
-    lost: Collection[int],
-    answering: Mapping[int, str],
-) -> Iterator[str]:
-    voters = old_voters(survivor)
-    clusters = sorted({each.cluster_id for each in copies if each.cluster_id})
-    if len(clusters) > 1:
-        named = ", ".join(f"{each.host} ({each.log_dir}): {each.cluster_id}" for each in copies if each.cluster_id)
-        yield f"the disks belong to {len(clusters)} clusters: {named}. Take those of the other cluster out of the run"
-    if not voters:
-        yield f"{survivor.host} names no voters, neither in the log nor in its properties"
-        return
-    majority = len(voters) // 2 + 1
-    kept = sorted(each for each in whole if each is not None)
-    if len(kept) >= majority:
-        stopped = [each for each in kept if not whole[each].is_running]
-        why = f"and {majority} of {plural(len(voters), 'voter', 'are')} a majority. Nothing needs to be recovered"
-        if stopped:
-            whose = "its disk is" if len(stopped) == 1 else "their disks are"
-            yield f"start {_named('controller', stopped)} first; {whose} whole, {why}"
-        else:
-            yield f"{_named('controller', kept)} {'runs' if len(kept) == 1 else 'run'}, {why}"
-        return
-    if survivor.node_id not in voters:
-        yield f"controller {survivor.node_id} has the newest log, and is none of the voters {_ids(voters)}"
-    if not survivor.kraft_version and not any(each.voter_id == survivor.node_id for each in survivor.static_voters):
-        yield f"{survivor.properties_file} does not name controller {survivor.node_id} in controller.quorum.voters"
-    if survivor.segment is None:
-        yield f"{survivor.log_dir} has a snapshot and no segment of the metadata log"
-    yield from _undeclared(voters, whole, lost)
-    gone = [each for each in voters if each not in whole]
-    for node_id in gone:
-        here = next((each for each in copies if each.node_id == node_id and each.is_running), None)
-        if node_id in answering:
-            yield f"voter {node_id} answers at {answering[node_id]}: stop it, because it may lead with its old voters"
-        elif here is not None:
-            yield f"voter {node_id} runs on {here.host} ({here.log_dir} is locked): stop it"
-
-
-def _undeclared(voters: tuple[int, ...], whole: Mapping[int | None, LogCopy], lost: Collection[int]) -> Iterator[str]:
-    """Compare the voters that the operator declares lost with the disks that were found."""
-    gone = [each for each in voters if each not in whole]
-    unknown = [each for each in gone if each not in lost]
-    if not lost:
-        who = f"{_named('voter', gone)} {agreeing('are', len(gone))}"
-        declared = f"set it to {','.join(map(str, gone))}"
-        yield f"quorum_recovery_lost_voters is not set. If {who} lost for good, {declared}"
-    elif unknown:
-        yield (
-            f"{_named('voter', unknown)} {agreeing('are', len(unknown))} neither declared lost nor "
-            f"{agreeing('have', len(unknown))} a whole disk in this run: add each host to the run, or, if the disk is "
-            "lost for good, add the voter to quorum_recovery_lost_voters"
-        )
-    no_voters = [each for each in sorted(lost) if each not in voters]
-    if no_voters:
-        yield f"quorum_recovery_lost_voters names {_ids(no_voters)}, and the voters are {_ids(voters)}"
-    for each in sorted(lost):
-        if each in whole:
-            yield f"voter {each} is declared lost, and its disk on {whole[each].host} is whole ({whole[each].log_dir})"
 
 
 def _beyond(survivor: LogCopy, others: Sequence[LogCopy], said: Mapping[str, Said]) -> Iterator[Beyond]:
@@ -292,6 +213,11 @@ class _Log:
         self.log_start_offset = copy.log_start_offset or 0
         self.log_end_offset = copy.log_end_offset or 0
         self.lineage = copy.lineage
+
+
+def _notes_on_others(others: Mapping[int, str]) -> Iterator[str]:
+    for node_id, where in sorted(others.items()):
+        yield f"{where} answers. It is not voter {node_id}, as quorum_recovery_answered_by_others says"
 
 
 def _notes(copies: Sequence[LogCopy], survivor: LogCopy) -> Iterator[str]:
@@ -382,12 +308,3 @@ def format_voters(voters: tuple[StaticVoter, ...]) -> str:
     return ",".join(
         f"{each.voter_id}@{f'[{each.host}]' if ':' in each.host else each.host}:{each.port}" for each in voters
     )
-
-
-def _named(noun: str, ids: Collection[int]) -> str:
-    return f"{noun}{'' if len(ids) == 1 else 's'} {_ids(ids)}"
-
-
-def _ids(ids: Collection[int]) -> str:
-    *first, last = map(str, ids)
-    return f"{', '.join(first)} and {last}" if first else last

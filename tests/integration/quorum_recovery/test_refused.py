@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,6 +114,20 @@ def test_an_old_voter_that_answers_is_to_be_stopped(disks: Disks) -> None:
     finally:
         voter.kill()
         disks.paths[_SECOND] = elsewhere
+
+
+def test_another_program_at_the_address_of_a_lost_voter_is_named_and_the_operator_decides(disks: Disks) -> None:
+    """A load balancer accepts connections, whatever is behind it."""
+    disks.lose(*_LOST)
+    voter = disks.cluster.controllers[_SECOND]
+    with socket.create_server((voter.host, voter.port)):
+        disks.assert_refused("add 102 to quorum_recovery_answered_by_others", lost_voters=_LOST)
+        disks.assert_refused(
+            "add 102 to quorum_recovery_answered_by_others", lost_voters=_LOST, answered_by_others=[_THIRD]
+        )
+        look = disks.site.run(lost_voters="102,103", answered_by_others="102")
+    assert look.returncode == 0, look.output
+    assert f"{voter.host}:{voter.port} answers. It is not voter 102" in look.words
 
 
 def test_a_copy_of_the_disk_is_refused(disks: Disks, tmp_path: Path) -> None:

@@ -138,6 +138,16 @@ def test_a_lost_voter_that_answers(tmp_path: Path) -> None:
     assert reason.startswith("voter 103 answers at c103.invalid:9093: stop it")
 
 
+@pytest.mark.parametrize(("others", "is_refused"), [([103], False), ([102], True), ([101], True)])
+def test_the_operator_says_which_address_another_program_answers(
+    tmp_path: Path, others: list[int], is_refused: bool
+) -> None:
+    answering = {103: "c103.invalid:9093"}
+    decision = decide([Disk(tmp_path).read()], VOTERS[1:], answering, answered_by_others=others)
+    assert bool(decision.refusals) == is_refused
+    assert any("c103.invalid:9093 answers. It is not voter 103" in each for each in decision.notes) != is_refused
+
+
 def test_a_lost_voter_that_runs_with_a_damaged_disk(tmp_path: Path) -> None:
     damaged = replace(Disk(tmp_path, 102).read(), state=CopyState.DAMAGED, reason="corrupt", is_running=True)
     decision = decide([Disk(tmp_path).read(), damaged], VOTERS[1:])
@@ -262,7 +272,12 @@ def test_a_reviewed_plan_says_itself_which_voters_are_lost(tmp_path: Path) -> No
     disk.add(topic_record("a"))
     looked = look({"host": disk.host, "properties": str(disk.properties), "log_dir": None, "lacking": None})
     nothing_else = dict.fromkeys(("plan_file", "output_file", "outcome", "report_file")) | {"unread": {}}
-    params = nothing_else | {"logs": [looked], "lost_voters": [102, 103], "report_later": False}
+    params = nothing_else | {
+        "logs": [looked],
+        "lost_voters": [102, 103],
+        "report_later": False,
+        "answered_by_others": [],
+    }
     plan_results({**params, "output_file": str(plan_file)}, check_mode=False)
     reviewed = {**params, "plan_file": str(plan_file)}
     for lost in ([], [103, 102]):
@@ -275,6 +290,7 @@ def test_the_report_of_a_survivor_that_does_not_lead_has_no_outcome(tmp_path: Pa
     disk, report = Disk(tmp_path).add(topic_record("a")), tmp_path / "report.json"
     looked = look({"host": disk.host, "properties": str(disk.properties), "log_dir": None, "lacking": None})
     params = {"logs": [looked], "lost_voters": [102, 103], "unread": {}, "plan_file": None, "output_file": None}
+    params["answered_by_others"] = []
     failed = {"failed": True, "msg": "controller 101 does not lead"}
     plan_results({**params, "outcome": failed, "report_file": str(report), "report_later": False}, check_mode=False)
     assert json.loads(report.read_text("utf-8"))["outcome"] is None
