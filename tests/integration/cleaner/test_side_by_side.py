@@ -77,10 +77,10 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
             lab.cluster.brokers[2].kill()
 
     lab.cluster.proxy.inject(After(kill_its_broker), api_key=ApiKey.AlterPartitionReassignments)
-    reported = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=8000, allow_single_copy=True)
+    reported = operator.run("log_cleaner_repair", max_concurrent=2, verify_timeout_ms=20_000, allow_single_copy=True)
     lab.cluster.proxy.clear()
     outcomes = {each["topic"]: (each["status"], each["reason"]) for each in reported["outcomes"]}
-    assert outcomes["living"][0] == "repaired", reported
+    assert outcomes["living"][0] == "repaired", str(outcomes)
     assert outcomes["dying"][0] == "failed"
     assert "start broker 2" in outcomes["dying"][1]
     assert "the throttle is still on" in outcomes["dying"][1]
