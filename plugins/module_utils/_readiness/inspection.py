@@ -179,7 +179,7 @@ class _Inspection:
             ours[options.journal.topic].operations,
             ours[options.memory_topic].operations,
             ours[TICKET_TOPIC].operations,
-            self._find_hidden_groups(),
+            self._group_operations(),
         )
         return check_permissions(access, options.journal.topic, options.memory_topic, self._kafka.settings)
 
@@ -193,14 +193,12 @@ class _Inspection:
         }
         return sorted(on_disk - {*visible} - {each.topic for each in self._seen.states})
 
-    def _find_hidden_groups(self) -> list[str]:
-        partition = next((each.topic_partition for each in self._seen.states), TopicPartition("any", 0))
-        hidden: list[str] = []
+    def _group_operations(self) -> dict[str, frozenset[str]]:
+        found: dict[str, frozenset[str]] = {}
         for address in self._seen.live.values():
-            groups = self._kafka.coordinated_groups(address)
-            committed = self._kafka.read_commits(address, groups, [partition])
-            hidden += [group for group, each in committed.items() if "AUTHORIZATION" in each.error]
-        return sorted(hidden)
+            groups = [*self._kafka.coordinated_groups(address), *self._kafka.coordinated_share_groups(address)]
+            found |= self._kafka.group_operations(address, groups)
+        return dict(sorted(found.items()))
 
     def _check_journal(self) -> Iterator[Check]:
         try:

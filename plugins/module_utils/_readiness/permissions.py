@@ -232,7 +232,8 @@ class Access:
     journal: frozenset[str]
     memory: frozenset[str]
     tickets: frozenset[str]
-    hidden_groups: Sequence[str]
+    groups: Mapping[str, frozenset[str]]
+    """Operations by group, where the coordinators say them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +266,10 @@ def find_missing(needs: Sequence[Need], access: Access) -> Iterator[Missing]:
                     if topics := [*access.hidden_topics, *visible]:
                         noun = "topic" if len(topics) == 1 else "topics"
                         yield Missing(need, operation, f"{noun} {join_first(topics)}")
-                case Resource.GROUPS if access.hidden_groups:
-                    noun = "group" if len(access.hidden_groups) == 1 else "groups"
-                    yield Missing(need, operation, f"{noun} {join_first(access.hidden_groups)}")
+                case Resource.GROUPS:
+                    if groups := [each for each, operations in access.groups.items() if operation not in operations]:
+                        noun = "group" if len(groups) == 1 else "groups"
+                        yield Missing(need, operation, f"{noun} {join_first(groups)}")
                 case _:
                     pass
 

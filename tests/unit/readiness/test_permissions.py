@@ -30,7 +30,7 @@ JOURNAL, MEMORY = "_kafkaops_run", "_kafkaops_leadership"
 EVERYTHING = frozenset(
     {"READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"}
 )
-FULL = Access(EVERYTHING, {"orders": EVERYTHING}, [], EVERYTHING, EVERYTHING, EVERYTHING, [])
+FULL = Access(EVERYTHING, {"orders": EVERYTHING}, [], EVERYTHING, EVERYTHING, EVERYTHING, {"billing": EVERYTHING})
 CASES = [
     (playbook, need, operation)
     for playbook, needs in NEEDS.items()
@@ -45,7 +45,7 @@ def without(access: Access, resource: Resource, operation: str) -> Access:
     if resource is Resource.TOPICS:
         return replace(access, topics={"orders": EVERYTHING - {operation}})
     if resource is Resource.GROUPS:
-        return replace(access, hidden_groups=["billing"])
+        return replace(access, groups={"billing": EVERYTHING - {operation}})
     less = EVERYTHING - {operation}
     if resource is Resource.CLUSTER:
         return replace(access, cluster=less)
@@ -78,7 +78,7 @@ def test_a_missing_acl_is_reported_with_its_command(playbook: str, need: Need, o
 def test_an_optional_acl_is_a_warning() -> None:
     found = {
         each.subject: each.status
-        for each in check_permissions(replace(FULL, hidden_groups=["billing"]), JOURNAL, MEMORY, SETTINGS)
+        for each in check_permissions(replace(FULL, groups={"billing": frozenset()}), JOURNAL, MEMORY, SETTINGS)
     }
     assert found["playbook recover_offline_partitions"] is CheckStatus.WARNING
     assert found["playbook salvage_logs"] is CheckStatus.OK
