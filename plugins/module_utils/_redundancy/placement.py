@@ -262,7 +262,7 @@ def _plan(lack: _Lack, found: ClusterNow, places: _Places) -> tuple[ReplicaMove 
             adding.append(chosen)
     gone = lack.running.removing if lack.running is not None else ()
     removed = tuple(each for each in (*lack.base, *gone) if each not in target)
-    note = _about_racks(places.racks, lack.base, target)
+    note = _about_racks(places, lack.base, target)
     short = (
         left(
             ReplicaStatus.NO_BROKER, f"{missing} of its {plural(len(slots), 'replica')} cannot be placed: {reasons[0]}"
@@ -289,14 +289,14 @@ def _plan(lack: _Lack, found: ClusterNow, places: _Places) -> tuple[ReplicaMove 
     return move, short
 
 
-def _about_racks(racks: Mapping[int, str | None], base: Sequence[int], target: Sequence[int]) -> str:
+def _about_racks(places: _Places, base: Sequence[int], target: Sequence[int]) -> str:
     """Return that a target has fewer racks than the replicas before, or perhaps has; empty if it does not."""
+    racks = places.racks
     before = {racks.get(each) for each in base} - {None}
     after = {racks.get(each) for each in target} - {None}
     if len(after) < len(before):
         return f"on fewer racks than before: {len(after)} instead of {len(before)}"
-    # Kafka 3.9 lists no broker that is down, so its rack is not known.
-    unknown = [each for each in base if each not in target and racks.get(each) is None]
+    unknown = [each for each in base if each not in target and places.hides_rack(each)]
     if unknown and after and len(after) < len(target):
         names = ", ".join(map(str, unknown))
         return f"perhaps on fewer racks than before: {len(after)}, and the rack of broker {names} is not known"
@@ -317,6 +317,11 @@ class _Places:
     def is_registered(self, broker_id: int) -> bool:
         """Return whether the controller accepts a target with this broker, as far as that is known."""
         return self._found.registered is None or broker_id in self._found.registered
+
+    def hides_rack(self, broker_id: int) -> bool:
+        """Return whether the rack of a broker is not known. Kafka 3.9 does not list a broker that is down."""
+        is_listed = self._found.registered is not None and broker_id in self._found.registered
+        return self.racks.get(broker_id) is None and not is_listed
 
     def take(
         self, taken: Collection[int], beside: Sequence[int], size: int, *, is_first: bool

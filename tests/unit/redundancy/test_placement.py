@@ -72,15 +72,20 @@ def test_a_broker_without_a_rack_comes_after_every_unused_rack_and_before_a_used
 
 
 @pytest.mark.parametrize(
-    ("rack", "note"),
+    ("rack", "registered", "note"),
     [
-        ("b", "on fewer racks than before: 2 instead of 3"),
-        (None, "perhaps on fewer racks than before: 2, and the rack of broker 3 is not known"),
+        ("b", None, "on fewer racks than before: 2 instead of 3"),
+        (None, None, "perhaps on fewer racks than before: 2, and the rack of broker 3 is not known"),
+        (None, {1, 2, 4, 5, 6}, "perhaps on fewer racks than before: 2, and the rack of broker 3 is not known"),
+        (None, {*_RACKS}, ""),  # it is listed, and has no rack
     ],
 )
-def test_fewer_racks_are_said_even_if_the_lost_rack_is_not_listed(rack: str | None, note: str) -> None:
+def test_fewer_racks_are_said_even_if_the_lost_rack_is_not_listed(
+    rack: str | None, registered: set[int] | None, note: str
+) -> None:
     racks = {1: "a", 2: "a", 3: rack, 4: rack, 5: "c", 6: "c"}
-    found = a_cluster(a_partition((1, 3, 5), (1, 5)), down=(3, 4))
+    listed = frozenset(registered) if registered is not None else None
+    found = a_cluster(a_partition((1, 3, 5), (1, 5)), down=(3, 4), registered=listed)
     found = replace(found, brokers=tuple(replace(each, rack=racks[each.broker_id]) for each in found.brokers))
     (move,), _left = plan_moves(found, WantedReplicas(lost_brokers=frozenset({3, 4})))
     assert move.reason == note
