@@ -111,7 +111,9 @@ def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
     way = choose_way(after.statuses, after.returns, may_elect=may_elect)
     yield from _save_disks(after, commands)
     if way is Way.RETURN:
-        yield from ((text, ()) for text in _describe_returns(after.returns))
+        yield from (
+            (text, ()) for text in _describe_returns(after.returns, has_elected=Status.RECOVERED in after.statuses)
+        )
         yield _look_after(after.returns, commands), commands.look
     elif way is Way.ELECT:
         text = "See what it costs to elect the best surviving replicas. To carry it out, omit --check:"
@@ -171,13 +173,15 @@ def _is_given_up(advice: Mapping[str, Any]) -> bool:
     return (advice.get("broker") or {}).get("state") == BrokerState.GIVEN_UP
 
 
-def _describe_returns(returns: Sequence[Return]) -> Iterator[str]:
+def _describe_returns(returns: Sequence[Return], *, has_elected: bool) -> Iterator[str]:
+    # The advice is older than the elections of the run.
+    counted = " (counted before this run elected leaders)" if has_elected else ""
     for each in returns[:_MOST_BROKERS]:
         if not each.advice:
             do = _OLD_DISK if each.how is How.START else "It runs: find out why."
             yield f"Broker {each.broker_id} does not answer. {do}"
             continue
-        broker, name, effect = each.advice.get("broker"), f"broker {each.broker_id}", _effect(each.advice)
+        broker, name, effect = each.advice.get("broker"), f"broker {each.broker_id}", f"{_effect(each.advice)}{counted}"
         name += f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
         name += f" (rack {broker['rack']})" if broker and broker.get("rack") else ""
         text = {
