@@ -12,9 +12,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar
 
 from .._kafka.cluster import Cluster
+from .._kafka.errors import RequestRefusedError
 from .._kafka.group_commits import partition_of
 from .._kafka.port import Kafka
 from .._kafka.transactions import find_gaps, is_ended_by_coordinator
@@ -24,6 +26,8 @@ from .._model.run import KafkaOpsError
 
 _MOST_NAMED = 5
 _MIN_ISR = "transaction.state.log.min.isr"
+
+Answer = TypeVar("Answer")
 
 
 def find_obstacle(kafka: Kafka, transactional_id: str) -> str:
@@ -44,12 +48,20 @@ def find_obstacle(kafka: Kafka, transactional_id: str) -> str:
     if state.is_offline:
         return f"{place} no leader: start {name_brokers(down)}, or recover it"
     leader = {each: address for each, address in cluster.unfenced.items() if each == state.leader_id}
-    min_isr = kafka.min_insync_replicas([TRANSACTIONS_TOPIC], leader).get(TRANSACTIONS_TOPIC, 1)
-    needed = effective_min_isr(min_isr, len(state.replicas))
+    min_isrs = _ask(lambda: kafka.min_insync_replicas([TRANSACTIONS_TOPIC], leader)) or {}
+    needed = effective_min_isr(min_isrs.get(TRANSACTIONS_TOPIC, 1), len(state.replicas))
     if len(state.isr) >= needed:
         return ""
     start = _start(down, needed - len(state.isr))
     return f"{place} {len(state.isr)} of its replicas in sync where it needs {needed}: {start}"
+
+
+def _ask(question: Callable[[], Answer]) -> Answer | None:
+    """Return the answer. None if our principal may not know it: a replay does not need these rights."""
+    try:
+        return question()
+    except RequestRefusedError:
+        return None
 
 
 def _start(down: Collection[int], count: int) -> str:
@@ -59,12 +71,14 @@ def _start(down: Collection[int], count: int) -> str:
 
 def _find_obstacle_to_create(kafka: Kafka, cluster: Cluster) -> str:
     """Return the same of a cluster that never had a transaction. Fenced brokers may get replicas of the topic, too."""
-    broker_id, address = next(iter(cluster.unfenced.items()))
-    entry = kafka.broker_config(address, broker_id, _MIN_ISR)
     down = cluster.addresses.keys() - cluster.unfenced.keys()
+    if not down:
+        return ""
+    broker_id, address = next(iter(cluster.unfenced.items()))
+    entry = _ask(lambda: kafka.broker_config(address, broker_id, _MIN_ISR))
     needed = int(entry.value) if entry is not None and entry.value else 0
     count = needed - len(cluster.unfenced)
-    if not down or count <= 0:
+    if count <= 0:
         return ""
     replicas = plural(needed, "replica")
     return f"{TRANSACTIONS_TOPIC} will need {replicas} in sync ({_MIN_ISR}): {_start(down, count)}"
