@@ -59,9 +59,7 @@ def parse_memory(records: Records, topic: str) -> Memory:
             if key == LIST_KEY:
                 by_topic = {pattern: tuple(brokers) for pattern, brokers in value["byTopic"].items()}
                 blacklist = Blacklist(tuple(value["brokers"]), by_topic)
-                written, revision = value["writtenValue"], value["revision"]
-                # Runs of earlier versions did not write it.
-                returning = tuple(value.get("returning", ()))
+                written, revision, returning = value["writtenValue"], value["revision"], tuple(value["returning"])
             elif key.startswith(_ORDERS_KEY):
                 orders |= {each.topic_partition: each for each in _parse_orders(key, value)}
             else:

@@ -71,9 +71,3 @@ def test_records_have_the_whole_memory(memory: Memory) -> None:
 def test_a_record_of_another_version_is_refused(records: dict[str, dict[str, Any]]) -> None:
     with pytest.raises(JournalError, match="topic t holds a record"):
         parse_memory(records, "topic t")
-
-
-def test_a_record_of_an_earlier_version_names_no_returning_brokers() -> None:
-    records = _records(Memory(Blacklist((1,)), "1", 3, returning=(2,)))
-    del records["list"]["returning"]
-    assert parse_memory(records, "here") == Memory(Blacklist((1,)), "1", 3)
