@@ -36,6 +36,7 @@ _LONGEST_MS = 2**31 - 1
 _NUMBERS = re.compile(r"(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,6}))?")
 _QUOTED = re.compile(r"(['\"])(.*)\1")
 """As Python writes a list: ['a', 'b'] is what Jinja makes of one within a longer text."""
+_BROKERS, _FOLLOWS, _CONTROLLER = "leadership_drain_brokers", "leadership_drain_active_controller", "controller"
 _BETWEEN = re.compile(r"[\s,;]+")
 _BOOLEANS = {True: {"on", "yes", "true"}, False: {"off", "no", "false"}}
 
@@ -57,10 +58,26 @@ def checked(options: Mapping[str, Spec], given: Mapping[str, object], path: Path
     Raises VariablesError with every problem.
     """
     problems: list[str] = []
-    values = dict(_checked(options, given, path, problems))
+    values = dict(_checked(options, _with_controller(given), path, problems))
     if problems:
         raise VariablesError("; ".join(problems))
     return values
+
+
+def _with_controller(given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the values with the word ``controller`` in a list of drained brokers as the option that it stands for.
+
+    A list from which brokers are removed has no such word: without its other items, it would be that of all brokers.
+    """
+    brokers = given.get(_BROKERS)
+    if not brokers or given.get("leadership_drain_state") == "absent":
+        return given
+    try:
+        items = _items(brokers, {"type": "int"})
+    except TypeError:
+        return given
+    others = [each for each in items if str(each).strip().lower() != _CONTROLLER]
+    return given if len(others) == len(items) else {**given, _BROKERS: others, _FOLLOWS: True}
 
 
 def _checked(

@@ -41,7 +41,7 @@ def combined(kafka_version: str) -> Iterator[Cluster]:
 
 
 def run(cluster: Cluster, directory: Path, *arguments: str) -> PlaybookRun:
-    given = (f"kafka_bootstrap_servers={cluster.bootstrap()}", "leadership_drain_active_controller=true")
+    given = (f"kafka_bootstrap_servers={cluster.bootstrap()}", "leadership_drain_brokers=controller")
     return typed(directory, "ansible-playbook", _DRAIN, *(word for each in given for word in ("-e", each)), *arguments)
 
 

@@ -45,6 +45,24 @@ def test_an_empty_variable_counts_as_not_given(role: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("typed", "ids"),
+    [("controller", []), ("4,controller", [4]), (["Controller", 4], [4]), ("[controller, 4-5]", [4, 5]), ("4", None)],
+)
+def test_the_word_controller_among_drained_brokers_follows_the_active_controller(
+    typed: object, ids: list[int] | None
+) -> None:
+    values = checked(options("leadership_drain"), {"leadership_drain_brokers": typed}, at_start)
+    assert values["leadership_drain_brokers"] == ([4] if ids is None else ids)
+    assert values["leadership_drain_active_controller"] is (ids is not None)
+
+
+def test_a_restore_of_the_controller_is_no_restore_of_all_brokers() -> None:
+    given = {"leadership_drain_brokers": "controller", "leadership_drain_state": "absent"}
+    with pytest.raises(VariablesError, match="leadership_drain_brokers: controller is not a whole number"):
+        checked(options("leadership_drain"), given, at_start)
+
+
 WRONG = {"bool": "maybe", "int": "1.5", "float": "much", "dict": "[1]", "list": "one"}
 
 
