@@ -32,6 +32,7 @@ from .._model.reason import because, say
 from .._model.run import Progress
 from .._model.silent_leaders import describe_silent_leader, silent_brokers, wait_for_fencing
 from .blacklist import matches
+from .history import Histories
 from .memory import Memory, list_changes
 from .memory_topic import LeadershipOptions, MemoryTopic
 from .moves import LEADERLESS, Move, MoveStatus, doubt_leader, move_away, move_to
@@ -130,7 +131,7 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
         return [each for each in looks[0].moves.values() if each.status is MoveStatus.LED_BY_SILENT]
 
     wait_for_fencing(look_again, 0 if options.check_mode else options.fencing_wait_ms, kafka.clock, progress.step)
-    cluster, brokers, moves = looks[0]
+    cluster, brokers, moves, histories = looks[0]
     living = cluster.living(brokers)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()
@@ -141,7 +142,8 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             leftovers = rollback.undo()
             orders = TemporaryOrders(writer, journal)
-            moves = _Run(writer, options, silent_brokers(brokers), orders, progress, stop, requested).move(moves)
+            run = _Run(writer, options, silent_brokers(brokers), histories, orders, progress, stop, requested)
+            moves = run.move(moves)
             moves |= {each: _unrestored(moves[each], why) for each, why in orders.not_restored.items()}
             rollback.settle_doubt()
             forgotten = _forget_returned(MemoryTopic(kafka, living, options.memory_topic), options, journal, moves)
@@ -185,6 +187,7 @@ class _Look(NamedTuple):
     cluster: Cluster
     brokers: tuple[Broker, ...]
     moves: dict[TopicPartition, Move]
+    histories: Histories
 
 
 def _look(kafka: Kafka, options: MoveOptions) -> _Look:
@@ -194,7 +197,9 @@ def _look(kafka: Kafka, options: MoveOptions) -> _Look:
     if options.check_mode and options.to_brokers:
         undone = MemoryTopic(kafka, cluster.living(brokers), options.memory_topic).read()
     states = kafka.describe_partitions().partitions
-    return _Look(cluster, brokers, _find_moves(options, states, silent_brokers(brokers), undone))
+    histories = Histories(kafka, cluster.living(brokers), options.to_brokers)
+    moves = histories.hold_back(_find_moves(options, states, silent_brokers(brokers), undone))
+    return _Look(cluster, brokers, moves, histories)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +207,7 @@ class _Run:
     writer: Writer
     options: MoveOptions
     silent: Mapping[int, Broker]
+    histories: Histories
     temporary_orders: TemporaryOrders
     progress: Progress
     stop: threading.Event
@@ -238,7 +244,7 @@ class _Run:
         """Read the leaders again, and return the moves that have changed. Failed moves are not tried again."""
         self.progress.step("looking at the leaders again")
         states = {each.topic_partition: each for each in self.writer.kafka.describe_partitions().partitions}
-        found = _find_moves(self.options, states.values(), self.silent)
+        found = self.histories.hold_back(_find_moves(self.options, states.values(), self.silent))
         settled = [each for each in _open_moves(moves) if each not in found]
         return {each: move for each, move in found.items() if moves.get(each, move).status is not MoveStatus.FAILED} | {
             each: _end_move(moves[each], states.get(each)) for each in settled
@@ -279,7 +285,7 @@ class _Run:
     ) -> tuple[dict[TopicPartition, Move], dict[TopicPartition, Move]]:
         """Read the partitions, and return the moves that are over, and those that are still to be made."""
         states = read_states(self.writer.kafka, moves)
-        found = _find_moves(self.options, states.values(), self.silent)
+        found = self.histories.hold_back(_find_moves(self.options, states.values(), self.silent))
         waiting = {each: found[each] for each in _to_move(found)}
         over = {each: found.get(each) or _end_move(moves[each], states.get(each)) for each in moves}
         return {each: move for each, move in over.items() if each not in waiting}, waiting

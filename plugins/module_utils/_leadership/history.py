@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
-from .._model.reason import say
+from .._model.reason import because, say
 from .decide import Decision
+from .moves import Move, MoveStatus
 from .view import LeadershipView, leave_alone
 
 _LACKS = (
@@ -28,6 +29,7 @@ _LACKS = (
     "{offset}. Run again when retention has deleted them, or let broker {broker} copy the whole log: stop it, remove "
     "the directory of this partition there, and start it"
 )
+_BY_ITSELF = "soon: while the order prefers it, Kafka may elect it by itself (auto.leader.rebalance.enable)"
 
 
 def keep_history(kafka: Kafka, view: LeadershipView, living: Mapping[int, Address]) -> LeadershipView:
@@ -41,15 +43,63 @@ def keep_history(kafka: Kafka, view: LeadershipView, living: Mapping[int, Addres
         for partition, decision in view.decisions.items()
         if (pair := _returning_and_leader(decision, view.states.get(partition))) and living.keys() >= {*pair}
     }
+    return replace(view, decisions=leave_alone(view.decisions, _find_lacking(kafka, living, pairs)))
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """Keeps the same leaders back when a preferred election would move them: the order may be back already.
+
+    So it is if it was restored while the broker was down.
+    """
+
+    kafka: Kafka
+    living: Mapping[int, Address]
+    """The brokers that answered when the run began."""
+    brokers: frozenset[int]
+    """The brokers that leaders return to."""
+    _found: dict[tuple[TopicPartition, int, int], str] = field(default_factory=dict)
+    """By partition, target and leader: what the target lacks. Empty for nothing."""
+
+    def hold_back(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
+        """Return the moves. One to a broker whose log begins too late is not to be made.
+
+        Sends ListOffsets once for each partition, target and leader. Where one of both does not answer, nothing is
+        proven, and the leader moves. Raises CallError.
+        """
+        keys = {
+            each: (each, move.target, move.leader_before)
+            for each, move in moves.items()
+            if move.status is MoveStatus.WOULD_MOVE and move.target in self.brokers
+        }
+        new = {each: key[1:] for each, key in keys.items() if key not in self._found}
+        if new:
+            known = self.living
+            if not known.keys() >= {broker for pair in new.values() for broker in pair}:
+                known = {**self.kafka.describe_cluster().unfenced, **known}
+            lacking = _find_lacking(self.kafka, known, new)
+            self._found.update({keys[each]: lacking.get(each, "") for each in new})
+        held = {each: because(why, _BY_ITSELF) for each, key in keys.items() if (why := self._found[key])}
+        return {
+            each: replace(move, status=MoveStatus.FAILED, reason=held[each], leader_after=move.leader_before)
+            if each in held
+            else move
+            for each, move in moves.items()
+        }
+
+
+def _find_lacking(
+    kafka: Kafka, living: Mapping[int, Address], pairs: Mapping[TopicPartition, tuple[int, int]]
+) -> dict[TopicPartition, str]:
+    """Return why a broker must not lead, of each partition with such a broker and the present leader."""
     # A leader's log start only rises, and its followers follow. Asked in this order, no sound replica seems to be late.
     starts = _log_starts(kafka, living, ((partition, broker) for partition, (broker, _leader) in pairs.items()))
     first = _log_starts(kafka, living, ((partition, leader) for partition, (_broker, leader) in pairs.items()))
-    lacking = {
+    return {
         partition: say(_LACKS, broker=broker, broker_leader=leader, offset=starts[own], first=first[led])
         for partition, (broker, leader) in pairs.items()
         if starts.get(own := (partition, broker), 0) > first.get(led := (partition, leader), math.inf)
     }
-    return replace(view, decisions=leave_alone(view.decisions, lacking))
 
 
 def _returning_and_leader(decision: Decision, state: PartitionState | None) -> tuple[int, int] | None:

@@ -37,7 +37,8 @@ class MoveStatus(StrEnum):
     LED_BY_SILENT = "led_by_silent"
     """The metadata names a leader that does not answer. If it is dead, the next leader may be a listed broker."""
     FAILED = "failed"
-    """The election was requested, and the preferred replica was not seen to lead."""
+    """The election was requested, and the preferred replica was not seen to lead; or that one lacks the first records,
+    and must not lead."""
 
 
 MOVING = frozenset({MoveStatus.MOVED, MoveStatus.WOULD_MOVE})

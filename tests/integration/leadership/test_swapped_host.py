@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import MoveStatus
 from lab import Cluster
 from lab.leadership import Operator, leaders, orders, outcome, wait_in_sync
 from lab.node import Broker
@@ -22,8 +23,8 @@ _BATCHES, _RECORDS, _RECORD_BYTES = 6, 300, 2_000
 ORIGINAL, DRAINED = (1, 2, 3), (2, 3, 1)
 
 
-def _directory(broker: Broker) -> Path:
-    (found,) = (each / f"{TOPIC}-0" for each in broker.data_dirs if (each / f"{TOPIC}-0").is_dir())
+def _directory(broker: Broker, topic: str = TOPIC) -> Path:
+    (found,) = (each / f"{topic}-0" for each in broker.data_dirs if (each / f"{topic}-0").is_dir())
     return found
 
 
@@ -67,3 +68,28 @@ def test_a_host_with_the_last_segments_only_does_not_lead_again(cluster: Cluster
     operator.move_leaders(back_to=1)
     assert leaders(cluster, TOPIC)[0] == 1
     assert len(cluster.client.consume_all(TOPIC, 0)) == _BATCHES * _RECORDS
+
+
+@pytest.mark.wide
+def test_it_does_not_lead_again_either_if_its_order_was_restored_while_it_was_down(
+    cluster: Cluster, operator: Operator
+) -> None:
+    topic = "swapped-while-down"
+    cluster.client.create_topic(topic, {0: ORIGINAL}, {"segment.bytes": _SEGMENT_BYTES})
+    for _batch in range(_BATCHES):
+        cluster.client.produce(topic, 0, _RECORDS, record_bytes=_RECORD_BYTES)
+    operator.list(1)
+    operator.move_leaders(away_from=1)
+    swapped = cluster.brokers[1]
+    swapped.stop()
+    assert outcome(operator.unlist(1), topic).status is OrderStatus.RESTORED
+    start = _keep_last_segment(_directory(swapped, topic))
+    swapped.start()
+    wait_in_sync(cluster, topic)
+
+    moves = operator.move_leaders(back_to=1).moves.values()
+    (move,) = (each for each in moves if each.topic == topic)
+    assert move.status is MoveStatus.FAILED
+    assert f"the log on broker 1, which would be preferred again, begins at offset {start}" in move.reason
+    assert leaders(cluster, topic)[0] == 2
+    assert len(cluster.client.consume_all(topic, 0)) == _BATCHES * _RECORDS

@@ -262,3 +262,18 @@ def test_a_broker_whose_leaders_are_back_is_forgotten(
         held.write({**list_changes(Memory(returning=(1, 4))), **order_changes(orders, orders)})
     bastion.move_leaders(back_to=[1])
     assert cluster.memory().returning == (*left, 4)
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_no_leader_returns_to_a_log_that_begins_later(bastion: Bastion, cluster: WellCluster, check_mode: bool) -> None:
+    """The order is back: it was restored while broker 1 was down."""
+    for each in (FIRST, SECOND):
+        cluster.change(each, leader_id=2, replicas=(1, 2, 3), isr=(1, 2, 3))
+    cluster.log_starts = {(FIRST, 1): 500, (FIRST, 2): 100, (SECOND, 1): 100, (SECOND, 2): 100}
+    with bastion.memory() as held:
+        held.write(list_changes(Memory(returning=(1,))))
+    moves = bastion.move_leaders(back_to=[1], check_mode=check_mode).moves
+    assert moves[FIRST].status is MoveStatus.FAILED
+    assert "the log on broker 1, which would be preferred again, begins at offset 500" in moves[FIRST].reason
+    assert moves[SECOND].status in (MoveStatus.MOVED, MoveStatus.WOULD_MOVE)
+    assert (cluster.states[FIRST].leader_id, cluster.memory().returning) == (2, (1,))

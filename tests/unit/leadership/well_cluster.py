@@ -21,6 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, ElectionAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import Answers, OffsetAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import (
     MoveOptions,
@@ -42,6 +43,14 @@ PREFERRED_LEADER_NOT_AVAILABLE = 80
 @dataclass
 class WellCluster(FakeCluster):
     """Follows Kafka's rules of preferred elections."""
+
+    log_starts: dict[tuple[TopicPartition, int], int] = field(default_factory=dict)
+    """The log starts that are not 0, by broker id."""
+
+    def log_start_offsets(self, address: Address, partitions: Sequence[TopicPartition]) -> Answers:
+        (broker_id,) = (each for each, known in self.describe_cluster().unfenced.items() if known == address)
+        starts = {each: self.log_starts.get((each, broker_id), 0) for each in partitions}
+        return {each: [OffsetAnswer(0, start, 0)] for each, start in starts.items()}
 
     def add(self, number: int, replicas: Order, *, leader: int, isr: Order | None = None) -> TopicPartition:
         """Add a partition of the topic."""
