@@ -46,13 +46,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     left = [each for each in asked if not is_done(each)]
     print(f"{len(left)} of {len(asked)} parts are left; logs are in {_LOGS}", flush=True)
     _LOGS.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(chosen.jobs, thread_name_prefix="part") as executor:
+    executor = ThreadPoolExecutor(chosen.jobs, thread_name_prefix="part")
+    try:
         for done in as_completed([executor.submit(_run, each, commit) for each in left]):
             result = done.result()
             results[result.part] = result
             write_results(_RESULTS, {str(each): results[str(each)] for each in parts if str(each) in results})
             _PAGE.write_text(to_markdown(parts, results), encoding="utf-8")
             _print(result)
+    finally:
+        # After Ctrl-C, which the running parts get, too, no other one begins.
+        executor.shutdown(cancel_futures=True)
     failed = [str(each) for each in asked if not results[str(each)].has_passed]
     print(f"failed: {', '.join(failed)}" if failed else f"all {len(asked)} parts passed")
     return 1 if failed else 0
