@@ -159,7 +159,9 @@ def test_a_cancellation_gives_no_leader_and_no_record_is_lost_by_it(
     state = cluster.client.describe(topic, broker=_BEST)[0]
     assert state.leader is None
     (outcome,) = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, topic))
-    assert (outcome.status, outcome.leader_after) == (Status.RECOVERED, _BEST), outcome
+    assert outcome.status is Status.RECOVERED, outcome
+    # The reassignment goes on, and may be complete before the outcome is read.
+    assert outcome.leader_after in {_BEST, *(target if refusal else ())}, outcome
     if refusal is None:
         assert len(cluster.client.consume_all(topic, 0)) == _BEST_RECORDS
     else:
