@@ -31,6 +31,13 @@ def test_a_link_out_of_the_guides_leads_to_the_repository() -> None:
     assert text == f"[a](runbook.md#x) [b]({site.REPOSITORY}/extensions/awx/README.md#y)"
 
 
+@pytest.mark.parametrize("kind", ["action", "callback", "lookup"])
+def test_the_reference_finds_ansible_s_page_about_each_kind_of_plugin(kind: str) -> None:
+    """Without the label, the site does not build; only ``make test-all`` builds it."""
+    assert [*(site.PROJECT / "plugins" / kind).glob("*.py")]
+    assert f".. _{kind}_plugins:\n" in (site.DOCS / "site" / "ansible.rst").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", pictures.SHOWN)
 def test_a_picture_shows_what_the_document_shows(name: str) -> None:
     """Of which another test knows that a real run prints it. ``python -m publish.pictures`` draws it again."""
