@@ -149,7 +149,7 @@ def check_documentation(collections: Path) -> None:
             check=True,
             capture_output=True,
             text=True,
-            env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(collections)},
+            env=_environment(collections),
             cwd=collections,
         ).stdout
         missing = names - {each.rpartition(".")[2] for each in json.loads(listed)}
@@ -174,6 +174,12 @@ def _files_of(collections: Path) -> dict[str, str | None]:
     return {each["name"]: each["chksum_sha256"] for each in listed}
 
 
+def _environment(collections: Path) -> dict[str, str]:
+    """Return the environment of a user whose only collections are these. Ansible also looks along PYTHONPATH."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHON"))}
+    return {**inherited, "ANSIBLE_COLLECTIONS_PATH": str(collections)}
+
+
 def _install(target: Path, *words: str) -> None:
     """Install without a network, and without a look at copies that are installed elsewhere."""
     target.mkdir()
@@ -182,7 +188,7 @@ def _install(target: Path, *words: str) -> None:
         check=True,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(target)},
+        env=_environment(target),
         cwd=target,
     )
 
