@@ -198,7 +198,7 @@ def _look(kafka: Kafka, options: MoveOptions) -> _Look:
         undone = MemoryTopic(kafka, cluster.living(brokers), options.memory_topic).read()
     states = kafka.describe_partitions().partitions
     histories = Histories(kafka, cluster.living(brokers), options.to_brokers)
-    moves = histories.hold_back(_find_moves(options, states, silent_brokers(brokers), undone))
+    moves = _find_moves(options, states, silent_brokers(brokers), histories, undone)
     return _Look(cluster, brokers, moves, histories)
 
 
@@ -244,7 +244,7 @@ class _Run:
         """Read the leaders again, and return the moves that have changed. Failed moves are not tried again."""
         self.progress.step("looking at the leaders again")
         states = {each.topic_partition: each for each in self.writer.kafka.describe_partitions().partitions}
-        found = self.histories.hold_back(_find_moves(self.options, states.values(), self.silent))
+        found = _find_moves(self.options, states.values(), self.silent, self.histories)
         settled = [each for each in _open_moves(moves) if each not in found]
         return {each: move for each, move in found.items() if moves.get(each, move).status is not MoveStatus.FAILED} | {
             each: _end_move(moves[each], states.get(each)) for each in settled
@@ -285,7 +285,7 @@ class _Run:
     ) -> tuple[dict[TopicPartition, Move], dict[TopicPartition, Move]]:
         """Read the partitions, and return the moves that are over, and those that are still to be made."""
         states = read_states(self.writer.kafka, moves)
-        found = self.histories.hold_back(_find_moves(self.options, states.values(), self.silent))
+        found = _find_moves(self.options, states.values(), self.silent, self.histories)
         waiting = {each: found[each] for each in _to_move(found)}
         over = {each: found.get(each) or _end_move(moves[each], states.get(each)) for each in moves}
         return {each: move for each, move in over.items() if each not in waiting}, waiting
@@ -295,10 +295,11 @@ def _find_moves(
     options: MoveOptions,
     states: Iterable[PartitionState],
     silent: Mapping[int, Broker],
+    histories: Histories,
     undone: Memory = _NOTHING,
 ) -> dict[TopicPartition, Move]:
     judged = {state.topic_partition: options.judge(state, silent, undone) for state in states}
-    return {partition: move for partition, move in sorted(judged.items()) if move is not None}
+    return histories.hold_back({partition: move for partition, move in sorted(judged.items()) if move is not None})
 
 
 def _to_move(moves: Mapping[TopicPartition, Move]) -> Sequence[TopicPartition]:

@@ -38,15 +38,21 @@ def _keep_last_segment(directory: Path) -> int:
     return int(last.stem)
 
 
-@pytest.mark.wide
-def test_a_host_with_the_last_segments_only_does_not_lead_again(cluster: Cluster, operator: Operator) -> None:
-    cluster.client.create_topic(TOPIC, {0: ORIGINAL}, {"segment.bytes": _SEGMENT_BYTES})
+def _stop_drained(cluster: Cluster, operator: Operator, topic: str) -> Broker:
+    """Write several segments, drain broker 1, and stop it."""
+    cluster.client.create_topic(topic, {0: ORIGINAL}, {"segment.bytes": _SEGMENT_BYTES})
     for _batch in range(_BATCHES):
-        cluster.client.produce(TOPIC, 0, _RECORDS, record_bytes=_RECORD_BYTES)
+        cluster.client.produce(topic, 0, _RECORDS, record_bytes=_RECORD_BYTES)
     operator.list(1)
     operator.move_leaders(away_from=1)
     swapped = cluster.brokers[1]
     swapped.stop()
+    return swapped
+
+
+@pytest.mark.wide
+def test_a_host_with_the_last_segments_only_does_not_lead_again(cluster: Cluster, operator: Operator) -> None:
+    swapped = _stop_drained(cluster, operator, TOPIC)
     start = _keep_last_segment(_directory(swapped))
     swapped.start()
     wait_in_sync(cluster, TOPIC)
@@ -75,13 +81,7 @@ def test_it_does_not_lead_again_either_if_its_order_was_restored_while_it_was_do
     cluster: Cluster, operator: Operator
 ) -> None:
     topic = "swapped-while-down"
-    cluster.client.create_topic(topic, {0: ORIGINAL}, {"segment.bytes": _SEGMENT_BYTES})
-    for _batch in range(_BATCHES):
-        cluster.client.produce(topic, 0, _RECORDS, record_bytes=_RECORD_BYTES)
-    operator.list(1)
-    operator.move_leaders(away_from=1)
-    swapped = cluster.brokers[1]
-    swapped.stop()
+    swapped = _stop_drained(cluster, operator, topic)
     assert outcome(operator.unlist(1), topic).status is OrderStatus.RESTORED
     start = _keep_last_segment(_directory(swapped, topic))
     swapped.start()
