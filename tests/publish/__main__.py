@@ -32,7 +32,7 @@ def main() -> int:
         tarball = artifact.build(Path(scratch))
         # ansible-lint resolves modules in the home directory, where an older copy may be installed: use this copy.
         home = Path(scratch) / "home"
-        artifact.install(tarball, home / ".ansible" / "collections")
+        artifact.install(home / ".ansible" / "collections", tarball)
         # The importer needs ansible-lint and ansible-doc on the PATH, and only warns if they are missing.
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         ran = subprocess.run(

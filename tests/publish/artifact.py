@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -69,10 +70,30 @@ def _make_reproducible(tarball: Path) -> None:
             archive.addfile(member, io.BytesIO(content) if content is not None else None)
 
 
-def install(tarball: Path, collections: Path) -> None:
-    """Install a tarball below ``collections``. Raises CalledProcessError."""
+def install(collections: Path, *words: str | Path) -> None:
+    """Install a tarball, or what else ``words`` say to ansible-galaxy, below ``collections``.
+
+    Raises CalledProcessError.
+    """
+    collections.mkdir(parents=True)
     galaxy = Path(sys.executable).with_name("ansible-galaxy")
-    subprocess.run([galaxy, "collection", "install", "-p", collections, tarball], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [galaxy, "collection", "install", "-p", collections, *words],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env=user_environment(collections),
+        # Not where an ansible.cfg is.
+        cwd=collections,
+    )
+
+
+def user_environment(collections: Path) -> dict[str, str]:
+    """Return the environment of a user whose only collections are these.
+
+    Ansible also looks along PYTHONPATH, and installs nothing that is there.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHON"))}
+    return {**inherited, "ANSIBLE_COLLECTIONS_PATH": str(collections)}
 
 
 def unpack_only_the_kept(tarball: Path, collections: Path) -> Path:

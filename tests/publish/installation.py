@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -69,10 +68,8 @@ class Installation:
 
     @property
     def _environment(self) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHON"))}
         return {
-            **inherited,
-            "ANSIBLE_COLLECTIONS_PATH": str(self.collections),
+            **artifact.user_environment(self.collections),
             "ANSIBLE_HOME": str(self.directory / "ansible"),
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_SHOW_CUSTOM_STATS": "true",

@@ -127,7 +127,7 @@ def check_installations(tarball: Path, scratch: Path) -> None:
         file.write_text(yaml.safe_dump({"collections": [requirement]}), encoding="utf-8")
         for way, words in (("command", (requirement["name"],)), ("requirements", ("-r", str(file)))):
             target = scratch / f"{kind}-{way}"
-            _install(target, *words)
+            artifact.install(target, "--offline", *words)
             files = _files_of(target)
             wanted = files if wanted is None else wanted
             if files != wanted:
@@ -149,7 +149,7 @@ def check_documentation(collections: Path) -> None:
             check=True,
             capture_output=True,
             text=True,
-            env=_environment(collections),
+            env=artifact.user_environment(collections),
             cwd=collections,
         ).stdout
         missing = names - {each.rpartition(".")[2] for each in json.loads(listed)}
@@ -172,25 +172,6 @@ def _files_of(collections: Path) -> dict[str, str | None]:
     copy = collections / "ansible_collections" / "kafkaops" / "recovery"
     listed = json.loads((copy / "FILES.json").read_text(encoding="utf-8"))["files"]
     return {each["name"]: each["chksum_sha256"] for each in listed}
-
-
-def _environment(collections: Path) -> dict[str, str]:
-    """Return the environment of a user whose only collections are these. Ansible also looks along PYTHONPATH."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PYTHON"))}
-    return {**inherited, "ANSIBLE_COLLECTIONS_PATH": str(collections)}
-
-
-def _install(target: Path, *words: str) -> None:
-    """Install without a network, and without a look at copies that are installed elsewhere."""
-    target.mkdir()
-    subprocess.run(
-        [Path(sys.executable).with_name("ansible-galaxy"), "collection", "install", "--offline", "-p", target, *words],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=_environment(target),
-        cwd=target,
-    )
 
 
 if __name__ == "__main__":
