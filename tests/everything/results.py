@@ -97,9 +97,10 @@ def _of_brokers(parts: Sequence[Part], results: Mapping[str, Result]) -> Iterato
 def _cell(result: Result | None) -> str:
     if result is None:
         return ""
-    texts = [f"{result.passed} passed" if result.passed else "passed" if result.has_passed else ""]
-    if not result.has_passed:
-        texts.append(f"**{result.failed or ''} failed**".replace("** ", "**"))
-    if result.skipped:
-        texts.append(f"{result.skipped} skipped")
-    return f"{', '.join(filter(None, texts))} ({result.commit}, {result.date})"
+    failed = f"{result.failed} failed" if result.failed else "failed"
+    texts = (
+        f"{result.passed} passed" if result.passed else "",
+        "" if result.has_passed else f"**{failed}**",
+        f"{result.skipped} skipped" if result.skipped else "",
+    )
+    return f"{', '.join(filter(None, texts)) or 'passed'} ({result.commit}, {result.date})"
