@@ -59,3 +59,9 @@ def test_the_page_has_what_passed_what_failed_and_what_never_ran() -> None:
     assert "| docs |  |" in page
     assert "| directory | 4.3.1 | 3.9.2 |" in page
     assert "| salvage | 60 passed, 1 skipped (1a2b3c4, 2026-11-28) |  |" in page
+
+
+def test_a_version_without_tests_of_its_own_is_not_said_to_pass() -> None:
+    part = Part("publish", ("pytest",), "3.9.2")
+    page = to_markdown([part], {str(part): Result(str(part), True, "1a2b3c4", "2026-11-28", 2)})
+    assert "| publish | no test (1a2b3c4, 2026-11-28) |" in page
