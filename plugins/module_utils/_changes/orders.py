@@ -18,10 +18,7 @@ from .._kafka.settings import Address
 from .._model.partition import PartitionState, Reassignment, TopicPartition, in_batches
 from .._model.run import looks
 from .record import partition_subject
-from .sender import Seen, Writer, until_seen
-
-_NEW_TOPIC_S = 2.0
-"""The time within which brokers show what a request did to a topic that was just created."""
+from .sender import NEW_TOPIC_S, Seen, Writer, until_seen
 
 States = Mapping[TopicPartition, PartitionState]
 
@@ -175,7 +172,7 @@ def undo_on_new_topics(writer: Writer, replicas: Mapping[TopicPartition, tuple[i
     """
     found = dict.fromkeys(replicas, "the topic was re-created, and cannot be read: compare its replica order")
     waiting = [*replicas]
-    for _look in looks(writer.kafka.clock, _NEW_TOPIC_S) if waiting else ():
+    for _look in looks(writer.kafka.clock, NEW_TOPIC_S) if waiting else ():
         with suppress(CallError):
             running = writer.kafka.running_reassignments(waiting)
             states = read_states(writer.kafka, waiting)

@@ -35,6 +35,9 @@ _PAUSE_S = 0.5
 _FORWARDED_FOR_S = 60.0
 """The time for which a KRaft broker keeps a forwarded request (BrokerServer, retryTimeoutMs)."""
 
+NEW_TOPIC_S = 2.0
+"""The time within which brokers show what a request did to a topic that was just created."""
+
 Answer = TypeVar("Answer")
 Subject = TypeVar("Subject")
 NoteDoubt = Callable[[Iterable[str], float], None]

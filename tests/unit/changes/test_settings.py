@@ -85,10 +85,18 @@ def test_a_setting_of_a_topic_that_was_re_created_is_not_written(settings: FakeS
     assert journal.pending == ()
 
 
+@pytest.mark.parametrize("is_shown_late", [False, True])
 def test_a_setting_is_removed_from_a_topic_that_was_re_created_right_before_the_write(
-    settings: FakeSettings, journal: Journal
+    settings: FakeSettings, journal: Journal, is_shown_late: bool
 ) -> None:
-    settings.before_write = [lambda: settings.topic_ids.update(t=NEW_ID)]
+    """A broker may show the new topic before it shows the value."""
+
+    def re_create() -> None:
+        settings.topic_ids["t"] = NEW_ID
+        if is_shown_late:
+            settings.stale["t", OF_TOPIC.name] = None
+
+    settings.before_write = [re_create]
     with pytest.raises(SettingError, match="which we had requested, was removed from it"):
         begin_change(settings.writer(), journal, OF_TOPIC)
     assert settings.values == {}
