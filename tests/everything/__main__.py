@@ -95,7 +95,7 @@ def _print(result: Result) -> None:
 
 
 def _log(part: str) -> Path:
-    return _LOGS / f"{part.replace(' ', '-')}.log"
+    return _LOGS / f"{part}.log"
 
 
 def _parser() -> argparse.ArgumentParser:

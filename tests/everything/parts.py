@@ -47,7 +47,7 @@ class Part:
         return self.command[0] == "pytest"
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (self.name, self.kafka_version)))
+        return "-".join(filter(None, (self.name, self.kafka_version)))
 
 
 def list_parts() -> Iterator[Part]:

@@ -12,7 +12,7 @@ from everything.parts import Part, list_parts
 from everything.results import Result, count_tests, read_results, to_markdown, write_results
 from lab import versions
 
-_PASSED = Result("salvage 4.3.1", True, "1a2b3c4", "2026-11-28", 300, passed=60, skipped=1)
+_PASSED = Result("salvage-4.3.1", True, "1a2b3c4", "2026-11-28", 300, passed=60, skipped=1)
 _FAILED = Result("demo", False, "1a2b3c4+", "2026-11-28", 90)
 
 
@@ -20,15 +20,15 @@ def test_every_directory_of_broker_tests_is_a_part_on_every_version() -> None:
     parts = [str(each) for each in list_parts()]
     assert len(parts) == len({*parts})
     for version in versions.KAFKA:
-        assert f"salvage {version}" in parts
+        assert f"salvage-{version}" in parts
     # It has no Kafka version of its own.
     assert "kerberos" in parts
 
 
 def test_what_is_the_same_on_any_version_runs_on_the_first_only() -> None:
     commands = {str(each): each.command for each in list_parts()}
-    assert not any(each.startswith("-k") for each in commands["salvage 4.3.1"])
-    assert "-k=3.9.2" in commands["salvage 3.9.2"]
+    assert not any(each.startswith("-k") for each in commands["salvage-4.3.1"])
+    assert "-k=3.9.2" in commands["salvage-3.9.2"]
 
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
