@@ -90,13 +90,15 @@ class RepairPlanner:
         """
         metadata = self.kafka.read_partition_states([each.topic_partition for each in targets])
         running = self.kafka.running_reassignments(metadata.states)
-        min_isrs = self.kafka.min_insync_replicas({each.topic for each in targets}, self.living)
+        min_isrs = self.kafka.read_min_isrs({each.topic for each in targets}, self.living)
         repairs: list[PlannedRepair] = []
         outcomes = []
         planned: set[TopicPartition] = set()
         for target in targets:
+            state = metadata.states.get(target.topic_partition)
+            # A broker that just died must hold up only the partitions that have a replica on it.
             around = Surroundings(
-                min_insync_replicas=min_isrs.get(target.topic),
+                min_insync_replicas=min_isrs.on_brokers(target.topic, state.replicas if state is not None else ()),
                 is_reassigning=target.topic_partition in running,
                 living=self.living.keys(),
             )

@@ -47,8 +47,10 @@ class Safeguard:
         if state.topic_id != change.topic_id:
             raise UnsafeError(f"the topic was re-created (id {state.topic_id}) since the repair was planned")
         reasons = [*self._changes_since_plan(change, state, orders)]
+        # Another repair's broker may die at any moment, and its value is none of this partition's business.
+        asked = {each: address for each, address in self.living.items() if each in state.replicas}
         around = Surroundings(
-            min_insync_replicas=self.kafka.min_insync_replicas([change.topic], self.living).get(change.topic),
+            min_insync_replicas=self.kafka.min_insync_replicas([change.topic], asked).get(change.topic),
             is_reassigning=bool(self.kafka.running_reassignments([change.topic_partition])),
             living={*state.replicas} - {*state.offline_replicas},
         )

@@ -43,9 +43,23 @@ class MinIsrs:
         Topics for which it is unknown are left out, for example because one of these brokers does not say it.
         """
         own = {topic: int(each.value) for topic, each in self.configs.items() if each.is_own and each.value}
-        known = [each for each in self.by_broker.values() if each is not None]
-        is_known = known and len(known) == len(self.by_broker)
-        return own | (dict.fromkeys(self.inherited, max(known)) if is_known else {})
+        greatest = self._greatest(self.by_broker)
+        return own | (dict.fromkeys(self.inherited, greatest) if greatest is not None else {})
+
+    def on_brokers(self, topic: str, brokers: Collection[int]) -> int | None:
+        """Return a topic's value: without an own one, the greatest one of these of the brokers that were asked.
+
+        None if it is unknown, for example because one of them does not say it.
+        """
+        config = self.configs.get(topic)
+        if config is None or config.is_own:
+            return int(config.value) if config is not None and config.value else None
+        return self._greatest(brokers)
+
+    def _greatest(self, brokers: Collection[int]) -> int | None:
+        values = [self.by_broker[each] for each in brokers if each in self.by_broker]
+        known = [each for each in values if each is not None]
+        return max(known) if known and len(known) == len(values) else None
 
 
 def read_min_isrs(wire: Wire, topics: Collection[str], living: Mapping[int, Address]) -> MinIsrs:

@@ -19,9 +19,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.replica import ReplicaMaker, Safeguard
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.safety import Overrides
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.copy_reading import CopyCheck
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.min_isr import MinIsrs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
     Description,
     TopicError,
@@ -46,6 +48,9 @@ TARGET = MarkedReplica("t", 0, 3)
 
 def nothing() -> None:
     """Return the default events after an election or a read."""
+
+
+_LIVING = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
 
 
 @dataclass
@@ -83,13 +88,12 @@ class FakeReplicas(Kafka):
         return ReplicaMaker(writer, addresses, journal, 60, self.stop, NullProgress())
 
     def safeguard(self) -> Safeguard:
-        return Safeguard(self, {}, Overrides())
+        return Safeguard(self, _LIVING, Overrides())
 
     def planner(self, *, force: bool = False) -> RepairPlanner:
         """Return no metrics."""
         terms = RepairTerms(overrides=Overrides(), force=force, max_read_bytes=100)
-        living = {each: Address(f"broker-{each}.invalid", 9092) for each in (1, 2, 3)}
-        return RepairPlanner(self, living, {}, terms, NullProgress(), self.stop)
+        return RepairPlanner(self, _LIVING, {}, terms, NullProgress(), self.stop)
 
     def change(self, **values: Any) -> None:
         self.state = self.state._replace(**values)
@@ -118,8 +122,12 @@ class FakeReplicas(Kafka):
     def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
         return dict.fromkeys(partitions if self.is_reassigning else (), Reassignment(adding=(9,)))
 
-    def min_insync_replicas(self, topics: Collection[str], _living: Mapping[int, Address]) -> dict[str, int]:
-        return dict.fromkeys(topics, int(self.min_isr)) if self.min_isr else {}
+    def min_insync_replicas(self, topics: Collection[str], living: Mapping[int, Address]) -> dict[str, int]:
+        return self.read_min_isrs(topics, living).by_topic
+
+    def read_min_isrs(self, topics: Collection[str], living: Mapping[int, Address]) -> MinIsrs:
+        inherited = dict.fromkeys(topics, TopicConfig(self.min_isr, is_own=False))
+        return MinIsrs(inherited, {each: int(self.min_isr) if self.min_isr else None for each in living})
 
     def describe_log_dirs(self, address: Address, partitions: Sequence[TopicPartition]) -> LogDirs:
         broker_id = _broker_of(address)

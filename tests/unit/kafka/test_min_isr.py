@@ -66,3 +66,15 @@ def test_the_leader_with_the_greatest_value_counts(values: dict[int, str | None]
 def test_brokers_are_not_asked_about_topics_with_their_own_value() -> None:
     wire = _FakeWire({1: "1", 2: None, 3: None})
     assert read_min_isrs(cast(Wire, wire), ["own"], _LIVING).by_topic == {"own": 5}
+
+
+@pytest.mark.parametrize(
+    ("topic", "replicas", "found"),
+    [("orders", [1, 2], 2), ("orders", [1, 3], None), ("own", [3], 5), ("orders", [7], None), ("orders", [1, 7], 1)],
+)
+def test_only_the_brokers_of_the_replicas_count_for_a_partition(
+    topic: str, replicas: list[int], found: int | None
+) -> None:
+    """Broker 3 does not answer, and broker 7 was not asked, because it is down."""
+    wire = _FakeWire({1: "1", 2: "2", 3: None})
+    assert read_min_isrs(cast(Wire, wire), ["orders", "own"], _LIVING).on_brokers(topic, replicas) == found
