@@ -72,9 +72,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 quorum_seen:
-  description:
-    - Who led the controller quorum, for O(kafkaops.recovery.unclean_recovery#module:quorum_seen).
-    - Null if it is not known. The principal may need DESCRIBE on the cluster.
+  description: >-
+    Who led the controller quorum, for O(kafkaops.recovery.unclean_recovery#module:quorum_seen). Null if it is not
+    known. The principal may need DESCRIBE on the cluster.
   returned: success
   type: dict
   sample: {leader_id: 1, leader_epoch: 42, seen_at_ms: 86400000}
@@ -97,6 +97,7 @@ brokers:
       state: unreachable
       cause: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
       offline_log_dirs: []
+      unclean_elections: null
   contains:
     broker_id: {type: int, description: The broker's id.}
     host: {type: str, description: "Its advertised host, null when the controller lists none."}
@@ -105,8 +106,7 @@ brokers:
     is_fenced: {type: bool, description: Whether the controller fences it. It can lead nothing then.}
     state:
       description:
-        - V(online), or what is wrong with it.
-        - V(unreachable) means from here. The controller may still receive its heartbeats.
+        - V(online), or what is wrong. V(unreachable) means from here. The controller may still receive its heartbeats.
         - V(hung) accepts connections and answers nothing within the limit.
         - V(given_up) is away, and was named as gone for good, with
           O(kafkaops.recovery.leader_candidate_info#module:lost_brokers).
@@ -116,11 +116,12 @@ brokers:
       description: Why it is in this state, or why replicas on it are offline although it is online. Empty otherwise.
       type: str
     offline_log_dirs:
-      description:
-        - Paths of its log directories that are offline.
-        - Only asked of a broker that is online and has replicas that the metadata lists as offline.
+      description: Paths of its offline log directories, asked if it is online and replicas on it are offline.
       type: list
       elements: str
+    unclean_elections:
+      description: Its partitions whose leader was elected uncleanly since it left. Null if unknown, and always here.
+      type: int
 partitions:
   description: The partitions that have no leader, in order of topic, then partition.
   returned: success
@@ -178,8 +179,7 @@ start_order:
   description:
     - The offline brokers that have replicas of partitions without a leader, in the order in which to start them. The
       first one led most of these partitions last, or else is in the ISR or ELR of most of them.
-    - For each broker, what the controller does by itself if only this broker returns. Start a broker only with its old
-      disk.
+    - For each broker, what the controller does if only this broker returns. Start a broker only with its old disk.
     - A broker that runs is listed if one of its log directories is offline. It is not to be started, but the directory
       is to be repaired. See RV(start_order[].is_running).
   returned: success

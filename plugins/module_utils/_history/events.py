@@ -25,6 +25,7 @@ from .._kafka.metadata_records import (
     decode_record,
     id_text,
     key_of_change,
+    may_name_recovery,
     partition_key,
     read_head,
 )
@@ -41,6 +42,7 @@ from .._model.metadata_history import (
 from .._model.partition import NO_LEADER, TopicPartition
 
 _UNCHANGED_LEADER = -2
+_UNCHANGED_RECOVERY = -1
 _UNCLEAN = 1
 _OF_PARTITIONS = (RecordType.PARTITION.value, RecordType.PARTITION_CHANGE.value)
 _OF_BROKERS = frozenset(
@@ -77,6 +79,8 @@ class EventReader:
     topic_ids: Mapping[TopicPartition, str]
     """The partitions, with the id of each one's topic in Kafka's text form."""
     config_names: Collection[str] = ()
+    only_recovery: bool = False
+    """Of the partitions, only changes of LeaderRecoveryState. Far less has to be decoded then."""
     not_decoded: int = 0
     _keys: dict[bytes, TopicPartition] = field(default_factory=dict)
     _topics: Mapping[str, str] = field(default_factory=dict)
@@ -111,7 +115,7 @@ class EventReader:
         subject: Any = None
         if number in _OF_PARTITIONS:
             subject = self._keys.get(key_of_change(value, head))
-            if subject is None:
+            if subject is None or (self.only_recovery and not may_name_recovery(value, head)):
                 return None
         elif number == RecordType.CONFIG.value:
             if not any(name in value for name in self._names):
@@ -128,6 +132,8 @@ class EventReader:
             self.not_decoded += 1
             return None
         fields = decode_record(value, head)
+        if number in _OF_PARTITIONS and self.only_recovery and fields["leader_recovery_state"] == _UNCHANGED_RECOVERY:
+            return None
         if number == RecordType.CONFIG.value:
             subject = ConfigKey(fields["resource_type"], fields["resource_name"], fields["name"])
             if subject.name not in self.config_names:

@@ -78,10 +78,7 @@ def find_outages(
     )
 
     def read_metadata_log() -> ReadHistory:
-        # Whoever names a copy, and no controller, wants that copy: the controllers that brokers name are not asked.
-        only_copy = log_dir is not None and not kafka.wire.controllers.addresses
-        side = ControllerSide(kafka.wire, ()) if only_copy else kafka.controller_side()
-        return read_history(side, cluster_id, question, limits=limits, log_dir=log_dir)
+        return read_history(side_to_read(kafka, log_dir), cluster_id, question, limits=limits, log_dir=log_dir)
 
     # The controllers and the survivors are asked at the same time.
     reading = in_background(read_metadata_log, "metadata log")
@@ -105,6 +102,15 @@ def find_outages(
     missing = [*filter(None, [read.missing]), *missing, *doubts]
     outages = explain_outage(read.history, times, limits_of_notice, sources, missing)
     return FoundOutages(outages, read)
+
+
+def side_to_read(kafka: Kafka, log_dir: str | None) -> ControllerSide:
+    """Return the controllers to read the metadata log from, before its copy in ``log_dir``.
+
+    Whoever names a copy, and no controller, wants that copy: the controllers that brokers name are not asked.
+    """
+    only_copy = log_dir is not None and not kafka.wire.controllers.addresses
+    return ControllerSide(kafka.wire, ()) if only_copy else kafka.controller_side()
 
 
 def begin_to_find_outages(

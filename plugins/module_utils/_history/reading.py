@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from .._kafka.controllers import ControllerSide
 from .._kafka.errors import BrokerCallError
@@ -48,6 +49,19 @@ class HistoryLimits:
     max_seconds: float = 10.0
 
 
+class LogQuestion(Protocol):
+    """What the log is read for, and so how far back."""
+
+    def reader(self) -> EventReader:
+        """Return what picks the events that matter."""
+
+    def is_answered(self, history: MetadataHistory) -> bool:
+        """Return whether nothing earlier matters."""
+
+    def explain_unanswered(self, history: MetadataHistory, start: int) -> str:
+        """Say why a log that was read back to its first offset does not answer it. Empty if nothing is to be said."""
+
+
 @dataclass(frozen=True, slots=True)
 class HistoryQuestion:
     """The partitions whose history is wanted, and the brokers whose time in the ISR matters."""
@@ -56,6 +70,9 @@ class HistoryQuestion:
     """The id of each partition's topic, in Kafka's text form."""
     survivors: Mapping[TopicPartition, Collection[int]]
     config_names: Sequence[str]
+
+    def reader(self) -> EventReader:
+        return EventReader(self.topic_ids, self.config_names)
 
     def is_answered(self, history: MetadataHistory) -> bool:
         """Return whether the history says of each partition when each survivor left the ISR, and of its restarts since.
@@ -79,6 +96,21 @@ class HistoryQuestion:
                 return False
         return True
 
+    def explain_unanswered(self, history: MetadataHistory, start: int) -> str:
+        if start > FIRST_RECORD:
+            return f"the metadata log begins at offset {start}: earlier records were removed by its retention"
+        unknown = [
+            each
+            for each in self.topic_ids
+            if each not in history.partitions or history.partitions[each].leader_lost_at_ms is None
+        ]
+        if not unknown:
+            return ""
+        return (
+            f"the metadata log does not say when {plural(len(unknown), 'partition')}, such as {unknown[0]}, lost "
+            "their leader"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ReadHistory:
@@ -97,7 +129,7 @@ class ReadHistory:
 def read_history(
     side: ControllerSide,
     cluster_id: str,
-    question: HistoryQuestion,
+    question: LogQuestion,
     *,
     limits: HistoryLimits = HistoryLimits(),
     log_dir: str | None = None,
@@ -127,41 +159,24 @@ def read_history(
 
 
 def read_log(
-    log: MetadataLog | MetadataDirectory, question: HistoryQuestion, limits: HistoryLimits, clock: Clock
+    log: MetadataLog | MetadataDirectory, question: LogQuestion, limits: HistoryLimits, clock: Clock
 ) -> ReadHistory:
     """Read the history from an open log. Raises BrokerCallError, MetadataLogError and MetadataRecordError."""
     return _Reading(log, question, limits, clock).read()
-
-
-def _explain_unanswered(history: MetadataHistory, question: HistoryQuestion, start: int) -> str:
-    """Say why a log that was read back to its begin does not answer the question. Empty if there is nothing more."""
-    if start > FIRST_RECORD:
-        return f"the metadata log begins at offset {start}: earlier records were removed by its retention"
-    unknown = [
-        each
-        for each in question.topic_ids
-        if each not in history.partitions or history.partitions[each].leader_lost_at_ms is None
-    ]
-    if not unknown:
-        return ""
-    return (
-        f"the metadata log does not say when {plural(len(unknown), 'partition')}, such as {unknown[0]}, lost "
-        "their leader"
-    )
 
 
 class _Reading:
     """One reading of the log, within its limits."""
 
     def __init__(
-        self, log: MetadataLog | MetadataDirectory, question: HistoryQuestion, limits: HistoryLimits, clock: Clock
+        self, log: MetadataLog | MetadataDirectory, question: LogQuestion, limits: HistoryLimits, clock: Clock
     ) -> None:
         self._log = log
         self._question = question
         self._limits = limits
         self._clock = clock
         self._deadline = clock.monotonic() + limits.max_seconds
-        self._reader = EventReader(question.topic_ids, question.config_names)
+        self._reader = question.reader()
         self._begins_at_ms = self._ends_at_ms = 0
         self._reached = 0
         self._gaps: list[tuple[int, int]] = []
@@ -200,7 +215,7 @@ class _Reading:
             first, width = start, width * 2
             history = self._history(events, has_base=has_base, begins_at_start=first <= FIRST_RECORD)
         if not missing and not self._question.is_answered(history):
-            missing = _explain_unanswered(history, self._question, found.start)
+            missing = self._question.explain_unanswered(history, found.start)
         return ReadHistory(history, self.source, missing, self._log.read_bytes)
 
     @property

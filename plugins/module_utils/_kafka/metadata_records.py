@@ -301,6 +301,15 @@ def partition_key(topic_id: str, partition: int) -> bytes:
     return partition.to_bytes(4, "big") + parse_uuid(topic_id).bytes
 
 
+def may_name_recovery(value: bytes, head: RecordHead) -> bool:
+    """Return False if a PARTITION_CHANGE or PARTITION record does not name LeaderRecoveryState, without decoding it.
+
+    The field is tagged, and its value has one byte.
+    """
+    tag = 0 if head.number == RecordType.PARTITION.value else 5
+    return bytes((tag, 1)) in value
+
+
 def key_of_change(value: bytes, head: RecordHead) -> bytes:
     """Return the ``partition_key`` of a PARTITION_CHANGE or PARTITION record."""
     return value[head.body : head.body + _PARTITION_KEY_BYTES]

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
-from .fields import BrokerId, LeaderEpoch, Meta, Offset, Port
+from .fields import BrokerId, Count, LeaderEpoch, Meta, Offset, Port
 
 NO_LEADER = -1
 """Kafka's leader id of a partition without a leader."""
@@ -128,6 +128,13 @@ class PartitionState(NamedTuple):
         """Return whether the partition has no leader."""
         return self.leader_id == NO_LEADER
 
+    @property
+    def left_behind(self) -> tuple[int, ...]:
+        """Return the offline replicas that are not in sync with the leader; none if there is no leader."""
+        if self.is_offline or not self.offline_replicas:
+            return ()
+        return tuple(each for each in self.offline_replicas if each not in self.isr)
+
 
 def effective_min_isr(configured: int, replicas: int) -> int:
     """Return how many in-sync replicas acks=all needs: since Kafka 3.7 at most the replication factor (KAFKA-15583)."""
@@ -205,6 +212,9 @@ class Broker:
     offline_log_dirs: Annotated[tuple[str, ...], Meta(description="offline log directories are a list of paths")] = ()
     """Paths, as DescribeLogDirs (KIP-113) returns them. Only asked of a broker that is online and has replicas that the
     metadata lists as offline."""
+    unclean_elections: Count | None = None
+    """Partitions with a replica on it whose leader was elected uncleanly since it left: these leaders may lack records
+    that only its disk holds, and it deletes them when it starts. None if that is not known, or was not looked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,14 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from .partition import OfPartition, PartitionState, TopicPartition, grouped
+from .partition import Broker, OfPartition, PartitionState, TopicPartition, grouped
 from .reasons import name_brokers, plural
 
+UNKNOWN_ELECTIONS = (
+    "Whether another partition's leader was elected uncleanly since it stopped is not known. If so, save its disk "
+    "first: it deletes what that leader lacks."
+)
+"""What to say before a broker is started whose ``unclean_elections`` are None."""
 _MOST_NAMED = 3
 
 
@@ -56,10 +61,16 @@ class LogBeginning(OfPartition):
         return self.leader_epoch > 0 and self.log_start_offset == 0 and (is_empty or self.first_epoch_end == 0)
 
 
-def brokers_to_save(states: Iterable[PartitionState], replaced: Container[TopicPartition]) -> frozenset[int]:
-    """Return the brokers whose disks must be saved before they are started: the others' of the ``replaced`` leaders."""
+def brokers_to_save(
+    states: Iterable[PartitionState], replaced: Container[TopicPartition], brokers: Iterable[Broker]
+) -> frozenset[int]:
+    """Return the brokers whose disks must be saved before they are started, because leaders may lack their records.
+
+    These are the others of the ``replaced`` leaders, and those that are away since an unclean election.
+    """
     found = (each for each in states if each.topic_partition in replaced)
-    return frozenset(broker_id for each in found for broker_id in each.replicas if broker_id != each.leader_id)
+    others = {broker_id for each in found for broker_id in each.replicas if broker_id != each.leader_id}
+    return frozenset(others.union(each.broker_id for each in brokers if each.unclean_elections))
 
 
 def name_replaced(reasons: Mapping[TopicPartition, str]) -> Iterator[str]:

@@ -89,7 +89,7 @@ class ClusterView:
     @property
     def to_save(self) -> frozenset[int]:
         """The brokers whose disks must be saved before they are started."""
-        return brokers_to_save(self.states, self.replaced)
+        return brokers_to_save(self.states, self.replaced, self.brokers)
 
     @cached_property
     def live(self) -> frozenset[int]:

@@ -19,6 +19,7 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address, ConnectionSettings, parse_addresses
 from .._model.partition import Broker, BrokerState
 from .._model.reasons import join_first, plural
+from .._model.replaced_disk import UNKNOWN_ELECTIONS
 from .._model.run import KafkaOpsError
 from .._module.libraries import PLAYBOOKS_WITH_BOTH_KAFKA_CLIENTS
 from .._quorum.assessment import Assessment
@@ -49,7 +50,7 @@ _IT_RUNS = {
     BrokerState.NOT_AUTHORIZED: "It runs. Correct the credentials or the certificate, or grant what is missing",
 }
 SAVE_FIRST = (
-    "Do not start it yet: it may hold the only copy of records whose leader has a new disk, and would delete them. "
+    "Do not start it yet: it may hold the only copy of records that a leader lacks, and would delete them. "
     "Save its disk first (playbook kafkaops.recovery.salvage_logs)"
 )
 
@@ -86,7 +87,8 @@ def check_brokers(
                 subject,
             )
         elif each.state is not BrokerState.ONLINE:
-            what = SAVE_FIRST if each.broker_id in to_save else _IT_RUNS.get(each.state, remedy)
+            start = remedy if each.unclean_elections is not None else f"{remedy}. {UNKNOWN_ELECTIONS}"
+            what = SAVE_FIRST if each.broker_id in to_save else _IT_RUNS.get(each.state, start)
             yield failed(CheckName.BROKERS, f"{each.state.value}: {each.cause}", what, subject)
         elif isinstance(identity, BrokerCallError):
             yield failed(CheckName.BROKERS, str(identity), f"{reach[0].upper()}{reach[1:]}", subject)

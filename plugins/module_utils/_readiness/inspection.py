@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from .._changes.journal_reader import JournalOptions, JournalReader
 from .._changes.own_topic import TopicUnavailableError
+from .._history.unclean_elections import count_unclean_elections
 from .._kafka.cluster import Cluster
 from .._kafka.configs import TopicConfig
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
@@ -75,7 +76,7 @@ class _ClusterView:
     @property
     def to_save(self) -> frozenset[int]:
         """The brokers whose disks must be saved before they are started."""
-        return brokers_to_save(self.states, self.replaced)
+        return brokers_to_save(self.states, self.replaced, self.brokers)
 
 
 def check_readiness(kafka: Kafka, options: ReadinessOptions) -> Readiness:
@@ -101,7 +102,7 @@ def _read_cluster(kafka: Kafka) -> _ClusterView:
     cluster = kafka.describe_cluster()
     states = kafka.describe_partitions().partitions
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
-    brokers = kafka.probe_brokers(cluster, mentioned)
+    brokers = count_unclean_elections(kafka, kafka.probe_brokers(cluster, mentioned), states, cluster.cluster_id)
     live = cluster.online(brokers)
     log_dirs = kafka.in_parallel(lambda broker_id: kafka.describe_all_log_dirs(live[broker_id]), live)
     return _ClusterView(cluster, brokers, states, live, log_dirs, find_replaced_leaders(kafka, states, brokers))

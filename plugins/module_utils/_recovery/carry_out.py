@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from .._changes.cluster_journal import ClusterJournal
 from .._documents.report_file import ReportFile
+from .._history.unclean_elections import count_unclean_elections
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
@@ -33,7 +34,7 @@ from .observation import plan_drops
 from .offline_dirs import add_offline_dirs
 from .options import Designations
 from .outcome import REPORT_FILE, prepare_report
-from .plan import Plan
+from .plan import Plan, Status
 from .policies import refuse_unclean_by_controller
 from .writability import add_writability
 
@@ -65,6 +66,8 @@ class Terms:
     """How long to wait while leaders of planned partitions do not answer, until the controller fences them."""
     may_drop: bool = False
     """Bare designations may drop unregistered brokers from a replica set. A plan says itself what it drops."""
+    metadata_log_dir: str | None = None
+    """A log directory with a copy of the metadata log, for elections before this run."""
 
     def saving(self, tails: Tails, settings: ConnectionSettings) -> Terms:
         """Return these terms with the tails of live losers saved first, if they are to be."""
@@ -93,6 +96,7 @@ def terms_of(params: Mapping[str, Any], stop: threading.Event, *, check_mode: bo
         allow_empty_leader=params["allow_empty_leader"],
         fencing_wait_ms=0 if check_mode else params["fencing_wait_ms"],
         may_drop=params["allow_dropping_unregistered"],
+        metadata_log_dir=params.get("metadata_log_dir"),
     )
 
 
@@ -151,6 +155,10 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     report = replace(report, notes=(*notes, *report.notes, *kafka.notes_on_views()))
     if not terms.options.check_mode:
         report = replace(report, outcomes=add_writability(kafka, report.outcomes))
+    if any(each.status is not Status.ALREADY_ONLINE for each in report.outcomes):
+        # With those of this run.
+        log_dir = terms.metadata_log_dir
+        brokers = count_unclean_elections(kafka, brokers, None, cluster.cluster_id, log_dir=log_dir)
     aftermath = find_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
     return Elected(cluster.cluster_id, brokers, report, aftermath)
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from concurrent.futures import Future
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -15,9 +16,11 @@ from .._documents.errors import DocumentError
 from .._documents.report_file import ReportFile
 from .._history.outage import begin_to_find_outages
 from .._history.reading import HistoryLimits
+from .._history.unclean_elections import count_unclean_elections
 from .._kafka.port import Kafka
 from .._kafka.transactions import OpenTransaction
 from .._kafka.wire import Wire
+from .._model.background import in_background
 from .._model.partition import Broker, TopicPartition, racks_of
 from .._model.reason import because, say
 from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_paused, utc_now
@@ -33,7 +36,7 @@ from .options import Wanted, read_wanted, refuse_existing_output
 from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
 from .plan import INTERNAL_NOTE, Plan
 from .policies import PolicyOptions, add_tiered_topics, read_policies, read_policy_options, read_retentions
-from .survey import survey, survey_when_fenced
+from .survey import Survey, survey, survey_when_fenced
 from .waiting import Awaited, WaitLimits, read_wait_limits, wait_for_brokers
 
 # What most runs do without is imported where it is needed.
@@ -203,6 +206,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         from .pipeline import plan_from_survey
 
         # Beside the questions to the replicas, which take longer.
+        unclean = in_background(lambda: _with_unclean_elections(kafka, found, options), "unclean elections")
         outages = begin_to_find_outages(
             kafka, found.offline, found.brokers, found.cluster_id, _HISTORY, log_dir=options.metadata_log_dir
         )
@@ -225,13 +229,26 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
     notes = (*notes, *collected.notes, *describe_fallback(used))
     return Planned(
         plan,
-        found.brokers,
+        _result_or(unclean, found.brokers),
         awaited=waited.awaited,
         notes=notes,
         doubtful=found.count_doubtful(),
         engine=used,
         evidence=collected.place,
     )
+
+
+def _result_or(begun: Future[tuple[Broker, ...]], otherwise: tuple[Broker, ...]) -> tuple[Broker, ...]:
+    try:
+        return begun.result(_HISTORY.max_seconds)
+    except TimeoutError:
+        return otherwise
+
+
+def _with_unclean_elections(kafka: Kafka, found: Survey, options: PlanOptions) -> tuple[Broker, ...]:
+    """Return the brokers with the unclean elections since they left, among all partitions, also those not wanted."""
+    states = found.leaving_behind if options.asked.partitions is None else None
+    return count_unclean_elections(kafka, found.brokers, states, found.cluster_id, log_dir=options.metadata_log_dir)
 
 
 @garbage_collection_paused()

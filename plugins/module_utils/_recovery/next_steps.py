@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from .._model.partition import BrokerState
 from .._model.reasons import name_brokers, plural
+from .._model.replaced_disk import UNKNOWN_ELECTIONS
 from .._model.variable import set_variable
 from .next_way import How, Return, Way, choose_way
 from .plan import DONE, Status
@@ -79,6 +80,8 @@ class AfterRun:
     states: Mapping[int, str] = field(default_factory=dict)
     """The state of each broker by its id."""
     offline_log_dirs: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    unclean_elections: Mapping[int, int | None] = field(default_factory=dict)
+    """Partitions of each broker whose leader was elected uncleanly since it left; None if unknown."""
     start_order: Sequence[Mapping[str, Any]] = ()
     is_unbounded: bool = False
     """Whether what only silent replicas held may be lost without a bound."""
@@ -111,9 +114,7 @@ def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
     way = choose_way(after.statuses, after.returns, may_elect=may_elect)
     yield from _save_disks(after, commands)
     if way is Way.RETURN:
-        yield from (
-            (text, ()) for text in _describe_returns(after.returns, has_elected=Status.RECOVERED in after.statuses)
-        )
+        yield from ((text, ()) for text in _describe_returns(after, has_elected=Status.RECOVERED in after.statuses))
         yield _look_after(after.returns, commands), commands.look
     elif way is Way.ELECT:
         text = "See what it costs to elect the best surviving replicas. To carry it out, omit --check:"
@@ -141,20 +142,25 @@ def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
 
 def _save_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
     """Yield the steps that save the disks of offline brokers and log dirs, if new leaders may lack their records."""
-    is_lacking = Status.RECOVERED in after.statuses and after.is_unbounded
-    if not commands.salvage or not (is_lacking or after.is_led_by_replaced):
+    is_any = (Status.RECOVERED in after.statuses and after.is_unbounded) or after.is_led_by_replaced
+    to_save = {*after.away, *after.offline_log_dirs}
+    if not is_any:  # elections of earlier runs, or of Kafka itself
+        to_save = {each for each in to_save if after.unclean_elections.get(each)}
+    if not commands.salvage:
         return
     for broker_id, dirs in after.offline_log_dirs.items():
+        if broker_id not in to_save:
+            continue
         yield (
             f"Before broker {broker_id} restarts with {', '.join(dirs)}: save the records that only this disk may "
             "hold, if it can be read. The broker deletes records that the new leaders lack. Fill in INVENTORY, HOST "
             "and NEW_DIR:",
             [set_variable(_LOG_DIRS, [*dirs])[1] if word == _ANY_LOG_DIR else word for word in commands.salvage],
         )
-    if after.away:
-        are, their = ("is", "its") if len(after.away) == 1 else ("are", "their")
+    if away := [each for each in after.away if each in to_save]:
+        are, their = ("is", "its") if len(away) == 1 else ("are", "their")
         yield (
-            f"Before {name_brokers(after.away)} {are} started: save the records that only {their} disks may hold. A "
+            f"Before {name_brokers(away)} {are} started: save the records that only {their} disks may hold. A "
             "broker that starts deletes records that the new leaders lack. Fill in INVENTORY, HOST, LOG_DIR (each of "
             "log.dirs) and NEW_DIR:",
             commands.salvage,
@@ -173,25 +179,28 @@ def _is_given_up(advice: Mapping[str, Any]) -> bool:
     return (advice.get("broker") or {}).get("state") == BrokerState.GIVEN_UP
 
 
-def _describe_returns(returns: Sequence[Return], *, has_elected: bool) -> Iterator[str]:
+def _describe_returns(after: AfterRun, *, has_elected: bool) -> Iterator[str]:
     # The advice is older than the elections of the run.
     counted = " (counted before this run elected leaders)" if has_elected else ""
-    for each in returns[:_MOST_BROKERS]:
+    for each in after.returns[:_MOST_BROKERS]:
+        old_disk = (
+            _OLD_DISK if after.unclean_elections.get(each.broker_id) is not None else f"{_OLD_DISK} {UNKNOWN_ELECTIONS}"
+        )
         if not each.advice:
-            do = _OLD_DISK if each.how is How.START else "It runs: find out why."
+            do = old_disk if each.how is How.START else "It runs: find out why."
             yield f"Broker {each.broker_id} does not answer. {do}"
             continue
         broker, name, effect = each.advice.get("broker"), f"broker {each.broker_id}", f"{_effect(each.advice)}{counted}"
         name += f" at {broker['host']}:{broker['port']}" if broker and broker["host"] else ""
         name += f" (rack {broker['rack']})" if broker and broker.get("rack") else ""
         text = {
-            How.START: f"Start {name}: {effect}. {_OLD_DISK}",
+            How.START: f"Start {name}: {effect}. {old_disk}",
             How.REPAIR: f"Repair the offline log directory of {name}, which runs: {effect}. {_OLD_DIR}",
             How.FREE: f"Find out what keeps {name}, which runs, from leading: {effect}.",
         }[each.how]
         doubts = describe_doubtful_leaders(each.broker_id, each.advice["doubtful_leaders"])
         yield " ".join([text, *(f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts)])
-    rest = [str(each.broker_id) for each in returns[_MOST_BROKERS:] if each.how is How.START]
+    rest = [str(each.broker_id) for each in after.returns[_MOST_BROKERS:] if each.how is How.START]
     if rest:
         yield f"If this is not sufficient, start brokers {', '.join(rest[:10])}, in this order."
 

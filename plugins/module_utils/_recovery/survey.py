@@ -48,6 +48,8 @@ class Survey:
     """Those of ``left_alone`` whose leader, by the metadata, is a broker that does not answer."""
     led_by_replaced: tuple[LeftAlone, ...] = ()
     """Those of ``left_alone`` whose leader's disk seems to have been replaced, while all other replicas are down."""
+    leaving_behind: tuple[PartitionState, ...] = ()
+    """The described partitions that have a leader, and offline replicas that are not in sync with it."""
     lost: frozenset[int] = frozenset()
     """Ids of brokers that the operator named as lost for good. If one is online, its replicas on offline log
     directories are lost."""
@@ -136,6 +138,7 @@ def survey(
         tuple(each for each in chosen if each.is_offline),
         led_by_silent=doubted,
         led_by_replaced=led_by_replaced,
+        leaving_behind=tuple(each for each in description.partitions if each.left_behind),
         lost=frozenset(lost),
     )
 
@@ -216,6 +219,7 @@ def survey_again(kafka: BaseKafka, found: Survey) -> Survey:
         tuple(each for each in states if each.is_offline),
         led_by_silent=found.led_by_silent,
         led_by_replaced=found.led_by_replaced,
+        leaving_behind=found.leaving_behind,
         lost=found.lost,
     )
 

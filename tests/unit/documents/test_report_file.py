@@ -78,6 +78,7 @@ def test_report(tmp_path: Path) -> None:
         "state": "fenced",
         "cause": "the controller fences it",
         "offlineLogDirs": [],
+        "uncleanElections": None,
     }
     unknown, recovered = read["partitions"]
     assert unknown["leaderAfter"] is None, "what was not found out is null, never 0"

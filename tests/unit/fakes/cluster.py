@@ -17,6 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerSide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import UNCLEAN, ElectionAnswer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
     BrokerCallError,
@@ -95,6 +96,9 @@ class FakeCluster(FakeController):
     @property
     def settings(self) -> ConnectionSettings:
         return SETTINGS
+
+    def controller_side(self) -> ControllerSide:
+        return ControllerSide(self.wire, (), "the fake has no controllers of its own")
 
     def answer(self, **requests: Callable[..., Any]) -> None:
         """Answer these requests of the port with these functions from now on."""

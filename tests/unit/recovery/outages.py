@@ -55,6 +55,7 @@ def brokers(count: int = 3, *, dead: Sequence[int] = (1,)) -> tuple[Broker, ...]
             each in dead,
             BrokerState.UNREACHABLE if each in dead else BrokerState.ONLINE,
             ERROR.replace("kafka1", f"kafka{each}") if each in dead else "",
+            unclean_elections=0,
         )
         for each in range(1, count + 1)
     )

@@ -1,0 +1,117 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Count the leaders that were elected uncleanly while a broker was down. Reads only.
+
+Such a leader may lack records that only the disk of this broker holds. When the broker starts, it deletes what the
+leader lacks, so its disk must be saved first. A later run sees a healthy partition: only the metadata log still has the
+election, as a change of LeaderRecoveryState (KIP-704).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .._kafka.port import Kafka
+from .._model.metadata_history import BrokerChange, MetadataHistory
+from .._model.partition import Broker, PartitionState, TopicPartition
+from .._model.reasons import name_brokers
+from .._model.run import KafkaOpsError
+from .events import EventReader
+from .outage import side_to_read
+from .reading import HistoryLimits, ReadHistory, read_history
+
+_LIMITS = HistoryLimits(max_seconds=10.0)
+_LEFT = (BrokerChange.FENCED, BrokerChange.UNREGISTERED, BrokerChange.LOG_DIR_FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class UncleanQuestion:
+    """Which elections were unclean since some brokers left."""
+
+    topic_ids: Mapping[TopicPartition, str]
+    """The partitions, with the id of each one's topic."""
+    away: Collection[int]
+
+    def reader(self) -> EventReader:
+        return EventReader(self.topic_ids, only_recovery=True)
+
+    def is_answered(self, history: MetadataHistory) -> bool:
+        return all(left_at_ms(history, each) is not None for each in self.away)
+
+    def explain_unanswered(self, history: MetadataHistory, start: int) -> str:
+        unknown = [each for each in self.away if left_at_ms(history, each) is None]
+        since = f"the metadata log, which begins at offset {start}, does not say since when"
+        return f"{since} {name_brokers(unknown)} did not run" if unknown else ""
+
+
+def count_unclean_elections(
+    kafka: Kafka,
+    brokers: Sequence[Broker],
+    states: Iterable[PartitionState] | None,
+    cluster_id: str,
+    *,
+    log_dir: str | None = None,
+) -> tuple[Broker, ...]:
+    """Return the brokers, each with its ``unclean_elections``. These are None if anything does not answer.
+
+    ``states`` are those of all partitions; None to read them here. Needs CLUSTER_ACTION at the controllers, or
+    ``log_dir``, a directory with a copy of the metadata log. Sends no request if no broker is away.
+    """
+    suspects: dict[int, list[TopicPartition]] = {each.broker_id: [] for each in brokers}
+    topic_ids: dict[TopicPartition, str] = {}
+    read = ReadHistory(None, "")
+    try:
+        if states is None:
+            is_any_away = any(each.is_fenced or each.offline_log_dirs for each in brokers)
+            states = kafka.describe_partitions().partitions if is_any_away else ()
+        for state in states:
+            for broker_id in {*state.left_behind} & suspects.keys():
+                suspects[broker_id].append(state.topic_partition)
+                topic_ids[state.topic_partition] = state.topic_id
+        if topic_ids:
+            question = UncleanQuestion(topic_ids, [each for each, partitions in suspects.items() if partitions])
+            read = read_history(side_to_read(kafka, log_dir), cluster_id, question, limits=_LIMITS, log_dir=log_dir)
+    except KafkaOpsError:
+        return tuple(brokers)
+    return tuple(
+        replace(each, unclean_elections=_count(read, each.broker_id, suspects[each.broker_id])) for each in brokers
+    )
+
+
+def _count(read: ReadHistory, broker_id: int, partitions: Sequence[TopicPartition]) -> int | None:
+    """Return how many of these partitions got a leader uncleanly since the broker left. None if that is not known."""
+    history = read.history
+    if not partitions:
+        return 0
+    if history is None:
+        return None
+    left = left_at_ms(history, broker_id)
+    since = left if left is not None else history.begins_at_ms
+    found = sum(was_unclean_since(history, each, since) for each in partitions)
+    is_known = left is not None and not read.is_copy and not history.not_decoded
+    return found if found or (is_known and since >= history.disordered_until_ms) else None
+
+
+def left_at_ms(history: MetadataHistory, broker_id: int) -> int | None:
+    """Return since when a broker is fenced, or runs without a log directory. None if the log does not say."""
+    left: int | None = None
+    for moment in history.brokers.get(broker_id, ()):
+        if moment.change is BrokerChange.UNFENCED:
+            left = None
+        elif moment.change in _LEFT and left is None:
+            left = moment.at_ms
+    return left
+
+
+def was_unclean_since(history: MetadataHistory, partition: TopicPartition, since_ms: int) -> bool:
+    """Return whether an unclean election began at that time or later, or a leader was still recovering from one then.
+
+    If another unclean election follows before the first leader has recovered, no record says so.
+    """
+    found = history.partitions.get(partition)
+    moments = found.moments if found is not None else ()
+    before = [each.is_unclean for each in moments if each.at_ms < since_ms]
+    return any(before[-1:]) or any(each.is_unclean for each in moments if each.at_ms >= since_ms)

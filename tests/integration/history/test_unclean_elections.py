@@ -1,0 +1,91 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A broker whose disk may hold records that a leader lacks is not to be started before its disk is saved.
+
+The leader was elected by an earlier run, or by another tool: the partition is healthy by its metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from integration.history.alone import WITHOUT_ELR, controllers_at, produce
+from lab import Cluster, scenarios
+from lab.module_process import run_module
+from lab.playbook import RECOVER, run_playbook
+from lab.pool import ClusterPool
+
+_OFFLINE, _LED, _MOVED = "only-there", "elected-uncleanly", "moved-cleanly"
+_UNKNOWN_TO_READINESS = "is not known. If so, save its disk first: it deletes what that leader lacks."
+_UNKNOWN = "elected uncleanly since it stopped is not known. If so, save its disk first"
+
+
+@pytest.fixture
+def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
+    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
+        yield healthy
+
+
+def looked_at(cluster: Cluster, **more: Any) -> dict[int, int | None]:
+    options = {
+        "bootstrap_servers": [cluster.bootstrap()],
+        "bootstrap_controllers": [controllers_at(cluster)],
+        "engine": "process",
+        **more,
+    }
+    found = run_module("leader_candidate_info", options)
+    return {each["broker_id"]: each["unclean_elections"] for each in found["brokers"]}
+
+
+def readiness_of(cluster: Cluster, **more: Any) -> dict[str, str]:
+    """Return the remedies of what is said of brokers."""
+    options = {"bootstrap_servers": [cluster.bootstrap()], "bootstrap_controllers": [controllers_at(cluster)], **more}
+    found = run_module("readiness_info", options)
+    return {each["subject"]: each["remedy"] for each in found["checks"] if each["name"] == "brokers"}
+
+
+def test_the_disk_is_to_be_saved_if_another_leader_was_elected_uncleanly(cluster: Cluster) -> None:
+    cluster.client.create_topic(_OFFLINE, {0: [1]})
+    cluster.client.create_topic(_LED, {0: [1, 2]}, {"min.insync.replicas": 1})
+    cluster.client.create_topic(_MOVED, {0: [1, 3]}, {"min.insync.replicas": 1})
+    for topic in (_LED, _MOVED):
+        produce(cluster, topic, 5, "all")
+    cluster.brokers[2].freeze()
+    scenarios.wait_isr(cluster, _LED, {1}, seen_by=1)
+    produce(cluster, _LED, 5, "1")
+    cluster.brokers[1].kill()
+    cluster.brokers[2].thaw()
+    scenarios.wait_offline(cluster, _LED, away={1}, seen_by=2)
+    scenarios.wait_isr(cluster, _MOVED, {3}, seen_by=3)
+    assert looked_at(cluster) == {1: 0, 2: 0, 3: 0}
+
+    cluster.client.elect_unclean(_LED, [0])
+    scenarios.wait_isr(cluster, _LED, {2}, seen_by=3)
+    assert looked_at(cluster) == {1: 1, 2: 0, 3: 0}
+    # The partitions that are looked at are not all that the broker has.
+    assert looked_at(cluster, partitions=[{"topic": _OFFLINE, "partition": 0}]) == {1: 1, 2: 0, 3: 0}
+    assert looked_at(cluster, bootstrap_controllers=["127.0.0.1:1"]) == {1: None, 2: 0, 3: 0}
+
+    checks = readiness_of(cluster)
+    assert checks["broker 1"].startswith("Do not start it yet: it may hold the only copy of records"), checks
+    assert readiness_of(cluster, bootstrap_controllers=["127.0.0.1:1"])["broker 1"].endswith(_UNKNOWN_TO_READINESS)
+
+    look = {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_bootstrap_controllers": controllers_at(cluster)}
+    run = {
+        **look,
+        "unclean_recovery_all_offline_partitions": "true",
+        "unclean_recovery_automated_recovery": "true",
+        "unclean_recovery_duration_ms": "2000",
+    }
+    for variables in (look, run):
+        shown = " ".join(run_playbook(RECOVER, variables).output.split())
+        save = shown.index("Before broker 1 is started: save the records that only its disks may hold")
+        assert save < shown.index("Start broker 1 at"), shown
+        assert _UNKNOWN not in shown
+    shown = " ".join(run_playbook(RECOVER, look | {"kafka_bootstrap_controllers": "127.0.0.1:1"}).output.split())
+    assert _UNKNOWN in shown, shown
