@@ -22,12 +22,12 @@ from .._kafka.partitions import PartitionStates
 from .._kafka.port import Kafka
 from .._model.log_contents import SaveTails, Stretches, subtract, union
 from .._model.partition import NO_LEADER, PARTITIONS_PER_REQUEST, Broker, TopicPartition, in_batches
-from .._model.reason import because, say
 from .._model.reasons import name_brokers
 from .._model.run import KafkaOpsError, PartOfProgress, Progress, garbage_collection_paused
 from .._model.silent_leaders import silent_brokers
 from .batch_outcomes import explain_passed_over
 from .election_batch import ElectionBatch, Limits
+from .left_alone import find_led_meanwhile, update_left_alone
 from .left_orders import (
     KeptOrders,
     LostJournal,
@@ -136,7 +136,7 @@ def run_elections(  # noqa: PLR0917
     metadata = kafka.read_partition_states(planned + [each.topic_partition for each in plan.left_alone])
     silent = silent_brokers(brokers)
     ended_before = {
-        each.topic_partition: _update_left_alone(outcome_of_left_alone(each), metadata) for each in plan.left_alone
+        each.topic_partition: update_left_alone(outcome_of_left_alone(each), metadata) for each in plan.left_alone
     }
     cluster_journal = ClusterJournal(kafka, cluster, options.journal, brokers)
     pending = cluster_journal.read()
@@ -162,6 +162,7 @@ def run_elections(  # noqa: PLR0917
         outcomes = ended_before | run.elect(elections, _select_orders(undone))
         # After the elections, so that they do not wait for late requests of an earlier run.
         undone += kept.settle(rollback, journal, run.begun)
+        outcomes |= find_led_meanwhile(kafka, outcomes)
         outcomes |= LostJournal(cluster_journal, journal, writer, living, progress, stop).restore(outcomes)
         for partition, change in kept.changes.items():
             outcomes[partition] = replace(outcomes[partition], replicas=change.original)
@@ -358,20 +359,3 @@ def _explain_unsaved(election: PlannedElection, saved: Mapping[TopicPartition, S
         f"{name_brokers(holders)} came online while records of losers were saved, and holds records that would be "
         "deleted unsaved: run again"
     )
-
-
-def _update_left_alone(outcome: Outcome, metadata: PartitionStates) -> Outcome:
-    """Return the outcome of a partition that the plan leaves alone, with the leader that it has now."""
-    state = metadata.states.get(outcome.topic_partition)
-    was_online = outcome.status is Status.ALREADY_ONLINE
-    if state is None:
-        seen = replace(outcome, leader_after=None, leader_epoch_after=None)
-        why = "it is not in the metadata any more, or our principal needs DESCRIBE on the topic: look at it"
-        return replace(seen, status=Status.UNKNOWN, reason=because(why)) if was_online else seen
-    seen = replace(outcome, leader_after=state.leader_id, leader_epoch_after=state.leader_epoch)
-    if was_online and state.is_offline:
-        why = "it has lost its leader since the plan was made: make a new plan"
-        return replace(seen, status=Status.REFUSED, reason=because(why))
-    if was_online and state.leader_id != outcome.leader_before:
-        return replace(seen, reason=say("broker {broker} leads it", broker=state.leader_id))
-    return seen

@@ -110,6 +110,35 @@ def test_partitions_left_alone_are_reported_with_their_present_leader(wreck: Wre
     assert (report.outcomes[0].leader_before, report.outcomes[0].leader_after) == (NO_LEADER, None)
 
 
+class _OtherRun:
+    """A run at the same time: it elects a partition while this one looks at its own."""
+
+    def __init__(self, wreck: Wreck, partition: TopicPartition) -> None:
+        self._wreck = wreck
+        self._partition = partition
+
+    def step(self, *_text: object) -> None:
+        self._wreck.cluster.change(self._partition, leader_id=BEST)
+
+
+@pytest.mark.parametrize("is_during", [False, True])
+@pytest.mark.parametrize("status", [Status.REFUSED, Status.UNRECOVERABLE])
+def test_a_partition_that_another_run_gave_a_leader_is_not_refused(
+    wreck: Wreck, status: Status, is_during: bool
+) -> None:
+    other = TopicPartition("accounts", 4)
+    alone = LeftAlone("accounts", 4, status, "not proven", TOPIC_ID, NO_LEADER, leader_epoch=7, replicas=ORIGINAL)
+    plan = replace(wreck.plan(), left_alone=(alone,))
+    wreck.cluster.states[other] = wreck.cluster.states[FIRST]._replace(topic="accounts", partition=4)
+    wreck.progress = _OtherRun(wreck, other)
+    if not is_during:
+        wreck.progress.step()
+    found = wreck.run(plan).outcomes[0]
+    expected = "broker 3 leads it: it got a leader since the plan was made"
+    assert (found.status, found.reason, found.leader_after) == (Status.ALREADY_ONLINE, expected, BEST)
+    assert not [each for write in wreck.cluster.writes for each in write.partitions if each == other]
+
+
 @pytest.mark.parametrize("check_mode", [False, True])
 @pytest.mark.parametrize(
     ("now", "ending"),
