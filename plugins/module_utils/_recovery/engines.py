@@ -180,6 +180,10 @@ class Engines:
             # for the archive. The run goes on.
             if self._options.where.is_local:
                 atexit.register(wait, [end], _REHEARSAL_S)
+            if self._options.where.remote is not None:
+                from .._spark.connect import explain_server_error
+
+                error = explain_server_error(error, self._options.where) or error
         except Exception as explained:  # noqa: BLE001 - see _work
             return _first_line(explained)
         return _first_line(error)

@@ -58,21 +58,26 @@ def connect_session(options: SparkOptions) -> Iterator[SparkSession]:
             spark.addArtifacts(str(code_for_workers(Path(name))), pyfile=True)
         yield spark
     except PySparkException as error:
-        cause = explain_failure(str(error))
-        if cause is not None:
-            raise SparkUnavailableError(
-                f"the Spark Connect server at {options.remote} aborted the work: {cause}"
-            ) from error
-        failure = _describe_server_failure(error)
-        if failure is None:
+        explained = explain_server_error(error, options)
+        if explained is None:
             raise
         spark.client.set_retry_policies([])  # do not retry when the session is closed
-        raise SparkUnavailableError(
-            f"the Spark Connect server at {options.remote} {failure}: {_shorten(error)}"
-        ) from error
+        raise explained from error
     finally:
         with suppress(PySparkException, OSError):  # the server may have ended
             spark.stop()
+
+
+def explain_server_error(error: BaseException | None, options: SparkOptions) -> SparkUnavailableError | None:
+    """Return how the server failed. None if the server works, and the error is in our code."""
+    if not isinstance(error, PySparkException):
+        return None
+    cause, failure = explain_failure(str(error)), _describe_server_failure(error)
+    if cause is not None:
+        failure = "aborted the work"
+    if failure is None:
+        return None
+    return SparkUnavailableError(f"the Spark Connect server at {options.remote} {failure}: {cause or _shorten(error)}")
 
 
 def _open(options: SparkOptions) -> SparkSession:

@@ -17,6 +17,7 @@ from pyspark.errors.exceptions.connect import (
 )
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import connect
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,16 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._spark import co
     ],
 )
 def test_failure_of_the_server_is_described(error: PySparkException, ending: str | None) -> None:
-    assert connect._describe_server_failure(error) == ending
+    found = connect.explain_server_error(error, SparkOptions(remote="sc://a:1"))
+    assert (ending is None) == (found is None)
+    assert found is None or str(found).startswith(f"the Spark Connect server at sc://a:1 {ending}: ")
+
+
+def test_an_error_of_several_lines_is_one_line() -> None:
+    error = SparkConnectGrpcException("<RPC that terminated with:\n\tstatus = UNAVAILABLE\n\tdetails = refused\n>")
+    found = connect.explain_server_error(error, SparkOptions(remote="sc://a:1"))
+    assert str(found).endswith("was lost: <RPC that terminated with: status = UNAVAILABLE details = refused >")
+    assert connect.explain_server_error(ValueError("ours"), SparkOptions(remote="sc://a:1")) is None
 
 
 @pytest.mark.parametrize(
