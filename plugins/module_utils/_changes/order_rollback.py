@@ -240,7 +240,10 @@ def _preview(change: OrderChange, state: PartitionState | None, running: _Runnin
 def _was_canceled(change: OrderChange, state: PartitionState) -> bool:
     """Return whether the partition keeps replicas that were to leave, although no reassignment is running."""
     if change.reassignment:
-        return bool({*change.removing} & {*state.replicas})
+        # A request that leaves out only some of the brokers that leave makes the controller forget the others
+        # (ReplicationControlManager.changePartitionReassignment). Then the reassignment ends with these.
+        has_ended_by_itself = bool(change.dropped) and state.replicas == change.requested_order
+        return not has_ended_by_itself and bool({*change.removing} & {*state.replicas})
     return state.replicas != change.original and bool({*change.dropped} & {*state.replicas})
 
 

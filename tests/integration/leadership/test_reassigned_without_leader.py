@@ -170,12 +170,24 @@ def test_a_cancellation_gives_no_leader_and_no_record_is_lost_by_it(
 
 
 @pytest.mark.wide
-def test_an_unregistered_broker_that_the_reassignment_removes_is_no_obstacle(cluster: Cluster, tmp_path: Path) -> None:
-    on_call, topic = OnCall(cluster, tmp_path), "unregistered"
+@pytest.mark.parametrize("is_slow", [False, True], ids=["at once", "after the new order is complete"])
+def test_an_unregistered_broker_that_the_reassignment_removes_is_no_obstacle(
+    cluster: Cluster, tmp_path: Path, is_slow: bool
+) -> None:
+    """A request that leaves out only this broker makes the controller forget that the best one is to be removed."""
+    on_call, topic = OnCall(cluster, tmp_path), f"unregistered{is_slow:d}"
     _begin(cluster, topic, (_SHORT, _EMPTY))
     live = cluster.brokers[_BEST]
     wire.unregister_broker(live.host, live.ports[settings.INTERNAL], _DEAD)
-    (outcome,) = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, topic))
+    ours = (_BEST, _SHORT, _EMPTY)
+
+    def wait_until_complete() -> None:
+        wait_until(lambda: {*cluster.client.describe(topic)[0].isr} == {*ours}, 60, what="the empty replica is in sync")
+        wait_until(lambda: cluster.client.describe(topic)[0].replicas == ours, 60, what="our order is complete")
+
+    with cluster.proxy.inject(faults.After(wait_until_complete), api_key=ApiKey.ElectLeaders, times=int(is_slow)):
+        (outcome,) = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, topic))
     assert outcome.status is Status.RECOVERED, outcome
+    assert "not restored" not in outcome.reason, outcome
     _wait_completed(cluster, topic, (_SHORT, _EMPTY))
     cluster.brokers[_DEAD].start()

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.order_rollback import preview_order_undo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.orders import (
     OrderRequest,
     read_states,
     set_orders,
     wait_for_states,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange, Undoing
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from unit.fakes.clock import FakeClock
@@ -188,3 +190,26 @@ def test_waiting_ends_when_all_are_done_or_at_the_timeout(wreck: Wreck, clock: F
 def test_waiting_for_a_silent_cluster_returns_nothing(wreck: Wreck) -> None:
     wreck.cluster.reads_until_silent = 0
     assert wait_for_states(wreck.writer(), [FIRST], lambda _state: True) == {}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "removing", "undoing"),
+    [
+        pytest.param((3, 2, 4, 1), (1,), Undoing.WOULD_RESTORE, id="our order goes on"),
+        pytest.param((3, 2, 4), (), Undoing.WOULD_RESTORE, id="our order is complete, and broker 3 is not removed"),
+        pytest.param((3, 2, 1), (), Undoing.CONFLICT, id="another party has canceled it"),
+        pytest.param((2, 4), (), Undoing.ALREADY_BACK, id="the reassignment is complete"),
+    ],
+)
+def test_a_reassignment_that_ended_with_our_order_is_not_taken_for_a_cancellation(
+    wreck: Wreck, replicas: tuple[int, ...], removing: tuple[int, ...], undoing: Undoing
+) -> None:
+    """It moved the partition from 1, 2, 3 to 2, 4. Broker 1 is unregistered, and broker 3 holds the most.
+
+    So the request names 3, 2 and 4. The controller then removes broker 1 only.
+    """
+    change = OrderChange("orders", 0, TOPIC_ID, (2, 4, 1, 3), (3, 2, 4, 1), (1,), adding=(4,), removing=(1, 3))
+    wreck.cluster.change(FIRST, replicas=replicas, leader_id=2, isr=tuple({*replicas} - {1}), offline_replicas=())
+    wreck.cluster.removing = {FIRST: removing} if removing else {}
+    (found,) = preview_order_undo(wreck.cluster, [change])
+    assert (found.undoing, found.change) == (undoing, change)
