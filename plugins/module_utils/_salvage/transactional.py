@@ -196,6 +196,10 @@ def producer_config(settings: ConnectionSettings, transactional_id: str, most_ba
         "transactional.id": transactional_id,
         "transaction.timeout.ms": timeout_ms,
         "message.timeout.ms": timeout_ms,
+        # Under a producer quota, the broker answers a request, and reads no other one for a while (KIP-219). librdkafka
+        # would take the next one for lost after 30 s, and send it again out of order, which ends the producer.
+        "request.timeout.ms": timeout_ms,
+        "socket.timeout.ms": timeout_ms,
         "message.max.bytes": _LIBRDKAFKA_MOST_BYTES,
         "batch.size": max(_SMALLEST_BATCH, min(1_000_000, most_batch_bytes - _BATCH_OVERHEAD)),
         "queue.buffering.max.kbytes": _QUEUE_KIB,
