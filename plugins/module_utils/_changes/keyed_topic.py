@@ -23,9 +23,11 @@ from .._kafka.errors import RequestRefusedError
 from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG
 from .._model.partition import MIN_ISR
+from .._model.run import looks
 from .journal import Journal
 from .own_topic import OwnTopic, OwnTopics
 from .record import JournalError
+from .sender import NEW_TOPIC_S
 
 KEYED_TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 """The ACL operations that a principal needs on the topic."""
@@ -75,8 +77,7 @@ class KeyedTopic:
         Raises JournalError if the topic cannot be read, is not compacted or has several partitions; or
         NoBrokerAnswersError.
         """
-        self._require_compacted()
-        found = self._own.find()
+        found = self._find_compacted()
         return self._read_values(found) if found is not None else {}
 
     def peek(self) -> Mapping[str, Any]:
@@ -92,8 +93,7 @@ class KeyedTopic:
 
         Raises JournalError: the topic cannot be read or created, or the lock is lost.
         """
-        self._require_compacted()
-        found = self._own.find()
+        found = self._find_compacted()
         values = self._read_values(found) if found is not None else {}
         journal.require_lock()
         if found is not None:
@@ -107,27 +107,44 @@ class KeyedTopic:
             self._read_values(found)
         return OpenKeyedTopic(found, journal, values)
 
-    def _require_compacted(self) -> None:
-        """Raise JournalError if the topic exists and is not compacted, or if that is unknown.
+    def _find_compacted(self) -> OwnTopic | None:
+        """Return the topic; None if it does not exist. Another party may have created it with other settings.
 
-        Another party may have created the topic with other settings. Raises NoBrokerAnswersError as well.
+        Raises JournalError if it is not compacted, or if that is unknown; or NoBrokerAnswersError.
         """
-        try:
-            found = self.kafka.read_configs(None, TOPIC, self.topic, [_POLICY]).get(_POLICY)
-        except RequestRefusedError as error:
-            if error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
-                return
-            raise JournalError(
-                f"whether topic {self.topic} is compacted is unknown: {error}; our principal needs "
-                "DESCRIBE_CONFIGS on it"
-            ) from None
-        policy = found.value if found else "unknown"
-        if policy != "compact":
+        found = self._own.find()
+        policy = self._read_policy(exists=found is not None)
+        if policy not in ("compact", None):
             raise JournalError(
                 f"{_POLICY} of topic {self.topic} is {policy}, so {self.holds} in it could expire. Nothing was "
                 f"changed: set it to compact (kafka-configs.sh --alter --entity-type topics --entity-name {self.topic} "
                 f"--add-config {_POLICY}=compact){self.instead and f', or {self.instead}'}"
             )
+        return found
+
+    def _read_policy(self, *, exists: bool) -> str | None:
+        """Return the policy of the topic; None if there is no topic.
+
+        A broker may not know yet a topic that was just created. Without the right to read the policy, no topic is to be
+        created either: no later run could use it.
+
+        Raises JournalError if it cannot be read, or NoBrokerAnswersError.
+        """
+        problem = ""
+        for _look in looks(self.kafka.clock, NEW_TOPIC_S if exists else 0):
+            try:
+                found = self.kafka.read_configs(None, TOPIC, self.topic, [_POLICY]).get(_POLICY)
+            except RequestRefusedError as error:
+                problem = str(error)
+                if error.code != error_codes.UNKNOWN_TOPIC_OR_PARTITION:
+                    break
+                if not exists:
+                    return None
+            else:
+                return (found.value if found else None) or "unknown"
+        raise JournalError(
+            f"whether topic {self.topic} is compacted is unknown: {problem}; our principal needs DESCRIBE_CONFIGS on it"
+        )
 
     @property
     def _own(self) -> OwnTopics:

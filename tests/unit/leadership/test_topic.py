@@ -163,6 +163,26 @@ def test_a_topic_that_may_expire_is_refused(topics: FakeTopics, answer: dict[str
         topic.read()
 
 
+def test_a_topic_that_one_broker_does_not_know_yet_is_not_taken_for_missing(topics: FakeTopics) -> None:
+    """Another party has just created it, and its records expire."""
+    topics.create_topic(next(iter(ADDRESSES.values())), "t", [1], {"cleanup.policy": "delete"})
+    answers: list[dict[str, Setting] | int] = [
+        error_codes.UNKNOWN_TOPIC_OR_PARTITION,
+        error_codes.UNKNOWN_TOPIC_OR_PARTITION,
+        {"cleanup.policy": Setting("delete", SettingSource.BROKER)},
+    ]
+
+    def read_configs(*_arguments: object) -> dict[str, Setting]:
+        answer = answers.pop(0)
+        if isinstance(answer, int):
+            raise error_codes.request_refused_error("DescribeConfigs", answer)
+        return answer
+
+    topics.read_configs = read_configs  # type: ignore[method-assign]
+    with pytest.raises(JournalError, match=r"topic t is delete"):
+        MemoryTopic(topics, ADDRESSES, "t").read()
+
+
 def test_a_topic_of_several_partitions_is_refused(bastion: Bastion) -> None:
     for number in range(2):
         bastion.cluster.add(number, (1, 2), leader=1)
