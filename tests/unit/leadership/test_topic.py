@@ -178,7 +178,7 @@ def test_a_topic_that_one_broker_does_not_know_yet_is_not_taken_for_missing(topi
             raise error_codes.request_refused_error("DescribeConfigs", answer)
         return answer
 
-    topics.read_configs = read_configs  # type: ignore[method-assign]
+    topics.read_configs = read_configs  # type: ignore[assignment, method-assign]
     with pytest.raises(JournalError, match=r"topic t is delete"):
         MemoryTopic(topics, ADDRESSES, "t").read()
 
