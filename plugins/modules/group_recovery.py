@@ -3,7 +3,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Give groups their committed offsets back, and abort hanging transactions."""
+"""Give groups their committed offsets back, and end hanging transactions."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ description:
     removed what deleted an offset. Then this is unknown. O(overwrite_groups) gives the saved offsets back all the same.
   - Only groups without members are changed. A coordinator refuses the commit for a group that has members.
   - Finds open transactions that no coordinator has, in all partitions. An unclean election that loses the tail of
-    C(__transaction_state) leaves them behind, and C(read_committed) consumers stand still there. They are aborted one
-    by one with O(abort_hanging_transactions), if all coordinators answered and hide no transactional id from our
-    principal, and if their newest record is older than C(transaction.max.timeout.ms).
+    C(__transaction_state), or the COMMIT marker of another topic, leaves them behind, and C(read_committed) consumers
+    stand still there. If the salvage has its COMMIT marker, a transaction is committed again. Others are aborted one by
+    one with O(abort_hanging_transactions), if their newest record is older than C(transaction.max.timeout.ms). Both
+    only if all coordinators answered and hide no transactional id from our principal.
   - Without O(apply), and in check mode, it only looks. O(plan_output_file) writes the plan to be reviewed, and
     O(plan_file) carries out a reviewed plan.
   - The committed offsets before the change are in O(undo_file), synced to disk, before the first change. A killed run
@@ -100,7 +101,7 @@ options:
       - C(kafka-consumer-groups.sh --reset-offsets --from-file) reads it. A group that had no offset is not in it.
       - If it exists, for example after a killed run, a number is added to its name.
       - Start offsets of share groups are written to the same path with C(.share-groups) at its end.
-      - The transactions that are to be aborted are written to the same path with C(.transactions) at its end.
+      - The transactions that are to be ended are written to the same path with C(.transactions) at its end.
     type: path
   report_file:
     description:
@@ -122,7 +123,7 @@ notes:
   - Needs DESCRIBE on the cluster, on topics and on groups, READ on topics for leader epochs, and, to commit, READ on
     groups and topics.
   - To tell open transactions that end from those that hang, needs READ on topics and DESCRIBE on transactional ids and
-    on C(__transaction_state), and DESCRIBE_CONFIGS on the cluster. To abort, needs ALTER on the cluster.
+    on C(__transaction_state), and DESCRIBE_CONFIGS on the cluster. To end transactions, needs ALTER on the cluster.
   - A topic that was deleted and created again since a saved commit cannot be told from the former one. Leave its groups
     out, or review the plan.
 """
@@ -166,8 +167,8 @@ transaction_summary:
   description: How many open transactions that no coordinator has ended in each status.
   returned: success
   type: dict
-  sample: {aborted: 1, would_abort: 0, done_before: 0, hanging: 0, recent: 0, changed: 0, unknown: 0, stopped: 0,
-    failed: 0}
+  sample: {committed: 0, would_commit: 0, aborted: 1, would_abort: 0, done_before: 0, hanging: 0, recent: 0, changed: 0,
+    unknown: 0, stopped: 0, failed: 0}
 transactions:
   description: The open transactions that no coordinator has, in order of topic, partition and producer.
   returned: success
@@ -179,13 +180,20 @@ transactions:
     producer_id: {type: int, description: The producer's id.}
     start_offset: {type: int, description: Where it starts. C(read_committed) consumers stop here.}
     last_timestamp_ms: {type: int, description: "Time of its newest record, by the producer's clock. Null if unknown."}
+    ending:
+      description:
+        - V(commit) or V(abort) if the salvage has this marker of it, and the present log lacks it. Else V(not_known).
+      type: str
+      choices: [commit, abort, not_known]
     status:
       description:
-        - V(aborted) if it is not open any more after the abort, and V(would_abort) if nothing was to be changed.
+        - V(committed) or V(aborted) if it is not open any more after that, and V(would_commit) or V(would_abort) if
+          nothing was to be changed.
         - V(hanging) if nobody allowed to abort it, V(recent) if its producer may still use it, V(changed) if its
           producer has written since, and V(unknown) if a coordinator or the leader did not answer.
       type: str
-      choices: [aborted, would_abort, done_before, hanging, recent, changed, unknown, stopped, failed]
+      choices: [committed, would_commit, aborted, would_abort, done_before, hanging, recent, changed, unknown, stopped,
+        failed]
     reason: {type: str, description: "Why, in words."}
   sample:
     - topic: orders
@@ -193,10 +201,11 @@ transactions:
       producer_id: 4711
       start_offset: 320
       last_timestamp_ms: 1769900400000
+      ending: not_known
       status: aborted
       reason: ""
 transactions_file:
-  description: The file with the transactions that were to be aborted. Null if none was.
+  description: The file with the transactions that were to be ended. Null if none was.
   returned: success
   type: str
 commits:
@@ -303,7 +312,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
         saved = read_saved_offsets(place)
         return saved.cluster_id, SavedCommits(
-            saved.salvage_id, saved.commits, saved.first_lost, saved.commit_logs, saved.share_log
+            saved.salvage_id, saved.commits, saved.first_lost, saved.commit_logs, saved.share_log, saved.markers
         )
 
     done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)

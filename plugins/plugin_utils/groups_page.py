@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
-    ABORT_DONE,
-    ABORT_DONE_OR_FORESEEN,
     DONE,
     DONE_OR_FORESEEN,
+    ENDED,
+    ENDED_OR_FORESEEN,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import agreeing, join_first, plural
 
@@ -22,7 +22,7 @@ from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table
 from .words import Result, number, partition_name, words
 
 _COLUMNS = ("Group", "Partition", "Need", "Status", "Committed", "Saved", "Target")
-_ABORT_COLUMNS = ("Partition", "Status", "Producer", "From offset")
+_END_COLUMNS = ("Partition", "Status", "Producer", "From offset")
 _NAMED = 8
 _MOST_ROWS = 30
 _ABORT = "group_recovery_abort_hanging_transactions"
@@ -55,10 +55,10 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
     if result["transactions"]:
         yield Heading("Open transactions that no coordinator has")
         shown = result["transactions"] if rows else result["transactions"][:_MOST_ROWS]
-        yield Table(_ABORT_COLUMNS, tuple(map(_abort_row, shown)), prose_column="Why", texts=_ABORT_COLUMNS[:2])
+        yield Table(_END_COLUMNS, tuple(map(_end_row, shown)), prose_column="Why", texts=_END_COLUMNS[:2])
         yield from not_shown(len(shown), sum(result["transaction_summary"].values()))
     if result["transactions_file"]:
-        yield Paragraph(f"The transactions before the aborts are in {result['transactions_file']}.")
+        yield Paragraph(f"The transactions that were to be ended are in {result['transactions_file']}.")
     if result["undo_file"]:
         yield Paragraph(f"The committed offsets before the change are in {result['undo_file']}.")
     yield from _next(result, variables)
@@ -78,18 +78,22 @@ def verdict(result: Result) -> str:
         clauses.append(f"{plural(counts['left_alone'], 'committed offset')} left alone")
     if bad := sum(count for status, count in counts.items() if status not in DONE_OR_FORESEEN):
         clauses.append(f"{plural(bad, 'committed offset')} not given back")
-    clauses += _abort_clauses(result["transaction_summary"])
+    clauses += _end_clauses(result["transaction_summary"])
     if result["unknown"]:
         clauses.append("not everything could be looked at")
     return f"{'; '.join(clauses) or 'No group needs its committed offsets back, and no transaction hangs'}."
 
 
-def _abort_clauses(counts: Result) -> Iterator[str]:
+def _end_clauses(counts: Result) -> Iterator[str]:
+    if counts["committed"]:
+        yield f"{plural(counts['committed'], 'hanging transaction')} committed"
+    if counts["would_commit"]:
+        yield f"{plural(counts['would_commit'], 'hanging transaction')} would be committed"
     if counts["aborted"]:
         yield f"{plural(counts['aborted'], 'hanging transaction')} aborted"
     if counts["would_abort"]:
         yield f"{plural(counts['would_abort'], 'hanging transaction')} would be aborted"
-    rest = sum(count for status, count in counts.items() if status not in ABORT_DONE_OR_FORESEEN)
+    rest = sum(count for status, count in counts.items() if status not in ENDED_OR_FORESEEN)
     if rest:
         yield f"{plural(rest, 'transaction')} that no coordinator has {agreeing('are', rest)} open"
 
@@ -100,7 +104,7 @@ def failure(result: Result, *, is_need_bad: bool) -> str:
     ``is_need_bad`` says that what would be changed is a failure too: a look then shows by its exit status that a
     change is needed.
     """
-    passing, ended = (DONE, ABORT_DONE) if is_need_bad else (DONE_OR_FORESEEN, ABORT_DONE_OR_FORESEEN)
+    passing, ended = (DONE, ENDED) if is_need_bad else (DONE_OR_FORESEEN, ENDED_OR_FORESEEN)
     found = [
         f"{count} {words(status)}" for status, count in result["summary"].items() if count and status not in passing
     ]
@@ -136,7 +140,7 @@ def _row(commit: Result) -> Row:
     return Row(cells, commit["reason"])
 
 
-def _abort_row(transaction: Result) -> Row:
+def _end_row(transaction: Result) -> Row:
     cells = (
         partition_name(transaction),
         words(transaction["status"]),
@@ -148,15 +152,22 @@ def _abort_row(transaction: Result) -> Row:
 
 def _next(result: Result, variables: Result) -> Iterator[Block]:
     hanging = result["transaction_summary"]["hanging"]
-    would_change = result["summary"]["would_give_back"] or result["transaction_summary"]["would_abort"]
+    of_transactions = result["transaction_summary"]
+    would_change = (
+        result["summary"]["would_give_back"] or of_transactions["would_abort"] or of_transactions["would_commit"]
+    )
     if not variables or not (would_change or hanging):
         return
     yield Heading("Next")
-    yield carry_out(_plan(variables), result["plan_digest"])
-    if would_change:
+    if would_change or _plan(variables):
+        yield carry_out(_plan(variables), result["plan_digest"])
         yield Command(tuple(command(variables)))
     if hanging:
-        yield Paragraph("The same, and abort the hanging transactions, which cannot be undone:")
+        yield Paragraph(
+            f"{'The same, and abort' if would_change else 'Abort'} the hanging transactions, which cannot be undone. "
+            "If an election lost the COMMIT marker of one, this takes its records away: first look with the salvage "
+            "of the former leader's disks. To abort:"
+        )
         yield Command(tuple(command({**variables, _ABORT: True})))
 
 

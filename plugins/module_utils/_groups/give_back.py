@@ -50,7 +50,10 @@ def foresee_commit(step: CommitStep, found: GroupLook, *, is_reviewed: bool = Fa
         return commit_outcome(step, CommitStatus.CHANGED, why)
     state = found.present.states.get(step.group, "Dead")
     if has_members(state):
-        why = f"the group is {state or 'in an unknown state'}: stop its consumers, and run this again"
+        why = (
+            f"the group is {state or 'in an unknown state'}: stop its consumers, and run this again (a static member, "
+            "or one that was killed, stays a member until its session times out)"
+        )
         return commit_outcome(step, CommitStatus.HAS_MEMBERS, why)
     return commit_outcome(step, CommitStatus.WOULD_GIVE_BACK)
 

@@ -7,9 +7,11 @@
 1. Look, and plan. Without ``apply``, and in check mode, this is all.
 2. Take the lock of the cluster, and look again: another run may have changed something meanwhile.
 3. Write what is to be changed to files, and sync them to disk.
-4. Commit, group by group. The coordinator refuses groups with members. Right before it, the group's commits are read
+4. End hanging transactions one by one: commit those of which the salvage has the COMMIT marker, and abort others, if
+   the operator allows it. Right before it, each is looked at again. They may have offsets of groups, which are known
+   only after that: without a reviewed plan, look again.
+5. Commit, group by group. The coordinator refuses groups with members. Right before it, the group's commits are read
    again: one that its consumers have changed since stays. Read the commits back.
-5. Abort hanging transactions one by one, if the operator allows it. Right before it, each is looked at again.
 """
 
 from __future__ import annotations
@@ -38,16 +40,18 @@ from .._module.connection import connection_settings, controller_listeners
 from .._module.options import journal_options, progress_to, read_time
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
-from .abort import Aborter, foresee_abort
+from .end import MarkerWriter, foresee_end
 from .give_back import Committer, foresee_commit
 from .hanging import TransactionLook, look_at_transactions
 from .look import GroupLook, look_at_groups
 from .plan import (
+    ENDED,
     GROUP_REPORT,
-    AbortOutcome,
+    WOULD_END,
     CommitOutcome,
     CommitStatus,
     CommitStep,
+    EndOutcome,
     GroupPlan,
     OffsetsEnd,
     TransactionStatus,
@@ -164,7 +168,7 @@ class _World:
     @property
     def due_transactions(self) -> list[TransactionStep]:
         pairs = zip(self.results.plan.transactions, self.results.transactions, strict=True)
-        return [step for step, each in pairs if each.status is TransactionStatus.WOULD_ABORT]
+        return [step for step, each in pairs if each.status in WOULD_END]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +202,10 @@ class _Run:
 
     def _check_rights(self, world: _World) -> _World:
         """Raise GroupRightsError if our principal may not do what is due. A look that writes nothing notes it."""
-        of_abort = (TransactionStatus.WOULD_ABORT, *(() if self.params["apply"] else (TransactionStatus.HANGING,)))
-        aborts = any(each.status in of_abort for each in world.results.transactions)
+        of_end = {*WOULD_END, *(() if self.params["apply"] else (TransactionStatus.HANGING,))}
+        ends = any(each.status in of_end for each in world.results.transactions)
         topic = journal_options(self.params).topic
-        lacking = find_lacking(self.kafka, world.groups.present.coordinators, world.due, topic, aborts=aborts)
+        lacking = find_lacking(self.kafka, world.groups.present.coordinators, world.due, topic, ends=ends)
         if not lacking:
             return world
         commands = "\n".join(lacking)
@@ -213,29 +217,36 @@ class _Run:
         return replace(world, results=replace(world.results, run_notes=(note,)))
 
     def _change(self, world: _World, cluster: Cluster, journal: Journal, progress: Progress) -> RestoredGroups:
-        """Commit and abort what is due. What was before is on the disk first."""
-        steps, transactions = world.due, world.due_transactions
+        """End and commit what is due. What was before is on the disk first."""
+        transactions = world.due_transactions
+        place = f"{self.params['undo_file']}.transactions"
+        transactions_file = write_transactions_file(place, transactions) if transactions else None
+        writer, ended = MarkerWriter(self.kafka, cluster, world.transactions, self.stop), list[EndOutcome]()
+        for each in transactions:
+            progress.step(f"ending a transaction in {each.topic_partition}", len(ended), len(transactions))
+            journal.require_lock()
+            ended.append(writer.end(each))
+        outcomes = _merge(world.results.transactions, ended, _transaction_key)
+        if self.given is None and any(each.status in ENDED for each in ended):
+            of_all = world.results.plan.transactions
+            world = self._look(cluster)
+            plan = replace(world.results.plan, transactions=of_all)
+            world = replace(world, results=replace(world.results, plan=plan, transactions=outcomes))
+        steps = world.due
         consumers = [each for each in steps if each.group not in world.groups.present.share]
         undo_file = write_undo_file(self.params["undo_file"], consumers) if consumers else None
         if shares := [each for each in steps if each.group in world.groups.present.share]:
             share_file = write_undo_file(f"{self.params['undo_file']}.share-groups", shares)
             undo_file = undo_file or share_file
-        place = f"{self.params['undo_file']}.transactions"
-        transactions_file = write_transactions_file(place, transactions) if transactions else None
         committer, done = Committer(self.kafka, cluster, world.groups, self.stop), list[CommitOutcome]()
         for group, of_group in groupby(steps, key=lambda each: each.group):
             progress.step(f"committing for group {group}", len(done), len(steps))
             journal.require_lock()
             done += committer.commit(group, [*of_group])
-        aborter, aborted = Aborter(self.kafka, cluster, world.transactions, self.stop), list[AbortOutcome]()
-        for each in transactions:
-            progress.step(f"aborting a transaction in {each.topic_partition}", len(aborted), len(transactions))
-            journal.require_lock()
-            aborted.append(aborter.abort(each))
         return replace(
             world.results,
             outcomes=_merge(world.results.outcomes, done, _commit_key),
-            transactions=_merge(world.results.transactions, aborted, _transaction_key),
+            transactions=outcomes,
             undo_file=undo_file,
             transactions_file=transactions_file,
         )
@@ -246,7 +257,7 @@ class _Run:
         results = RestoredGroups(
             plan=plan,
             outcomes=tuple(foresee_commit(step, groups, is_reviewed=self.given is not None) for step in plan.commits),
-            transactions=tuple(foresee_abort(step, transactions, is_allowed=is_allowed) for step in plan.transactions),
+            transactions=tuple(foresee_end(step, transactions, is_allowed=is_allowed) for step in plan.transactions),
             unknown=plan.unknown,
         )
         return _World(groups, transactions, results)
@@ -271,7 +282,9 @@ class _Run:
             beyond_end_time=self.beyond_end_time,
             overwrite=self.params["overwrite_groups"] or (),
         )
-        transactions = look_at_transactions(self.kafka, cluster, groups.leaders, None, groups.offline)
+        transactions = look_at_transactions(
+            self.kafka, cluster, groups.leaders, None, groups.offline, self.saved.markers
+        )
         plan = GroupPlan(
             cluster_id=cluster.cluster_id,
             created_at=utc_now(),
@@ -315,5 +328,5 @@ def _commit_key(each: CommitOutcome) -> Hashable:
     return each.group, each.topic, each.partition
 
 
-def _transaction_key(each: AbortOutcome) -> Hashable:
+def _transaction_key(each: EndOutcome) -> Hashable:
     return each.topic, each.partition, each.producer_id

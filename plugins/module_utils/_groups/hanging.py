@@ -22,15 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError
 from .._kafka.port import Kafka
-from .._kafka.transactions import OpenTransaction, find_gaps, is_ended_by_coordinator
+from .._kafka.transactions import LostMarker, OpenTransaction, find_gaps, is_ended_by_coordinator
 from .._model.partition import TRANSACTIONS_TOPIC, TopicPartition, grouped
 from .._model.reasons import join_first, name_brokers, name_partitions, plural
 from .._model.run import KafkaOpsError
-from .plan import MOST_NAMED, TransactionStep, UnknownCommits
+from .plan import MOST_NAMED, Ending, TransactionStep, UnknownCommits
 
 _MOST_S = 30.0
 TRANSACTION_LIMIT = "transaction.max.timeout.ms"
@@ -48,6 +49,8 @@ class TransactionLook:
     unknown: list[UnknownCommits] = field(default_factory=list)
     missing: str = ""
     """Why a coordinator may have one of them. Empty if all coordinators answered."""
+    markers: Mapping[tuple[TopicPartition, int], LostMarker] = field(default_factory=dict)
+    """Markers that the salvage has and the logs lack, by partition and producer id."""
     limit_ms: int | None = None
     """The largest transaction.max.timeout.ms of all brokers. None if it is not known."""
 
@@ -61,24 +64,42 @@ class TransactionLook:
                 producer_id=producer,
                 start_offset=each.start_offset,
                 last_timestamp_ms=each.last_timestamp_ms if each.last_timestamp_ms >= 0 else None,
+                ending=_ending(each, self.markers.get((name, producer))),
             )
 
 
-def look_at_transactions(
+def _ending(transaction: OpenTransaction, marker: LostMarker | None) -> Ending:
+    """Return how a transaction ended in the log of the former leader.
+
+    The two logs are the same up to the first offset that is lost. So a transaction that is open there is the one that
+    the producer's next marker ended. A broker never writes a marker of an older producer epoch (KIP-360).
+    """
+    if (
+        marker is None
+        or transaction.start_offset >= marker.first_lost
+        or transaction.producer_epoch > marker.producer_epoch
+    ):
+        return Ending.NOT_KNOWN
+    return Ending.COMMIT if marker.is_commit else Ending.ABORT
+
+
+def look_at_transactions(  # noqa: PLR0917 - what is known of the cluster and of the salvage
     kafka: Kafka,
     cluster: Cluster,
     leaders: Mapping[TopicPartition, int],
     wanted: Collection[TopicPartition] | None,
     offline: Sequence[TopicPartition] = (),
+    markers: Mapping[tuple[TopicPartition, int], LostMarker] = MappingProxyType({}),
 ) -> TransactionLook:
     """Look at these partitions, or at all.
 
     ``leaders`` has every partition with a leader, and ``offline`` those without one that were to be looked at.
+    ``markers`` are those that the salvage has and the logs lack, by partition and producer id.
 
     Raises BrokerCallError or RequestRefusedError.
     """
     asked = {name: leader for name, leader in leaders.items() if wanted is None or name in wanted}
-    found = TransactionLook(leaders=asked)
+    found = TransactionLook(leaders=asked, markers=markers)
     if offline:
         why = (
             f"open transactions in {join_first(offline, MOST_NAMED)}, {plural(len(offline), 'partition')}: they "

@@ -79,9 +79,22 @@ class CommitStatus(StrEnum):
     FAILED = "failed"
 
 
+class Ending(StrEnum):
+    """How to end a transaction that no coordinator has."""
+
+    COMMIT = "commit"
+    """The salvage has its COMMIT marker, which the present log lacks."""
+    ABORT = "abort"
+    """The salvage has its ABORT marker."""
+    NOT_KNOWN = "not_known"
+    """It is aborted, if the operator allows that."""
+
+
 class TransactionStatus(StrEnum):
     """What became of a hanging transaction."""
 
+    COMMITTED = "committed"
+    WOULD_COMMIT = "would_commit"
     ABORTED = "aborted"
     WOULD_ABORT = "would_abort"
     DONE_BEFORE = "done_before"
@@ -101,8 +114,9 @@ class TransactionStatus(StrEnum):
 
 DONE = frozenset({CommitStatus.GIVEN_BACK, CommitStatus.DONE_BEFORE, CommitStatus.LEFT_ALONE})
 DONE_OR_FORESEEN = DONE | {CommitStatus.WOULD_GIVE_BACK}
-ABORT_DONE = frozenset({TransactionStatus.ABORTED, TransactionStatus.DONE_BEFORE})
-ABORT_DONE_OR_FORESEEN = ABORT_DONE | {TransactionStatus.WOULD_ABORT}
+ENDED = frozenset({TransactionStatus.COMMITTED, TransactionStatus.ABORTED, TransactionStatus.DONE_BEFORE})
+WOULD_END = frozenset({TransactionStatus.WOULD_COMMIT, TransactionStatus.WOULD_ABORT})
+ENDED_OR_FORESEEN = ENDED | WOULD_END
 
 MOST_NAMED = 3
 """How many partitions, topics or brokers a reason names."""
@@ -148,6 +162,7 @@ class TransactionStep(OfPartition):
     """read_committed consumers stop here."""
     last_timestamp_ms: Milliseconds | None
     """The time of its newest record, by the producer's clock. None if it is not known."""
+    ending: Ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +255,7 @@ def commit_outcome(step: CommitStep, status: CommitStatus, reason: str = "") -> 
 
 
 @dataclass(frozen=True, slots=True)
-class AbortOutcome(OfPartition):
+class EndOutcome(OfPartition):
     """What became of an open transaction that no coordinator has."""
 
     topic: TopicName
@@ -248,14 +263,22 @@ class AbortOutcome(OfPartition):
     producer_id: _ProducerId
     start_offset: Offset
     last_timestamp_ms: Milliseconds | None
+    ending: Ending
     status: TransactionStatus
     reason: str
 
 
-def abort_outcome(step: TransactionStep, status: TransactionStatus, reason: str = "") -> AbortOutcome:
-    """Return the outcome of a planned abort."""
-    return AbortOutcome(
-        step.topic, step.partition, step.producer_id, step.start_offset, step.last_timestamp_ms, status, reason
+def end_outcome(step: TransactionStep, status: TransactionStatus, reason: str = "") -> EndOutcome:
+    """Return the outcome of a planned end."""
+    return EndOutcome(
+        topic=step.topic,
+        partition=step.partition,
+        producer_id=step.producer_id,
+        start_offset=step.start_offset,
+        last_timestamp_ms=step.last_timestamp_ms,
+        ending=step.ending,
+        status=status,
+        reason=reason,
     )
 
 
@@ -279,7 +302,7 @@ class GroupReport:
         Meta(description="the commits are a list"),
     ]
     transactions: Annotated[
-        tuple[Annotated[AbortOutcome, Meta(description="an outcome is an object")], ...],
+        tuple[Annotated[EndOutcome, Meta(description="an outcome is an object")], ...],
         Meta(description="the transactions are a list"),
     ]
     transaction_summary: Annotated[

@@ -14,13 +14,14 @@ from typing import Any
 from .._model.run import RunMode, count_by_status
 from .._module.run import diff_of, list_lines, select_most_important, to_json_types
 from .plan import (
-    ABORT_DONE,
-    ABORT_DONE_OR_FORESEEN,
     DONE,
     DONE_OR_FORESEEN,
-    AbortOutcome,
+    ENDED,
+    ENDED_OR_FORESEEN,
+    WOULD_END,
     CommitOutcome,
     CommitStatus,
+    EndOutcome,
     GroupPlan,
     GroupReport,
     TransactionStatus,
@@ -29,7 +30,7 @@ from .plan import (
 )
 from .plan_file import GROUP_PLAN_FILE
 
-_WOULD_ABORT = frozenset({TransactionStatus.WOULD_ABORT, TransactionStatus.HANGING})
+_NEEDED = WOULD_END | {TransactionStatus.HANGING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class RestoredGroups:
 
     plan: GroupPlan
     outcomes: tuple[CommitOutcome, ...]
-    transactions: tuple[AbortOutcome, ...]
+    transactions: tuple[EndOutcome, ...]
     unknown: tuple[UnknownCommits, ...]
     undo_file: str | None = None
     transactions_file: str | None = None
@@ -74,15 +75,18 @@ def results_of(done: RestoredGroups, max_rows: int, *, is_look: bool) -> dict[st
     """Return the module's results. ``msg`` says what is not done; in a look, a need is no failure."""
     failure = "\n".join(filter(None, [*_problems(done, is_look=is_look), done.report_error]))
     changed = [each for each in done.outcomes if each.status in (CommitStatus.GIVEN_BACK, CommitStatus.WOULD_GIVE_BACK)]
-    aborted = [
-        each for each in done.transactions if each.status in (TransactionStatus.ABORTED, TransactionStatus.WOULD_ABORT)
+    committed = {TransactionStatus.COMMITTED, TransactionStatus.WOULD_COMMIT}
+    ended = [
+        (each, "committed" if each.status in committed else "aborted")
+        for each in done.transactions
+        if each.status in ENDED_OR_FORESEEN - {TransactionStatus.DONE_BEFORE}
     ]
     shown = select_most_important(done.outcomes, max_rows, DONE, {CommitStatus.WOULD_GIVE_BACK})
-    transactions = select_most_important(done.transactions, max_rows, ABORT_DONE, _WOULD_ABORT)
+    transactions = select_most_important(done.transactions, max_rows, ENDED, _NEEDED)
     changes: list[tuple[str, object, object]] = [
         (f"group {each.group}, {each.topic_partition}", each.committed, each.target) for each in changed
     ]
-    changes += [(_name(each), "open", "aborted") for each in aborted]
+    changes += [(_name(each), "open", end) for each, end in ended]
     return {
         "changed": bool(changes),
         "cluster_id": done.plan.cluster_id,
@@ -107,14 +111,14 @@ def _problems(done: RestoredGroups, *, is_look: bool) -> Iterator[str]:
     if bad:
         lines = [f"group {each.group}, {each.topic_partition}: {each.status.value}: {each.reason}" for each in bad]
         yield list_lines(f"{len(bad)} committed offsets are not given back", lines)
-    still = [each for each in done.transactions if each.status not in ABORT_DONE_OR_FORESEEN]
+    still = [each for each in done.transactions if each.status not in ENDED_OR_FORESEEN]
     if still and not is_look:
         lines = [f"{_name(each)}: {each.status.value}: {each.reason}" for each in still]
-        yield list_lines(f"{len(still)} open transactions that no coordinator has are not aborted", lines)
+        yield list_lines(f"{len(still)} open transactions that no coordinator has are not ended", lines)
     if done.unknown:
         lines = [f"{', '.join(each.groups[:3])}: {each.reason}".removeprefix(": ") for each in done.unknown]
         yield list_lines("not all groups and transactions could be looked at", lines)
 
 
-def _name(each: AbortOutcome) -> str:
+def _name(each: EndOutcome) -> str:
     return f"producer {each.producer_id}, {each.topic_partition} from offset {each.start_offset} on"

@@ -34,9 +34,9 @@ def find_lacking(
     steps: Collection[CommitStep],
     journal_topic: str,
     *,
-    aborts: bool,
+    ends: bool,
 ) -> list[str]:
-    """Return the commands that grant what our principal lacks to carry out these steps, and to abort transactions.
+    """Return the commands that grant what our principal lacks to carry out these steps, and to end transactions.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
@@ -44,10 +44,10 @@ def find_lacking(
     lacking = [*_lacking_groups(kafka, {each: coordinators[each] for each in groups})]
     if topics := [*_lacking_topics(kafka, {each.topic for each in steps})]:
         lacking.append((("READ",), _options("--topic", topics)))
-    on_cluster = kafka.cluster_operations() if steps or aborts else frozenset()
-    if aborts and not on_cluster & _MARKS:
+    on_cluster = kafka.cluster_operations() if steps or ends else frozenset()
+    if ends and not on_cluster & _MARKS:
         lacking.append((("ALTER",), "--cluster"))
-    if steps or aborts:
+    if steps or ends:
         found = kafka.topic_operations([journal_topic]).get(journal_topic)
         held = found.operations if found else frozenset()
         missing = {*RUN_TOPIC_RIGHTS} - held - (on_cluster & {"CREATE"}) - _NOT_NEEDED

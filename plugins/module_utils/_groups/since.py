@@ -22,6 +22,7 @@ from .._kafka.groups import Commit
 from .._kafka.offset_records import CommitLog, OffsetKey, parse_commit, parse_key
 from .._kafka.port import Kafka
 from .._kafka.record_batch import BatchError
+from .._kafka.transactions import LostMarker
 from .._model.partition import OFFSETS_TOPIC, TopicPartition
 from .decide import CommitFields, PresentLog, Since
 
@@ -32,6 +33,7 @@ _GROUP_GONE = Since(
     "the group was deleted since the election, by somebody or by Kafka, which deletes a group without offsets",
     is_known=False,
 )
+_PENDING = Since("an open transaction may have an offset of the group here", is_known=False)
 _LAST_DELETED = Since(
     "all offsets that the group had after the election were deleted, or expired: perhaps with the group",
     is_known=False,
@@ -51,6 +53,8 @@ class SavedCommits:
     """The logs that the commits are from: partitions of __consumer_offsets."""
     share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]] = field(default_factory=dict)
     """The records of each partition of __share_group_state, with a key."""
+    markers: Mapping[tuple[TopicPartition, int], LostMarker] = field(default_factory=dict)
+    """The markers of transactions that the leaders lacked, by partition and producer id."""
 
 
 @dataclass(slots=True)
@@ -65,6 +69,8 @@ class CommitChanges:
     """Groups that were deleted when they had no committed offset."""
     lessened: set[str] = field(default_factory=set)
     """Groups of which a committed offset was deleted."""
+    pending: set[tuple[str, TopicPartition]] = field(default_factory=set)
+    """What is in transactions that are open, or that ended after an open one began."""
     missing: str = ""
     """Why there may have been more. Empty if this is all."""
     lacks_only_deletions: bool = False
@@ -95,6 +101,8 @@ class CommitChanges:
             if last is None:
                 return _DELETED
             return Since(f"the group has committed {last.offset} since the election, or somebody has reset it")
+        if (group, name) in self.pending:
+            return _PENDING
         if name in present and (self.lacks_only_deletions or not self.missing):
             return None
         if group in self.deleted:
@@ -136,12 +144,18 @@ class ChangeReader:
             for _epoch, record in reading.read(None):
                 if record.key is not None and (key := parse_key(record.key)) is not None:
                     found.add(record.offset, key, record.value)
+            # An open transaction concerns only the groups whose offsets it has.
+            for record, is_transactional in reading.read_unsettled() if reading.is_open else ():
+                if record.key is None or (key := parse_key(record.key)) is None:
+                    continue
+                if not is_transactional:
+                    found.add(record.offset, key, record.value)
+                elif key.partition is not None:
+                    found.pending.add((key.group, key.partition))
         except (CallError, BatchError) as error:
             found.missing = _unread(number, str(error))
             return found
-        if reading.is_open:
-            found.missing = _unread(number, f"a transaction is open from offset {reading.next_offset} on")
-        elif log.start > first:
+        if log.start > first:
             found.missing = f"{name} begins at {log.start}, after the election: what was before is not known"
         elif reading.has_gaps and not self._keeps_deletions(saved):
             found.missing = f"{name} was compacted since the election, and deletions are not in it any more"

@@ -149,6 +149,22 @@ class CommittedLog:
                 self._tell(f"waiting up to {wait_s:.0f} s: {what}")
             time.sleep(_LOOK_EVERY_S)
 
+    def read_unsettled(self) -> Iterator[tuple[BatchRecord, bool]]:
+        """Yield every further record up to the high watermark, and whether it belongs to a transaction.
+
+        This transaction may be open, or may have ended in any way. Raises BrokerCallError or RequestRefusedError.
+        """
+        while True:
+            answer = fetch(self._ask, self._partition, self.next_offset)
+            if not answer.batches:
+                return
+            self.has_gaps = self.has_gaps or _has_gaps(answer.batches, self.next_offset)
+            for header, raw in answer.batches:
+                for record in () if header.is_control else decode_records(header, raw):
+                    if record.offset >= self.next_offset:
+                        yield record, header.is_transactional
+            self.next_offset = max(self.next_offset, answer.batches[-1].header.next_offset)
+
     def _committed(self, answer: ReadAnswer) -> Iterator[LogRecord]:
         open_aborted: set[int] = set()
         pending = {producer: sorted(offsets) for producer, offsets in answer.aborted.items()}

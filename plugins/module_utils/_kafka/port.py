@@ -233,11 +233,16 @@ class Kafka(BaseKafka):
         """Return the partitions of each id's present transaction (DescribeTransactions)."""
         return transactions.transaction_partitions(self.wire, coordinator, transactional_ids)
 
-    def abort_transaction(
-        self, leader: Address, partition: TopicPartition, transaction: transactions.OpenTransaction
+    def end_transaction(
+        self,
+        leader: Address,
+        partition: TopicPartition,
+        transaction: transactions.OpenTransaction,
+        *,
+        commits: bool,
     ) -> str | None:
-        """Abort a transaction in one partition. Return the error text or None (WriteTxnMarkers)."""
-        return transactions.abort_transaction(self.wire, leader, partition, transaction)
+        """Commit or abort a transaction in one partition. Return the error text or None (WriteTxnMarkers)."""
+        return transactions.end_transaction(self.wire, leader, partition, transaction, commits=commits)
 
     def coordinated_groups(self, address: Address) -> list[str]:
         """Return the consumer and streams groups that this broker coordinates (ListGroups)."""

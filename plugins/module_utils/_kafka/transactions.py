@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._model.partition import TRANSACTIONS_TOPIC, PartitionState, TopicPartition, in_batches
 from .._model.reasons import join_first
@@ -60,6 +60,15 @@ class OpenTransaction:
     producer_epoch: int = _UNKNOWN_EPOCH
     coordinator_epoch: int = _UNKNOWN_EPOCH
     """Epoch of the coordinator that wrote the producer's last marker here. -1 if there is no marker."""
+
+
+class LostMarker(NamedTuple):
+    """A producer's first marker in a part of a log that the present leader lacks."""
+
+    first_lost: int
+    """The first offset that the leader lacks. The marker ends what was open there."""
+    is_commit: bool
+    producer_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +206,14 @@ def transaction_partitions(
     }
 
 
-def abort_transaction(
-    wire: Wire, leader: Address, partition: TopicPartition, transaction: OpenTransaction
+def end_transaction(
+    wire: Wire, leader: Address, partition: TopicPartition, transaction: OpenTransaction, *, commits: bool
 ) -> str | None:
-    """Write an ABORT marker to one partition. Return the error text or None.
+    """Write a COMMIT or an ABORT marker to one partition. Return the error text or None.
 
-    The fields are those of ``kafka-transactions.sh abort``: the producer's id and epoch as the leader reports them, and
-    the coordinator epoch, or 0 if it reports none (TransactionsCommand.AbortTransactionCommand). Nothing checks whether
-    a coordinator still has the transaction: the caller must.
+    The other fields are those of ``kafka-transactions.sh abort``: the producer's id and epoch as the leader reports
+    them, and the coordinator epoch, or 0 if it reports none (TransactionsCommand.AbortTransactionCommand). Nothing
+    checks whether a coordinator still has the transaction: the caller must.
 
     Raises BrokerCallError.
     """
@@ -215,7 +224,7 @@ def abort_transaction(
             marker(
                 producer_id=transaction.producer_id,
                 producer_epoch=transaction.producer_epoch,
-                transaction_result=False,
+                transaction_result=commits,
                 topics=[marker.WritableTxnMarkerTopic(name=partition.topic, partition_indexes=[partition.partition])],
                 coordinator_epoch=max(transaction.coordinator_epoch, _LOWEST_EPOCH),
             )

@@ -132,9 +132,10 @@ def _describe_transaction(
     # -1 means that the broker does not know the time.
     age_ms = time.time() * 1000 - found.last_timestamp_ms if found.last_timestamp_ms >= 0 else None
     known = coordinated.by_producer.get(found.producer_id)
-    abort = (
-        f"abort it: kafka-transactions.sh --bootstrap-server {servers} abort --topic {partition.topic} "
-        f"--partition {partition.partition} --start-offset {found.start_offset}"
+    end = (
+        "its COMMIT marker may be lost, so first let restore_groups look with a salvage of the former leader's disks. "
+        f"If they have none, abort it: kafka-transactions.sh --bootstrap-server {servers} abort "
+        f"--topic {partition.topic} --partition {partition.partition} --start-offset {found.start_offset}"
     )
     if known and is_ended_by_coordinator(known[1]):
         verdict = (
@@ -146,7 +147,7 @@ def _describe_transaction(
             if known
             else "no coordinator lists it, so nothing ends it"
         )
-        verdict = f"{what}: {abort}"
+        verdict = f"{what}: {end}"
     else:
         # Its age proves nothing: its producer dates its records, and two-phase commit (KIP-939) has no time limit.
         verdict = "its producer may still end it, or it hangs: look again later"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._groups.plan import ABORT_DONE_OR_FORESEEN, DONE_OR_FORESEEN
+from .._groups.plan import DONE_OR_FORESEEN, ENDED_OR_FORESEEN
 from .blocks import Cell, ReportParagraph, Section, first_rows, in_words, number_cell, partition_cell
 
 
@@ -18,7 +18,7 @@ def build_groups_verdict(report: Mapping[str, Any]) -> tuple[str, str]:
     bad = sum(each["status"] not in DONE_OR_FORESEEN for each in report["commits"])
     good = len(report["commits"]) - bad
     did = "given back" if report["mode"] == "apply" else "to give back"
-    still = sum(each["status"] not in ABORT_DONE_OR_FORESEEN for each in report["transactions"])
+    still = sum(each["status"] not in ENDED_OR_FORESEEN for each in report["transactions"])
     tone = "bad" if bad or still or report["unknown"] else "good"
     hanging = f" Open transactions that no coordinator has: {still:,}." if still else ""
     return f"Committed offsets {did}: {good:,}; not given back: {bad:,}.{hanging}", tone
@@ -51,10 +51,10 @@ def build_groups_section(report: Mapping[str, Any]) -> Section:
     transactions = first_rows(
         "Open transactions that no coordinator has",
         ("Partition", "Outcome", "Producer", "From offset", "Why"),
-        sorted(report["transactions"], key=lambda each: each["status"] in ABORT_DONE_OR_FORESEEN),
+        sorted(report["transactions"], key=lambda each: each["status"] in ENDED_OR_FORESEEN),
         lambda each: (
             partition_cell(each["topic"], each["partition"]),
-            Cell(in_words(each["status"]), "good" if each["status"] in ABORT_DONE_OR_FORESEEN else "bad"),
+            Cell(in_words(each["status"]), "good" if each["status"] in ENDED_OR_FORESEEN else "bad"),
             number_cell(each["producerId"]),
             number_cell(each["startOffset"]),
             Cell(each["reason"]),

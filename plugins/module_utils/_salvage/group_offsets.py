@@ -19,12 +19,15 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.groups import Commit
 from .._kafka.offset_records import CommitLog, parse_commit, parse_key
+from .._kafka.record_batch import ControlType
+from .._kafka.transactions import LostMarker
 from .._kafka.wire import Wire
 from .._model.fields import Offset, PartitionIndex, TopicName
+from .._model.log_contents import Stretches
 from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
 from .manifest import ManifestError, find_file_problems, read_manifest
 from .options import resolve_place
-from .saved_rows import read_saved_runs
+from .saved_rows import SavedMarker, read_saved_markers, read_saved_runs
 from .saved_run import SavedRun, committed_records
 
 
@@ -92,6 +95,8 @@ class SavedOffsets:
     """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
     commit_logs: Mapping[int, CommitLog]
     """The logs that the commits are from: partitions of __consumer_offsets."""
+    markers: Mapping[tuple[TopicPartition, int], LostMarker]
+    """The markers of transactions that the leaders lacked, by partition and producer id."""
     share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]]
     """The records of each partition of __share_group_state, with a key. Most of them are changes (share_state.py)."""
 
@@ -112,12 +117,14 @@ def read_saved_offsets(place: str) -> SavedOffsets:
         share_log: dict[int, list[tuple[bytes, bytes | None]]] = {}
         for run in read_saved_runs(directory, manifest.files, {SHARE_STATE_TOPIC}, contents=True):
             share_log.setdefault(run.partition, []).extend(committed_records([run]))
+        saved_markers = [*read_saved_markers(directory, manifest.files)]
     first_lost: dict[TopicPartition, int] = {}
     held = ((each.topic_partition, each.ranges) for each in manifest.held)
     saved = ((each.topic_partition, each.ranges) for each in manifest.partitions)
     for name, ranges in (*held, *saved):
         for part in ranges:
             first_lost[name] = min(part.start_offset, first_lost.get(name, part.start_offset))
+    complete = {each.topic_partition: _unbroken_end(each.ranges) for each in manifest.partitions}
     logs = {
         each.partition: CommitLog(
             first_lost[each.topic_partition], min(part.epoch for part in each.ranges), each.last_timestamp_ms
@@ -125,4 +132,34 @@ def read_saved_offsets(place: str) -> SavedOffsets:
         for each in manifest.partitions
         if each.topic == OFFSETS_TOPIC and each.ranges
     }
-    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost, logs, share_log)
+    markers = find_lost_markers(saved_markers, first_lost, complete)
+    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost, logs, markers, share_log)
+
+
+def find_lost_markers(
+    saved: Iterable[SavedMarker], first_lost: Mapping[TopicPartition, int], complete: Mapping[TopicPartition, int]
+) -> dict[tuple[TopicPartition, int], LostMarker]:
+    """Return the first marker of each producer after the offset at which the logs diverge.
+
+    Only if everything in between was saved (``complete`` is up to where): an earlier marker may be missing otherwise.
+    """
+    first: dict[tuple[TopicPartition, int], SavedMarker] = {}
+    for each in sorted(saved, key=lambda marker: marker.offset):
+        if first_lost[each.topic_partition] <= each.offset < complete[each.topic_partition]:
+            first.setdefault((each.topic_partition, each.producer_id), each)
+    return {
+        place: LostMarker(first_lost[place[0]], each.control is ControlType.COMMIT, each.producer_epoch)
+        for place, each in first.items()
+        if each.control is not ControlType.OTHER
+    }
+
+
+def _unbroken_end(ranges: Stretches) -> int:
+    """Return up to where offsets are saved without a gap, from the first one on."""
+    parts = sorted(ranges, key=lambda each: each.start_offset)
+    end = parts[0].start_offset if parts else 0
+    for each in parts:
+        if each.start_offset != end:
+            break
+        end = each.end_offset
+    return end

@@ -11,18 +11,24 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
+from .._kafka.record_batch import ControlType
+from .._model.partition import TopicPartition
 from .manifest import RECORDS, ManifestError, SavedFile
 from .rows import read_row_batches
 from .saved_run import CONTENTS, PLACES, Block, SavedRun
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
+    import pyarrow.compute as pc
     from pyarrow import parquet
 
     _UNREADABLE = (OSError, KeyError, pa.ArrowException)
 
 _FILES_AT_ONCE = 4
+_FLAGS = ("control_type", "decode_error")
+_OF_MARKERS = ("topic", "partition", "offset", "producer_id", "producer_epoch", *_FLAGS)
 
 
 def read_saved_runs(
@@ -55,6 +61,35 @@ def _blocks(directory: str, files: Sequence[SavedFile], *, contents: bool) -> It
             continue
         yield block
         reading.rotate(-1)
+
+
+class SavedMarker(NamedTuple):
+    """A marker of a transaction, or a batch that may be one."""
+
+    topic_partition: TopicPartition
+    offset: int
+    producer_id: int
+    producer_epoch: int
+    control: ControlType
+    """OTHER also for a batch that does not decode."""
+
+
+def read_saved_markers(directory: str, files: Iterable[SavedFile]) -> Iterator[SavedMarker]:
+    """Yield the markers of all topics. Raises ManifestError like ``read_saved_runs``."""
+    for path in (Path(directory, RECORDS, each.name) for each in files):
+        try:
+            for block in read_row_batches(path, _OF_MARKERS):
+                may_be = pc.or_(*(pc.is_valid(block.column(name)) for name in _FLAGS))
+                for row in block.filter(may_be).to_pylist():
+                    yield SavedMarker(
+                        TopicPartition(row["topic"], row["partition"]),
+                        row["offset"],
+                        row["producer_id"],
+                        row["producer_epoch"],
+                        ControlType(row["control_type"] or ControlType.OTHER),
+                    )
+        except _UNREADABLE as error:
+            raise _unreadable_error(path, error) from None
 
 
 def _group_by_partition(paths: Iterable[Path]) -> list[list[Path]]:

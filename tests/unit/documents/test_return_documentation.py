@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins import modules
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.facts import LogDirMetrics, Suspect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.repair_plan import RepairOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.restart import RestartOutcome
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import AbortOutcome, CommitOutcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitOutcome, EndOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import OrderOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import Move
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, PartitionState
@@ -66,7 +66,7 @@ RESULTS: list[tuple[ModuleType, str, type]] = [
     (designated_election, "partitions", Outcome),
     (designated_election, "aftermath", AftermathFinding),
     (group_recovery, "commits", CommitOutcome),
-    (group_recovery, "transactions", AbortOutcome),
+    (group_recovery, "transactions", EndOutcome),
     (journal_test, "checks", Check),
     (leader_candidate_info, "partitions", Outcome),
     (leader_candidate_info, "partitions.candidates", Candidate),

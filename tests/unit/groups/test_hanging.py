@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,17 +20,21 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.producer import WriteTxnMarkersResponse
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.abort import foresee_abort
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.end import foresee_end
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.hanging import TransactionLook
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
-    AbortOutcome,
+    Ending,
+    EndOutcome,
     TransactionStatus,
     TransactionStep,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import transactions
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import ControlType
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.transactions import OpenTransaction
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.transactions import LostMarker, OpenTransaction
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import find_lost_markers
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.saved_rows import SavedMarker
 
 
 class FakeWire:
@@ -45,7 +50,9 @@ class FakeWire:
 
 
 NAME = TopicPartition("orders", 3)
-STEP = TransactionStep(topic="orders", partition=3, producer_id=7, start_offset=320, last_timestamp_ms=5)
+STEP = TransactionStep(
+    topic="orders", partition=3, producer_id=7, start_offset=320, last_timestamp_ms=5, ending=Ending.NOT_KNOWN
+)
 LIMIT_MS = 900_000
 OLD = 5
 _NOT_COORDINATOR, _CLUSTER_AUTHORIZATION_FAILED, _SECURITY_DISABLED = 16, 31, 54
@@ -60,7 +67,8 @@ def judged(
     limit_ms: int | None = LIMIT_MS,
     unanswered: bool = False,
     is_allowed: bool = True,
-) -> AbortOutcome:
+    step: TransactionStep = STEP,
+) -> EndOutcome:
     found = TransactionLook(
         open={} if open_now is None else {(NAME, 7): open_now},
         leaders={NAME: 1},
@@ -68,7 +76,7 @@ def judged(
         missing=missing,
         limit_ms=limit_ms,
     )
-    return foresee_abort(STEP, found, is_allowed=is_allowed)
+    return foresee_end(step, found, is_allowed=is_allowed)
 
 
 def test_one_that_no_coordinator_has_is_aborted_if_the_operator_allows_it() -> None:
@@ -91,6 +99,40 @@ def test_one_whose_producer_wrote_within_the_limit_is_not_aborted() -> None:
     now_ms = int(time.time() * 1000)
     assert judged(OpenTransaction(7, 320, now_ms - LIMIT_MS + 60_000)).status is TransactionStatus.RECENT
     assert judged(OpenTransaction(7, 320, now_ms - LIMIT_MS - 60_000)).status is TransactionStatus.WOULD_ABORT
+
+
+def test_one_whose_commit_marker_is_saved_is_committed_at_any_age_without_the_operator_s_word() -> None:
+    step = replace(STEP, ending=Ending.COMMIT)
+    now = OpenTransaction(7, 320, int(time.time() * 1000))
+    assert judged(now, step=step, is_allowed=False).status is TransactionStatus.WOULD_COMMIT
+    assert judged(now, step=step, missing="broker 4 does not answer").status is TransactionStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("marker", "expected"),
+    [
+        (None, Ending.NOT_KNOWN),
+        (LostMarker(321, True, 4), Ending.COMMIT),
+        (LostMarker(321, False, 5), Ending.ABORT),
+        # It began after the logs diverged, or the marker is of an older epoch: the marker is of another transaction.
+        (LostMarker(320, True, 4), Ending.NOT_KNOWN),
+        (LostMarker(321, True, 3), Ending.NOT_KNOWN),
+    ],
+)
+def test_a_saved_marker_says_how_a_transaction_ended(marker: LostMarker | None, expected: Ending) -> None:
+    found = TransactionLook(open={(NAME, 7): OpenTransaction(7, 320, OLD, 4)})
+    found.markers = {} if marker is None else {(NAME, 7): marker}
+    assert [each.ending for each in found.steps] == [expected]
+
+
+def test_the_first_lost_marker_of_a_producer_counts_if_all_before_it_is_saved() -> None:
+    def saved(offset: int, producer: int, control: ControlType = ControlType.COMMIT) -> SavedMarker:
+        return SavedMarker(NAME, offset, producer, 4, control)
+
+    markers = [saved(29, 9), saved(27, 9, ControlType.ABORT), saved(24, 7), saved(40, 8)]
+    markers += [saved(25, 6, ControlType.OTHER), saved(28, 6)]
+    found = find_lost_markers(markers, {NAME: 20}, {NAME: 30})
+    assert found == {(NAME, 9): LostMarker(20, False, 4), (NAME, 7): LostMarker(20, True, 4)}
 
 
 @pytest.mark.parametrize(
@@ -142,8 +184,8 @@ def test_a_coordinator_ends_a_transaction_in_any_state_that_is_not_known_as_ende
     assert not transactions.is_ended_by_coordinator("CompleteAbort")
 
 
-@pytest.mark.parametrize(("coordinator_epoch", "sent"), [(-1, 0), (0, 0), (12, 12)])
-def test_a_marker_has_the_fields_of_kafka_transactions_sh(coordinator_epoch: int, sent: int) -> None:
+@pytest.mark.parametrize(("coordinator_epoch", "sent", "commits"), [(-1, 0, False), (0, 0, False), (12, 12, True)])
+def test_a_marker_has_the_fields_of_kafka_transactions_sh(coordinator_epoch: int, sent: int, *, commits: bool) -> None:
     """See AbortTransactionCommand: without a coordinator epoch, 0 is sent."""
     message = WriteTxnMarkersResponse.WritableTxnMarkerResult
     of_topic = message.WritableTxnMarkerTopicResult
@@ -163,11 +205,11 @@ def test_a_marker_has_the_fields_of_kafka_transactions_sh(coordinator_epoch: int
         )
     )
     transaction = OpenTransaction(7, 320, OLD, 4, coordinator_epoch)
-    assert transactions.abort_transaction(wire, Address("b", 9092), NAME, transaction) is None
+    assert transactions.end_transaction(wire, Address("b", 9092), NAME, transaction, commits=commits) is None
     (request,) = wire.requests
     (marker,) = request.markers
     assert (marker.producer_id, marker.producer_epoch, marker.coordinator_epoch) == (7, 4, sent)
-    assert marker.transaction_result is False
+    assert marker.transaction_result is commits
     assert [(each.name, each.partition_indexes) for each in marker.topics] == [("orders", [3])]
 
 

@@ -29,7 +29,7 @@ def lacking(
     orders: frozenset[str] = ALL,
     journal: frozenset[str] = ALL,
     cluster: frozenset[str] = ALL,
-    aborts: bool = False,
+    ends: bool = False,
 ) -> list[str]:
     fake: Any = FakeCluster({}, {1}, {1}, {})
     topics = {"orders": TopicAccess(orders, True), JOURNAL: TopicAccess(journal, False)}
@@ -39,7 +39,7 @@ def lacking(
         cluster_operations=lambda: cluster,
     )
     coordinators = dict.fromkeys((each.group for each in steps), COORDINATOR)
-    found = find_lacking(fake, coordinators, steps, JOURNAL, aborts=aborts)
+    found = find_lacking(fake, coordinators, steps, JOURNAL, ends=ends)
     return [each.partition(" --operation ")[2] for each in found]
 
 
@@ -47,7 +47,7 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
     told = frozenset({"DESCRIBE"})
     others = [replace(_STEP, group="it's"), replace(_STEP, group="shipping")]
     found = lacking(
-        _STEP, *others, groups={"billing": told, "it's": told}, orders=told, journal=told, cluster=told, aborts=True
+        _STEP, *others, groups={"billing": told, "it's": told}, orders=told, journal=told, cluster=told, ends=True
     )
     assert [each.split(" (")[0] for each in found] == [
         "Read --group billing --group 'it'\"'\"'s'",
@@ -65,8 +65,8 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
         ({"journal": ALL - {"CREATE"}}, 0),
         ({"journal": ALL - {"CREATE"}, "cluster": frozenset({"DESCRIBE"})}, 1),
         ({"cluster": frozenset({"DESCRIBE"})}, 0),
-        ({"cluster": frozenset({"CLUSTER_ACTION"}), "aborts": True}, 0),
-        ({"cluster": frozenset({"DESCRIBE"}), "aborts": True}, 1),
+        ({"cluster": frozenset({"CLUSTER_ACTION"}), "ends": True}, 0),
+        ({"cluster": frozenset({"DESCRIBE"}), "ends": True}, 1),
     ],
 )
 def test_what_the_run_does_not_need_is_not_asked_for(given: dict[str, Any], commands: int) -> None:

@@ -114,13 +114,18 @@ def test_an_offset_that_does_not_hold_is_changed_without_the_saved_one() -> None
 class FakeLog:
     """A log of which the cleaner has removed records, or in which a transaction is open."""
 
-    def __init__(self, *records: Record, has_gaps: bool = False, is_open: bool = False) -> None:
-        self.records, self.has_gaps, self.is_open = records, has_gaps, is_open
+    def __init__(self, *records: Record, has_gaps: bool = False, unsettled: Sequence[tuple[Record, bool]] = ()) -> None:
+        self.records, self.has_gaps, self.unsettled = records, has_gaps, unsettled
+        self.is_open = bool(unsettled)
         self.next_offset = _FIRST + len(records)
 
     def read(self, _wait_s: None) -> Iterator[LogRecord]:
         for offset, (key, value) in enumerate(self.records, _FIRST):
             yield LogRecord(5, BatchRecord(offset, 0, key, value, []))
+
+    def read_unsettled(self) -> Iterator[tuple[BatchRecord, bool]]:
+        for offset, ((key, value), is_transactional) in enumerate(self.unsettled, self.next_offset):
+            yield BatchRecord(offset, 0, key, value, []), is_transactional
 
 
 def read(log: FakeLog, saved: CommitLog, *, start: int = 0, retention_ms: int | None = _DAY_MS) -> CommitChanges:
@@ -163,15 +168,17 @@ def test_deletions_count_as_kept_for_delete_retention() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("is_open", "start", "expected"),
-    [
-        (True, 0, "a transaction is open from offset 10 on"),
-        (False, 12, "begins at 12, after the election: what was before is not known"),
-    ],
-)
-def test_what_cannot_be_read_may_be_a_commit(start: int, expected: str, *, is_open: bool) -> None:
-    since = read(FakeLog(is_open=is_open), _SAVED, start=start).since("billing", NAME, {NAME: Commit(3)})
+@pytest.mark.parametrize(("name", "is_known"), [(NAME, False), (OTHER, True)])
+def test_an_open_transaction_concerns_only_the_offsets_in_it(name: TopicPartition, *, is_known: bool) -> None:
+    log = FakeLog(unsettled=[(commit(7), True), (commit(8, OTHER), False)])
+    since = read(log, _SAVED).since("billing", name, {name: Commit(3)})
+    assert since is not None
+    assert since.is_known is is_known
+    assert read(log, _SAVED).since("shipping", name, {name: Commit(3)}) is None
+
+
+def test_what_cannot_be_read_may_be_a_commit() -> None:
+    since = read(FakeLog(), _SAVED, start=12).since("billing", NAME, {NAME: Commit(3)})
     assert since is not None
     assert not since.is_known
-    assert expected in since.what
+    assert "begins at 12, after the election: what was before is not known" in since.what

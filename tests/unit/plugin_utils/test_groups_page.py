@@ -92,7 +92,8 @@ def test_a_hanging_transaction_is_aborted_only_with_the_operator_s_word() -> Non
     text = printed(found)
     assert text.startswith("1 transaction that no coordinator has is open.")
     assert "orders-3 hanging 4711 320 it is not aborted" in text
-    assert "The same, and abort the hanging transactions, which cannot be undone: ansible-playbook" in text
+    assert "Abort the hanging transactions, which cannot be undone. If an election lost" in text
+    assert "To abort: ansible-playbook" in text
     assert "-e group_recovery_abort_hanging_transactions=true" in text
     assert text.endswith("-e group_recovery_automated_recovery=true")
     assert "1 transaction hanging" in failure(found, is_need_bad=False)
@@ -102,7 +103,7 @@ def test_an_aborted_transaction_is_named_with_its_file() -> None:
     done = a_result(transactions=(a_transaction("aborted"),), transactions_file="/before.csv.transactions")
     text = printed(done)
     assert text.startswith("1 hanging transaction aborted.")
-    assert "The transactions before the aborts are in /before.csv.transactions." in text
+    assert "The transactions that were to be ended are in /before.csv.transactions." in text
     assert failure(done, is_need_bad=True) == ""
 
 

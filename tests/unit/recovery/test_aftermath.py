@@ -192,7 +192,11 @@ def test_a_dropped_replica_keeps_its_copy_and_deletes_nothing(cluster: FakeClust
     assert found[0].explanation.startswith(f"replica {silent[0]} was dropped")
 
 
-ABORT = "kafka-transactions.sh --bootstrap-server fake.invalid:9092 abort --topic orders --partition 0 --start-offset 3"
+HOW_TO_END = (
+    "its COMMIT marker may be lost, so first let restore_groups look with a salvage of the former leader's disks. "
+    "If they have none, abort it: kafka-transactions.sh --bootstrap-server fake.invalid:9092 abort --topic orders "
+    "--partition 0 --start-offset 3"
+)
 
 
 @pytest.mark.parametrize(
@@ -202,11 +206,11 @@ ABORT = "kafka-transactions.sh --bootstrap-server fake.invalid:9092 abort --topi
         ({7: ("till", "PrepareCommit")}, "its coordinator lists it as PrepareCommit (transactional id till)"),
         (
             {7: ("till", "Empty")},
-            f"its coordinator lists transactional id till as Empty, so nothing ends it: abort it: {ABORT}",
+            f"its coordinator lists transactional id till as Empty, so nothing ends it: {HOW_TO_END}",
         ),
         (
             {8: ("till", "Ongoing")},
-            f"so nothing ends it: abort it: {ABORT}",
+            f"so nothing ends it: {HOW_TO_END}",
         ),
     ],
 )

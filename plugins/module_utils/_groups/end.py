@@ -2,7 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Abort hanging transactions one by one, each only if it still hangs. A marker cannot be undone."""
+"""End hanging transactions one by one, each only if it still hangs. A marker cannot be undone.
+
+One of which the salvage has the COMMIT marker is committed again: an abort would take away records and offsets that
+were acknowledged. All others are aborted, if the operator allows it.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +20,22 @@ from .._kafka.port import Kafka
 from .._kafka.transactions import OpenTransaction
 from .._model.partition import Cause
 from .hanging import TRANSACTION_LIMIT, TransactionLook
-from .plan import AbortOutcome, TransactionStatus, TransactionStep, abort_outcome
+from .plan import Ending, EndOutcome, TransactionStatus, TransactionStep, end_outcome
+
+_ENDINGS = {
+    Ending.COMMIT: "the salvage has its COMMIT marker, which the present log lacks",
+    Ending.ABORT: "the salvage has its ABORT marker, which the present log lacks",
+    Ending.NOT_KNOWN: "no salvage was given that says how it ended",
+}
 
 
-def foresee_abort(step: TransactionStep, found: TransactionLook, *, is_allowed: bool) -> AbortOutcome:
-    """Compare a planned abort with what was found now."""
+def foresee_end(step: TransactionStep, found: TransactionLook, *, is_allowed: bool) -> EndOutcome:
+    """Compare a planned end with what was found now."""
     status, why = _judge(step, found)
     if status is TransactionStatus.WOULD_ABORT and not is_allowed:
-        status, why = TransactionStatus.HANGING, "it is not aborted without the operator's word"
-    return abort_outcome(step, status, why)
+        why = f"it is not aborted without the operator's word; {_ENDINGS[step.ending]}"
+        return end_outcome(step, TransactionStatus.HANGING, why)
+    return end_outcome(step, status, why)
 
 
 def _judge(step: TransactionStep, found: TransactionLook) -> tuple[TransactionStatus, str]:
@@ -36,6 +47,8 @@ def _judge(step: TransactionStep, found: TransactionLook) -> tuple[TransactionSt
         return TransactionStatus.DONE_BEFORE, "it is not open any more, or a coordinator has it again"
     if found.missing:
         return TransactionStatus.UNKNOWN, f"a coordinator may have it: {found.missing}"
+    if step.ending is Ending.COMMIT:
+        return TransactionStatus.WOULD_COMMIT, _ENDINGS[step.ending]
     if found.limit_ms is None:
         return TransactionStatus.UNKNOWN, f"{TRANSACTION_LIMIT} is not known: grant DESCRIBE_CONFIGS on the cluster"
     if now.last_timestamp_ms < 0:
@@ -48,36 +61,36 @@ def _judge(step: TransactionStep, found: TransactionLook) -> tuple[TransactionSt
 
 
 @dataclass(frozen=True, slots=True)
-class Aborter:
-    """Writes ABORT markers to the leaders that a look found."""
+class MarkerWriter:
+    """Writes markers to the leaders that a look found."""
 
     kafka: Kafka
     cluster: Cluster
     found: TransactionLook
     stop: threading.Event
 
-    def abort(self, step: TransactionStep) -> AbortOutcome:
+    def end(self, step: TransactionStep) -> EndOutcome:
         """Write one marker, if the same transaction is still open, and read it back."""
         if self.stop.is_set():
-            return abort_outcome(step, TransactionStatus.STOPPED, "the run was asked to stop")
-        name = step.topic_partition
+            return end_outcome(step, TransactionStatus.STOPPED, "the run was asked to stop")
+        name, commits = step.topic_partition, step.ending is Ending.COMMIT
         leader = self.cluster.addresses[self.found.leaders[name]]
         expected = self.found.open[name, step.producer_id]
         try:
             if (now := self._open(step)) != expected:
                 if now is None:
-                    return abort_outcome(step, TransactionStatus.DONE_BEFORE, "it ended meanwhile")
+                    return end_outcome(step, TransactionStatus.DONE_BEFORE, "it ended meanwhile")
                 why = "its producer has written since: it stays open"
-                return abort_outcome(step, TransactionStatus.CHANGED, why)
-            refused = self.kafka.abort_transaction(leader, name, expected)
+                return end_outcome(step, TransactionStatus.CHANGED, why)
+            refused = self.kafka.end_transaction(leader, name, expected, commits=commits)
             if refused is None and self._open(step) is not None:
                 refused = "it is still open after the request"
         except BrokerCallError as error:
-            why = f"{error}; run this again: it aborts only what is still open"
-            return abort_outcome(step, TransactionStatus.FAILED, why)
+            why = f"{error}; run this again: it ends only what is still open"
+            return end_outcome(step, TransactionStatus.FAILED, why)
         if refused:
-            return abort_outcome(step, TransactionStatus.FAILED, refused)
-        return abort_outcome(step, TransactionStatus.ABORTED)
+            return end_outcome(step, TransactionStatus.FAILED, refused)
+        return end_outcome(step, TransactionStatus.COMMITTED if commits else TransactionStatus.ABORTED)
 
     def _open(self, step: TransactionStep) -> OpenTransaction | None:
         """Return the transaction as its leader reports it now; None if it is not open.
