@@ -34,7 +34,8 @@ description:
   - A share group (Kafka 4.2 and later) that has no start offset, or one beyond the log end, gets one again. All records
     from there on are delivered again, also acknowledged ones. A salvage with records of C(__share_group_state) says
     where the group was. A group that went back gets this start offset if it has done no record after it since.
-  - ACLs that our principal lacks are all named before anything is written, with the commands that grant them.
+  - ACLs that our principal lacks are all named, with the commands that grant them. A group, a topic or a transaction
+    that is refused blocks no other.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal,

@@ -57,10 +57,12 @@ from .plan import (
     TransactionStatus,
     TransactionStep,
     UnknownCommits,
+    commit_outcome,
+    end_outcome,
 )
 from .plan_file import GROUP_PLAN_FILE, write_transactions_file, write_undo_file
 from .results import RestoredGroups, report_of
-from .rights import GroupRightsError, find_lacking
+from .rights import GroupRightsError, Lacking, find_lacking
 from .since import SavedCommits
 
 _Outcome = TypeVar("_Outcome")
@@ -192,32 +194,40 @@ class _Run:
                 f"{cluster.cluster_id}: give the salvage of this cluster"
             )
         world = self._look(cluster)
-        world = self._check_rights(world)
+        world, lacking = self._check_rights(world)
         if not writes or not (world.due or world.due_transactions):
             return world.results
         require_quorum(self.kafka.wire, self.params)
         with ClusterJournal(self.kafka, cluster, journal_options(self.params)).open(progress) as journal:
-            done = self._change(self._look(cluster), cluster, journal, progress)
-        return replace(done, run_notes=journal.notes)
+            done = self._change(lambda: _forbid(self._look(cluster), lacking), cluster, journal, progress)
+        return replace(done, run_notes=(*world.results.run_notes, *journal.notes))
 
-    def _check_rights(self, world: _World) -> _World:
-        """Raise GroupRightsError if our principal may not do what is due. A look that writes nothing notes it."""
+    def _check_rights(self, world: _World) -> tuple[_World, Lacking]:
+        """Take what our principal may not do for failed, and note how to grant it. A look that writes nothing notes it.
+
+        Raises GroupRightsError if our principal may do nothing of what is due.
+        """
         of_end = {*WOULD_END, *(() if self.params["apply"] else (TransactionStatus.HANGING,))}
         ends = any(each.status in of_end for each in world.results.transactions)
         topic = journal_options(self.params).topic
         lacking = find_lacking(self.kafka, world.groups.present.coordinators, world.due, topic, ends=ends)
-        if not lacking:
-            return world
-        commands = "\n".join(lacking)
+        if not lacking.commands:
+            return world, lacking
         if self.params["apply"]:
-            raise GroupRightsError(
-                f"our principal lacks ACLs, and nothing was written. Let an administrator run:\n{commands}"
-            )
-        note = f"our principal lacks ACLs to carry this out. Let an administrator run: {' ; '.join(lacking)}"
-        return replace(world, results=replace(world.results, run_notes=(note,)))
+            world = _forbid(world, lacking)
+            if lacking.cannot_write or not (world.due or world.due_transactions):
+                commands = "\n".join(lacking.commands)
+                raise GroupRightsError(
+                    f"our principal lacks ACLs, and nothing was written. Let an administrator run:\n{commands}"
+                )
+        note = f"our principal lacks ACLs to carry this out. Let an administrator run: {' ; '.join(lacking.commands)}"
+        return replace(world, results=replace(world.results, run_notes=(note,))), lacking
 
-    def _change(self, world: _World, cluster: Cluster, journal: Journal, progress: Progress) -> RestoredGroups:
-        """End and commit what is due. What was before is on the disk first."""
+    def _change(
+        self, look: Callable[[], _World], cluster: Cluster, journal: Journal, progress: Progress
+    ) -> RestoredGroups:
+        """Look again. End and commit what is due. What was before is on the disk first."""
+        world = look()
         transactions = world.due_transactions
         place = f"{self.params['undo_file']}.transactions"
         transactions_file = write_transactions_file(place, transactions) if transactions else None
@@ -229,7 +239,7 @@ class _Run:
         outcomes = _merge(world.results.transactions, ended, _transaction_key)
         if self.given is None and any(each.status in ENDED for each in ended):
             of_all = world.results.plan.transactions
-            world = self._look(cluster)
+            world = look()
             plan = replace(world.results.plan, transactions=of_all)
             world = replace(world, results=replace(world.results, plan=plan, transactions=outcomes))
         steps = world.due
@@ -314,6 +324,24 @@ class _Run:
             yield UnknownCommits((), f"topics that are hidden from us: {names}. Grant DESCRIBE on them")
         for error, brokers in grouped((error, broker_id) for broker_id, error in hidden.unknown.items()).items():
             yield UnknownCommits((), f"which groups and topics of {name_brokers(brokers)} are hidden from us: {error}")
+
+
+def _forbid(world: _World, lacking: Lacking) -> _World:
+    """Return the same with what our principal may not do as failed. All other groups and transactions are done."""
+
+    def of_commit(step: CommitStep, found: CommitOutcome) -> CommitOutcome:
+        why = lacking.why_not(step) if found.status is CommitStatus.WOULD_GIVE_BACK else ""
+        return commit_outcome(step, CommitStatus.FAILED, why) if why else found
+
+    def of_end(step: TransactionStep, found: EndOutcome) -> EndOutcome:
+        if found.status not in WOULD_END or not lacking.cannot_end:
+            return found
+        return end_outcome(step, TransactionStatus.FAILED, "our principal needs ALTER on the cluster")
+
+    plan, results = world.results.plan, world.results
+    outcomes = tuple(map(of_commit, plan.commits, results.outcomes))
+    transactions = tuple(map(of_end, plan.transactions, results.transactions))
+    return replace(world, results=replace(results, outcomes=outcomes, transactions=transactions))
 
 
 def _merge(

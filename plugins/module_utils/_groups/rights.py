@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 
 from .._changes.run_state import RUN_TOPIC_RIGHTS
 from .._kafka.acls import grant_command
@@ -28,6 +29,28 @@ class GroupRightsError(KafkaOpsError):
     """Our principal lacks ACLs. The message has the commands that grant them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What our principal may not do."""
+
+    groups: frozenset[str] = frozenset()
+    """It may not commit for these."""
+    topics: frozenset[str] = frozenset()
+    """It may not commit for partitions of these."""
+    cannot_end: bool = False
+    """Whether it may not end transactions."""
+    cannot_write: bool = False
+    """Whether it may not use the journal, and so may not do anything."""
+    commands: tuple[str, ...] = ()
+    """How an administrator grants all of it."""
+
+    def why_not(self, step: CommitStep) -> str:
+        """Return why it may not carry out a step; empty if it may."""
+        if step.group in self.groups:
+            return "our principal needs READ on the group"
+        return "our principal needs READ on the topic" if step.topic in self.topics else ""
+
+
 def find_lacking(
     kafka: Kafka,
     coordinators: Mapping[str, Address],
@@ -35,17 +58,19 @@ def find_lacking(
     journal_topic: str,
     *,
     ends: bool,
-) -> list[str]:
-    """Return the commands that grant what our principal lacks to carry out these steps, and to end transactions.
+) -> Lacking:
+    """Return what our principal lacks to carry out these steps, and to end transactions.
 
     Raises NoBrokerAnswersError or RequestRefusedError.
     """
     groups = sorted({each.group for each in steps})
-    lacking = [*_lacking_groups(kafka, {each: coordinators[each] for each in groups})]
-    if topics := [*_lacking_topics(kafka, {each.topic for each in steps})]:
-        lacking.append((("READ",), _options("--topic", topics)))
+    refused = _lacking_groups(kafka, {each: coordinators[each] for each in groups})
+    topics = _lacking_topics(kafka, {each.topic for each in steps})
+    named = [("--group", refused), ("--topic", topics)]
+    lacking: list[tuple[tuple[str, ...], str]] = [(("READ",), _options(*each)) for each in named if each[1]]
     on_cluster = kafka.cluster_operations() if steps or ends else frozenset()
-    if ends and not on_cluster & _MARKS:
+    cannot_end, missing = ends and not on_cluster & _MARKS, set[str]()
+    if cannot_end:
         lacking.append((("ALTER",), "--cluster"))
     if steps or ends:
         found = kafka.topic_operations([journal_topic]).get(journal_topic)
@@ -53,15 +78,16 @@ def find_lacking(
         missing = {*RUN_TOPIC_RIGHTS} - held - (on_cluster & {"CREATE"}) - _NOT_NEEDED
         if missing:
             lacking.append((RUN_TOPIC_RIGHTS, f"--topic {journal_topic}"))
-    return [grant_command(kafka.settings, operations, resource) for operations, resource in lacking]
+    commands = tuple(grant_command(kafka.settings, operations, resource) for operations, resource in lacking)
+    return Lacking(frozenset(refused), frozenset(topics), cannot_end, bool(missing), commands)
 
 
-def _lacking_groups(kafka: Kafka, coordinators: Mapping[str, Address]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _lacking_groups(kafka: Kafka, coordinators: Mapping[str, Address]) -> list[str]:
     by_coordinator = grouped((address, group) for group, address in coordinators.items())
     answers = kafka.in_parallel(
         lambda address: kafka.group_operations(address, by_coordinator[address]), by_coordinator
     )
-    found = sorted(
+    return sorted(
         group
         for each in answers.values()
         # A coordinator that does not answer is met again, and named, by the commit.
@@ -69,8 +95,6 @@ def _lacking_groups(kafka: Kafka, coordinators: Mapping[str, Address]) -> Iterat
         for group, operations in each.items()
         if "READ" not in operations
     )
-    if found:
-        yield ("READ",), _options("--group", found)
 
 
 def _lacking_topics(kafka: Kafka, topics: Collection[str]) -> list[str]:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A principal that may change some groups only: before any write, a refusal names all that is missing."""
+"""A principal that may change some groups only: all that is missing is named, and these groups get their offsets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLAYBOOK = "kafkaops.recovery.restore_groups"
 _JOURNAL = "_kafkaops_run"
 
 
-def test_nothing_is_written_where_some_groups_or_topics_are_refused(kafka_version: str, tmp_path: Path) -> None:
+def test_groups_or_topics_that_are_refused_block_no_others(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=2, listeners=("SASL_PLAINTEXT",), super_users=[], proxied=True) as cluster:
         client = cluster.client
         for topic in (ONLINE, FIRST):
@@ -57,11 +57,23 @@ def test_nothing_is_written_where_some_groups_or_topics_are_refused(kafka_versio
         offsets = {each: committed(cluster, each) for each in ("allowed", "told only")}
         assert offsets == {"allowed": 100, "told only": 100}
 
-        # One group alone needs less.
+        # Without the journal's topic, nothing can be written. Without the others, only these groups wait.
         client.allow("alice", "ALL", topic=_JOURNAL)
-        alone = run_playbook(_PLAYBOOK, {**go, "group_recovery_groups": "allowed"})
-        assert "1 committed offset given back" in alone.words, alone.output
-        assert committed(cluster, "allowed") == 5
+        checked = run_playbook(_PLAYBOOK, go, "--check", "--diff")
+        assert checked.returncode == 2, checked.output
+        assert "1 committed offset would be given back; 2 committed offsets not given back" in checked.words
+        some = run_playbook(_PLAYBOOK, go)
+        assert some.returncode == 2, some.output
+        assert "1 committed offset given back; 2 committed offsets not given back" in some.words, some.output
+        assert "told only at elsewhere-0: our principal needs READ on the group" in some.words, some.output
+        assert f"also allowed at {FIRST}-0: our principal needs READ on the topic" in some.words
+        for option in ("Read --group 'told only'", f"Read --topic {FIRST}"):
+            assert f"--operation {option}" in some.words, some.output
+        assert [committed(cluster, each) for each in ("allowed", "told only")] == [5, 100]
+        # Nothing is left that it may do.
+        refused = run_playbook(_PLAYBOOK, go)
+        assert refused.returncode == 2, refused.output
+        assert "nothing was written" in refused.words
 
         # A group and a topic that are hidden are named, or it is said that they may be missing.
         client.revoke("alice", "DESCRIBE", topic=FIRST)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitStep
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.rights import find_lacking
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.rights import Lacking, find_lacking
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.capabilities import TopicAccess
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from unit.fakes.cluster import FakeCluster
@@ -30,7 +30,7 @@ def lacking(
     journal: frozenset[str] = ALL,
     cluster: frozenset[str] = ALL,
     ends: bool = False,
-) -> list[str]:
+) -> Lacking:
     fake: Any = FakeCluster({}, {1}, {1}, {})
     topics = {"orders": TopicAccess(orders, True), JOURNAL: TopicAccess(journal, False)}
     fake.answer(
@@ -39,8 +39,7 @@ def lacking(
         cluster_operations=lambda: cluster,
     )
     coordinators = dict.fromkeys((each.group for each in steps), COORDINATOR)
-    found = find_lacking(fake, coordinators, steps, JOURNAL, ends=ends)
-    return [each.partition(" --operation ")[2] for each in found]
+    return find_lacking(fake, coordinators, steps, JOURNAL, ends=ends)
 
 
 def test_all_that_is_lacking_is_named_at_once() -> None:
@@ -49,7 +48,7 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
     found = lacking(
         _STEP, *others, groups={"billing": told, "it's": told}, orders=told, journal=told, cluster=told, ends=True
     )
-    assert [each.split(" (")[0] for each in found] == [
+    assert [each.partition(" --operation ")[2].split(" (")[0] for each in found.commands] == [
         "Read --group billing --group 'it'\"'\"'s'",
         "Read --topic orders",
         "Alter --cluster",
@@ -70,9 +69,19 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
     ],
 )
 def test_what_the_run_does_not_need_is_not_asked_for(given: dict[str, Any], commands: int) -> None:
-    assert len(lacking(_STEP, **given)) == commands
+    assert len(lacking(_STEP, **given).commands) == commands
 
 
 def test_a_run_with_nothing_to_do_needs_nothing() -> None:
     nothing: frozenset[str] = frozenset()
-    assert lacking(orders=nothing, journal=nothing, cluster=nothing) == []
+    assert lacking(orders=nothing, journal=nothing, cluster=nothing) == Lacking()
+
+
+def test_one_group_or_topic_that_is_refused_blocks_no_other() -> None:
+    told = frozenset({"DESCRIBE"})
+    other = replace(_STEP, group="shipping")
+    found = lacking(_STEP, other, groups={"shipping": told}, cluster=told, ends=True)
+    assert (found.why_not(_STEP), found.cannot_write, found.cannot_end) == ("", False, True)
+    assert found.why_not(other) == "our principal needs READ on the group"
+    assert lacking(_STEP, orders=told).why_not(_STEP) == "our principal needs READ on the topic"
+    assert lacking(_STEP, journal=told).cannot_write
