@@ -125,8 +125,8 @@ notes:
     groups and topics.
   - To tell open transactions that end from those that hang, needs READ on topics and DESCRIBE on transactional ids and
     on C(__transaction_state), and DESCRIBE_CONFIGS on the cluster. To end transactions, needs ALTER on the cluster.
-  - A topic that was deleted and created again since a saved commit cannot be told from the former one. Leave its groups
-    out, or review the plan.
+  - A topic that was deleted and created again since a saved commit is told from the former one only by its id, if the
+    consumer committed it, or by a leader epoch above that of now. Else leave its groups out, or review the plan.
 """
 
 EXAMPLES = r"""

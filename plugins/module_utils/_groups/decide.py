@@ -164,16 +164,20 @@ def decide_share_start(
 
 
 def find_of_former_topics(
-    commits: Mapping[tuple[str, TopicPartition], CommitFields], topic_ids: Mapping[str, str]
+    commits: Mapping[tuple[str, TopicPartition], CommitFields],
+    topic_ids: Mapping[str, str],
+    leader_epochs: Mapping[TopicPartition, int],
 ) -> set[tuple[str, TopicPartition]]:
     """Return which saved commits are of a topic that was deleted and created again since, as far as they say it.
 
-    ``topic_ids`` are those of now, by name.
+    ``topic_ids`` are those of now, by name, and ``leader_epochs`` those of now of partitions that have a leader. The
+    leader epochs of a partition only grow, and those of a new topic begin at 0.
     """
     return {
         (group, name)
         for (group, name), each in commits.items()
-        if each.topic_id is not None and topic_ids.get(name.topic, each.topic_id) != each.topic_id
+        if (each.topic_id is not None and topic_ids.get(name.topic, each.topic_id) != each.topic_id)
+        or each.leader_epoch > leader_epochs.get(name, each.leader_epoch)
     }
 
 

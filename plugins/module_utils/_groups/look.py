@@ -104,7 +104,7 @@ def look_at_groups(
     saved_states = share.saved(saved)
     _find_lost_share_groups(share, {each for each in saved_states if wanted is None or each[0] in wanted}, found)
     matched: dict[_GroupPartition, CommitFields] = {
-        **_leave_out_former_topics(saved, found),
+        **_leave_out_former_topics(saved, described, found),
         **_name_topics(saved_states, described, found),
     }
     kept = {place: each for place, each in matched.items() if place[0] in present.answered}
@@ -206,9 +206,12 @@ def _find_lost_share_groups(states: ShareStates, saved: Collection[Place], found
         found.notes.append(f"share groups of the salvage that do not exist any more are left out: {join_first(others)}")
 
 
-def _leave_out_former_topics(saved: SavedCommits, found: GroupLook) -> dict[_GroupPartition, CommitFields]:
+def _leave_out_former_topics(
+    saved: SavedCommits, described: Collection[PartitionState], found: GroupLook
+) -> dict[_GroupPartition, CommitFields]:
     """Return the saved commits without those that are of a former topic of the same name, and name these topics."""
-    former = find_of_former_topics(saved.commits, found.topic_ids)
+    epochs = {each.topic_partition: each.leader_epoch for each in described if not each.is_offline}
+    former = find_of_former_topics(saved.commits, found.topic_ids, epochs)
     if former:
         names = join_first(sorted({name.topic for _group, name in former}), MOST_NAMED)
         found.notes.append(f"saved offsets in topics that were created again since are left out: {names}")

@@ -38,7 +38,7 @@ _PROPERTIES = {
 @pytest.mark.timeout(600)
 def test_what_was_committed_is_committed_again(kafka_version: str, tmp_path: Path) -> None:
     with Cluster(kafka_version, brokers=4, properties=_PROPERTIES, proxied=True) as cluster:
-        _lose_the_marker(cluster, tmp_path)
+        producer = _lose_the_marker(cluster, tmp_path)
         assert read_committed(cluster, _ORDERS) == [], "its consumers stand still"
         # Brokers do not even return the offset of group ``shop`` to its consumers: UNSTABLE_OFFSET_COMMIT.
         before = {"classic": 5, "consumer": 5, "live": 5, "new": -1001}
@@ -56,7 +56,8 @@ def test_what_was_committed_is_committed_again(kafka_version: str, tmp_path: Pat
         go = {"group_recovery_automated_recovery": "true", "group_recovery_undo_file": str(tmp_path / "before")}
         # The option that aborts others does not abort these.
         go["group_recovery_abort_hanging_transactions"] = "true"
-        checked = run_playbook(_PLAYBOOK, {**given, **go}, "--check", "--diff")
+        reviewed = {"kafka_bootstrap_servers": cluster.bootstrap(), "group_recovery_plan_file": str(plan)}
+        checked = run_playbook(_PLAYBOOK, {**reviewed, **go}, "--check", "--diff")
         assert checked.returncode == 0, checked.output
         assert cluster.proxy.write_requests() == [], "a look and check mode send no write"
 
@@ -76,8 +77,13 @@ def test_what_was_committed_is_committed_again(kafka_version: str, tmp_path: Pat
         assert (last.returncode, last.counts["changed"]) == (0, 0), last.output
         assert cluster.proxy.write_requests() == []
 
+        _begin(cluster, producer, 8, "later")
+        producer.commit_transaction(60)
+        assert read_committed(cluster, _ORDERS) == ["acknowledged", "later"], "its producer goes on"
+        assert committed(cluster, "shop") == 8
 
-def _lose_the_marker(cluster: Cluster, directory: Path) -> None:
+
+def _lose_the_marker(cluster: Cluster, directory: Path) -> Producer:
     """Lose what broker 1 alone has: the markers of a transaction with records and offsets, and commits of groups."""
     client = cluster.client
     few = {"min.insync.replicas": 1}
@@ -113,6 +119,7 @@ def _lose_the_marker(cluster: Cluster, directory: Path) -> None:
     outcomes = on_call.carry_out(on_call.plans(policies, *topics)[""])
     assert {each.status for each in outcomes} == {Status.RECOVERED}
     salvage(cluster, directory / "saved", log_dirs=cluster.brokers[1].data_dirs)
+    return producer
 
 
 def _begin(cluster: Cluster, producer: Producer, offset: int, *values: str) -> None:

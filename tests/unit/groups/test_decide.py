@@ -127,7 +127,13 @@ def test_commits_of_a_topic_that_was_created_again_are_told_by_its_id() -> None:
         ("old client", _NAME): Commit(5),
         ("of no topic", TopicPartition("gone", 0)): Commit(5, topic_id="of gone"),
     }
-    assert find_of_former_topics(commits, {"orders": "of now"}) == {("billing", _NAME)}
+    assert find_of_former_topics(commits, {"orders": "of now"}, {}) == {("billing", _NAME)}
+
+
+def test_a_leader_epoch_above_that_of_now_is_of_a_former_topic() -> None:
+    commits = {("billing", _NAME): Commit(9, 3), ("shipping", _NAME): Commit(9, 2), ("old client", _NAME): Commit(9)}
+    assert find_of_former_topics(commits, {}, {_NAME: 2}) == {("billing", _NAME)}
+    assert find_of_former_topics(commits, {}, {}) == set(), "a partition without a leader"
 
 
 def test_all_versions_of_a_saved_commit_are_read() -> None:
