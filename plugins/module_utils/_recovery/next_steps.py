@@ -49,7 +49,7 @@ _DECLARED_LOST = (
 _OF_CLIENTS = {"committed_beyond_end", "committed_before_start", "open_transaction", "state_lost"}
 _GROUPS = (
     "Groups may have lost their place, or transactions may hang: read_committed consumers stop there. This looks, and "
-    "prints how to repair it:"
+    "prints how to repair it. Give it group_recovery_salvage_dir if a salvage was made:"
 )
 
 

@@ -85,3 +85,12 @@ def test_what_the_module_returns_is_printed() -> None:
     assert "Still lost: at least 250; unknown for 1 of 3 partitions. Of these, 240 are saved and can be given" in text
     assert "orders-2 - 0 0 - orders-0 250 250 0 230 orders-1 20 10 0 20 all at least 270 260 0 at least 250" in text
     assert "torn tail in /var/lib/kafka/orders-3/0.log: 37 bytes at 4096, between offset 512 and the end" in text
+
+
+def test_groups_that_went_back_are_named_with_what_gives_their_offsets_back() -> None:
+    commit = {"group": "billing", "topic": "orders", "partition": 3, "saved_offset": 9, "committed_offset": 5}
+    result = salvages.disk_result(salvages.a_disk_salvage(), ReportFile(None), max_rows=10)
+    result |= {"salvage_dir": "/saved", "newer_commits": [commit]}
+    text = " ".join(rendered(disk_blocks(result), 200, color=False).split())
+    assert "billing orders-3: offset 9 on the disk, 5 in the cluster" in text
+    assert "from playbook restore_groups, with group_recovery_salvage_dir=/saved." in text
