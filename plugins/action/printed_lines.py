@@ -7,10 +7,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import Any, ClassVar
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import Block, Paragraph
+from ansible.utils.display import Display
+
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import PROSE_WIDTH, Block, Line
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.words import printable
+
+display = Display()
 
 
 class ActionModule(PrintingAction):
@@ -19,6 +25,17 @@ class ActionModule(PrintingAction):
     ARGUMENT_SPEC: ClassVar[dict[str, Any]] = {"lines": {"type": "list", "elements": "str", "required": True}}
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
+        width = min(display.columns, PROSE_WIDTH)
         for line in arguments["lines"]:
             text = line.lstrip(" ")
-            yield Paragraph(text, indent=len(line) - len(text))
+            indent = line[: len(line) - len(text)]
+            # A path, such as that of a backup, is copied from here: it is never broken.
+            lines = wrap(
+                printable(text),
+                width,
+                initial_indent=indent,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            yield from map(Line, lines)

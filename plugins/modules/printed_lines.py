@@ -31,7 +31,6 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-verdict: {type: str, returned: success, description: The first sentence.}
 text:
   description: The lines that are printed to stderr.
   returned: if the stdout callback writes JSON

@@ -45,11 +45,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path.parent.name in _SHORT) - (item.path.parent.name in _OF_ONE_WORKER))
+    left_out = {item for item in items if _lacks_elr(item)}
     if not config.getoption("--wide"):
         others = _versions(config)[1:]
-        left_out = {item for item in items if _is_only_wide(item, others)}
-        items[:] = [item for item in items if item not in left_out]
-        config.hook.pytest_deselected(items=[*left_out])
+        left_out |= {item for item in items if _is_only_wide(item, others)}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=[*left_out])
 
 
 def _versions(config: pytest.Config) -> list[str]:
@@ -60,9 +61,19 @@ def _is_only_wide(item: pytest.Item, other_versions: list[str]) -> bool:
     """Return whether a test is marked wide, or is for another version than the first and need not run on each."""
     if item.get_closest_marker("wide"):
         return True
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    is_on_another = parameters.get("kafka_version") in other_versions
+    is_on_another = _version_of(item) in other_versions
     return is_on_another and item.get_closest_marker("on_every_version") is None
+
+
+def _version_of(item: pytest.Item) -> str | None:
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return parameters.get("kafka_version")
+
+
+def _lacks_elr(item: pytest.Item) -> bool:
+    """Return whether a test of eligible leader replicas (KIP-966) is for a version that has none."""
+    version = _version_of(item)
+    return version is not None and bool(item.get_closest_marker("needs_elr")) and not versions.has_elr(version)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:

@@ -22,12 +22,14 @@ from .._model.partition import NO_LEADER, Cause, PartitionState
 from .._model.reason import because, say
 from .._model.reasons import name_brokers
 from .candidate import Candidate, Flag, SilentReplica
-from .empty_leader import explain_empty_leader
+from .empty_leader import ALLOW_EMPTY, explain_empty_leader, is_empty
 from .expected_loss import ExpectedLosses, describe_forecast, describe_losses, explain_estimate_refusal
 from .forecast import Comparison, Forecast, explain_limit_refusal, forecast_losses
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, explain_choice, leave_alone, plan_election
 from .preconditions import find_election_order, find_obstacles
 from .strategy import Policy, Step, Strategy, apply_strategy
+
+_ASKED_FOR = "an ordinary election, which loses no committed record, is such a change"
 
 
 def decide(
@@ -60,6 +62,8 @@ def decide(
         return case.plan_unclean_election(designated)
     if ruling.step is Step.ORDINARY_ELECTION:
         return case.plan_ordinary_election(ruling.reason, designated)
+    if ruling.step is Step.LEAVE_TO_CONTROLLER:
+        return case.plan_election_of_isr_member(ruling.reason, designated)
     return case.leave_alone(Status.REFUSED, [ruling.reason, *case.find_warnings()])
 
 
@@ -120,6 +124,18 @@ class _Case:
             return self.leave_alone(Status.REFUSED, obstacles)
         return self._make_election(leader, reason)
 
+    def plan_election_of_isr_member(self, reason: str, designated: int | None) -> PlannedElection | LeftAlone:
+        """Ask for the election that the controller makes at the next change, which may never come.
+
+        Without ELR, a broker stays in the ISR also with a new disk. So its log must be the best one, and not empty.
+        """
+        leader = predict(self.state, self.state.replicas, self.acceptable, unclean=False).leader_id
+        log = next((each for each in self.candidates if each.broker_id == leader), None)
+        doubts = [*self.find_warnings(), *(self._find_emptied(log) if log is not None else ())]
+        if log is None or doubts:
+            return self.leave_alone(Status.REFUSED, [reason, *doubts])
+        return self.plan_ordinary_election(because(reason, _ASKED_FOR), designated)
+
     def leave_alone(self, status: Status, reasons: Sequence[str]) -> LeftAlone:
         return replace(
             leave_alone(self.state, status, because(*reasons)),
@@ -150,6 +166,17 @@ class _Case:
         forecast = next(each for each in self.forecasts if each.broker_id == leader.broker_id)
         reason = explain_empty_leader(self.state, leader, self.candidates, forecast.against)
         return [reason] if reason and not self.policy.allow_empty_leader else []
+
+    def _find_emptied(self, leader: Candidate) -> list[str]:
+        """Return why an empty log is not asked for although the controller would elect it."""
+        if refusal := self._find_empty_leader(leader):
+            return refusal
+        if self.policy.allow_empty_leader or not is_empty(leader) or not self.state.leader_epoch:
+            return []
+        return [
+            f"its log is empty, and the partition had a leader (its leader epoch is {self.state.leader_epoch}), so its "
+            f"disk may be new: if its records are elsewhere, stop broker {leader.broker_id}; otherwise {ALLOW_EMPTY}"
+        ]
 
     def _find_incomparable(self, leader: int) -> list[str]:
         """Return which replicas cannot be compared, so that the best one is unknown: a person has to designate it."""

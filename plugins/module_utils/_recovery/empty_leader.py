@@ -18,7 +18,7 @@ from .._model.reasons import name_brokers
 from .candidate import Candidate, Flag
 from .forecast import LossAgainst
 
-_ALLOW = "accept that by unclean_recovery_allow_empty_leader (allow_empty_leader)"
+ALLOW_EMPTY = "accept that by unclean_recovery_allow_empty_leader (allow_empty_leader)"
 
 
 def is_empty(log: Candidate) -> bool:
@@ -39,7 +39,7 @@ def explain_empty_leader(
         return None
     return (
         f"the log of broker {leader.broker_id} is empty, so that its election leaves the partition empty for good: "
-        f"{'; '.join(evidence)}; {_ALLOW}"
+        f"{'; '.join(evidence)}; {ALLOW_EMPTY}"
     )
 
 

@@ -68,7 +68,8 @@ class Step(StrEnum):
     """What to do about an offline partition."""
 
     LEAVE_TO_CONTROLLER = "leave"
-    """Write nothing: the controller elects a leader by itself. Even a reorder would trigger that election."""
+    """Wait a moment: the controller elects a leader by itself, or else at the next change. Even a reorder is one. If it
+    does not, an ordinary election is asked for, unless the leader would lack what another replica holds."""
     ORDINARY_ELECTION = "ordinary_election"
     """Request a PREFERRED election. The controller elects the first live member of the ISR or ELR, or the last known
     leader if any change would elect it. It never elects another replica, even if the cluster changes meanwhile."""

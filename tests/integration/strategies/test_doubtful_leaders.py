@@ -20,6 +20,8 @@ from integration.history.alone import controllers_at, produce
 from lab import Cluster, scenarios, settings, wait_until
 from lab.module_process import run_module
 
+pytestmark = [pytest.mark.wide, pytest.mark.needs_elr]
+
 _TOPIC = "doubtful"
 _OLD, _PROMISED = 50, 150
 _LAST_LEADER, _ELIGIBLE = 1, 3
@@ -62,7 +64,6 @@ def _steps(cluster: Cluster) -> list[str]:
     return [each["explanation"] for each in found["start_order"]]
 
 
-@pytest.mark.wide
 def test_a_last_leader_with_an_older_disk_is_stopped_before_a_killed_eligible_one_starts(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -99,7 +100,6 @@ def test_a_last_leader_with_an_older_disk_is_stopped_before_a_killed_eligible_on
     assert len(client.consume_all(_TOPIC, 0)) == _PROMISED
 
 
-@pytest.mark.wide
 def test_no_proof_for_a_replica_that_left_the_elr_when_it_came_back(cluster: Cluster, tmp_path: Path) -> None:
     """Broker 3 is shut down properly, and started with an older image of its disk. Kafka notices that."""
     image = _let_records_be_promised(cluster, _ELIGIBLE, tmp_path)

@@ -18,10 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import ElectionType, Status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Strategy
 from integration.on_call import OnCall
@@ -88,15 +84,13 @@ def _is_the_last_known_leader(on_call: OnCall, state: PartitionState) -> None:
 
 
 def _comes_when_anything_changes(on_call: OnCall) -> None:
-    """Without ELR, the member is in the ISR, and rule 1 leaves the election to the controller."""
-    cluster = on_call.cluster
-    (left,) = on_call.plan(Strategy.AGGRESSIVE, _TOPIC).left_alone
-    assert f"broker {_LAST_LEADER} of the ISR can lead: the controller elects it by itself" in left.reason
-    partition = TopicPartition(_TOPIC, 0)
-    asked = Address(cluster.host, cluster.brokers[_WITNESS].port)
-    with Wire(on_call.settings) as wire:
-        assert elect(wire, asked, PREFERRED, [partition])[partition].is_elected
-    wait_until(lambda: cluster.client.leader(_TOPIC) == _LAST_LEADER, 60, what="a preferred election elects it")
+    """Without ELR, the member is in the ISR, and the controller elects it at the next change: rule 1."""
+    (election,) = on_call.plan(Strategy.NONE, _TOPIC).elections
+    assert (election.designated_leader, election.election_type) == (_LAST_LEADER, ElectionType.PREFERRED)
+    assert f"broker {_LAST_LEADER} of the ISR can lead: the controller elects it by itself" in election.reason
+    (outcome,) = on_call.carry_out(on_call.plan(Strategy.NONE, _TOPIC))
+    assert (outcome.status, outcome.leader_after) == (Status.RECOVERED, _LAST_LEADER), outcome
+    assert len(on_call.cluster.client.consume_all(_TOPIC, 0)) == _COMMON + _MORE + _MOST
 
 
 def _move_the_log(cluster: Cluster) -> None:

@@ -202,7 +202,7 @@ def test_a_run_names_the_damaged_file_and_skips_no_task(tmp_path: Path) -> None:
     html = tmp_path / "page.html"
     ran = run_playbook(INCIDENT, {"incident_report_dir": str(tmp_path), "incident_report_html": str(html)})
     assert (ran.returncode, ran.counts["skipped"]) == (0, 0), ran.output
-    assert f"{tmp_path}/cut.json: could not be read, and may belong to this incident" in ran.output
+    assert f"{tmp_path}/cut.json: could not be read, and may belong to this incident" in ran.words
     assert "package.json" not in ran.output
     assert html.is_file()
 
