@@ -193,8 +193,7 @@ class Replayer:
             yield f"read_committed consumers may not get all of these records yet: {error}"
 
     def _open_progress_topic(self, cluster: Cluster) -> ProgressTopic:
-        brokers = len(cluster.registrations)
-        return ProgressTopic(self._kafka, cluster.unfenced, brokers, self._request.progress_topic, self._progress.step)
+        return ProgressTopic(self._kafka, cluster.unfenced, self._request.progress_topic, self._progress.step)
 
     def _require_intact_files(self) -> None:
         """Wait until every file is verified. Raises ReplayError."""

@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -75,8 +75,6 @@ class ProgressTopic:
     kafka: Kafka
     addresses: Mapping[int, Address]
     """The brokers to ask."""
-    brokers: int
-    """How many brokers are registered."""
     name: str
     tell: Tell = str
 
@@ -117,10 +115,7 @@ class ProgressTopic:
         Raises CallError, ReplayProgressError or JournalError.
         """
         if self.kafka.read_partition_state(TopicPartition(self.name, 0)) is None:
-            # The controller places replicas on brokers that are down now too. So a large outage costs no copies: they
-            # are made when the brokers return.
-            topic = NewTopic(self.name, 1, min(_COPIES, self.brokers), _CONFIG)
-            create_and_wait(self.kafka, self.addresses, topic)
+            create_and_wait(self.kafka, self.addresses, NewTopic(self.name, 1, _COPIES, _CONFIG))
             return
         self._own.repair(_CONFIG)
 
@@ -165,18 +160,33 @@ class ProgressTopic:
 def create_and_wait(kafka: Kafka, addresses: Mapping[int, Address], topic: NewTopic) -> None:
     """Create a topic and wait until the cluster names a leader of every partition.
 
+    The controller places replicas on registered brokers that are down now, too. So a large outage costs no copies: they
+    are made when the brokers return. How many are registered is not known before Kafka 4.0. If they are too few, the
+    topic gets fewer copies, at least as many as brokers live.
+
     Raises CallError or ReplayProgressError.
     """
-    try:
-        send_to_any(addresses.values(), lambda to: kafka.create_spread_topic(to, topic), kafka.clock, _APPEAR_S)
-    except CallError as error:
-        if error.code != error_codes.TOPIC_ALREADY_EXISTS:
-            raise
+    least = min(topic.copies, len(addresses))
+    for copies in range(topic.copies, least - 1, -1):
+        try:
+            _create(kafka, addresses, replace(topic, copies=copies))
+            break
+        except CallError as error:
+            if error.code != error_codes.INVALID_REPLICATION_FACTOR or copies == least:
+                raise
     for _look in looks(time, _APPEAR_S):
         with suppress(CallError):
             if _has_all_leaders(kafka.describe_partitions([topic.name]).partitions, topic.partitions):
                 return
     raise ReplayProgressError(f"topic {topic.name} was created, but not all of its partitions have a leader")
+
+
+def _create(kafka: Kafka, addresses: Mapping[int, Address], topic: NewTopic) -> None:
+    try:
+        send_to_any(addresses.values(), lambda to: kafka.create_spread_topic(to, topic), kafka.clock, _APPEAR_S)
+    except CallError as error:
+        if error.code != error_codes.TOPIC_ALREADY_EXISTS:
+            raise
 
 
 def _has_all_leaders(states: Sequence[Any], partitions: int) -> bool:

@@ -17,10 +17,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import er
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import NewTopic
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState, TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replay_progress import (
     PROGRESS_TOPIC,
     ProgressTopic,
+    create_and_wait,
 )
 from unit.fakes.clock import FakeClock
 from unit.fakes.topics import SETTINGS
@@ -59,14 +61,14 @@ class FakeLeader(Kafka):
 
 def test_a_leader_that_does_not_lead_yet_is_asked_again() -> None:
     kafka = FakeLeader([error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, 0])
-    assert ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC).read().by_key == {}
+    assert ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read().by_key == {}
     assert kafka.codes == []
 
 
 def test_a_permanent_error_is_raised_at_once() -> None:
     kafka = FakeLeader([TOPIC_AUTHORIZATION_FAILED, 0])
     with pytest.raises(JournalError, match=r"TOPIC_AUTHORIZATION_FAILED.* --operation Read .*_kafkaops_salvage"):
-        ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC).read()
+        ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC).read()
     assert kafka.codes == [0]
 
 
@@ -75,7 +77,7 @@ def test_a_missing_leader_is_told_at_once_and_waited_for() -> None:
     told: list[str] = []
     kafka.has_leader = False
     with pytest.raises(JournalError, match=r"_kafkaops_salvage \(id A+\) has no leader.* recover it first"):
-        ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC, told.append).read()
+        ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC, told.append).read()
     (said,) = told
     assert said.startswith("waiting up to 60 s for a leader: topic _kafkaops_salvage ")
 
@@ -84,7 +86,31 @@ def test_a_leader_that_does_not_answer_is_told_and_waited_for() -> None:
     kafka = FakeLeader([error_codes.NOT_LEADER_OR_FOLLOWER] * 1000)
     told: list[str] = []
     with pytest.raises(JournalError, match=r"does not answer: .*NOT_LEADER_OR_FOLLOWER"):
-        ProgressTopic(kafka, {1: LEADER}, 3, PROGRESS_TOPIC, told.append).read()
+        ProgressTopic(kafka, {1: LEADER}, PROGRESS_TOPIC, told.append).read()
     (said,) = told
     assert said.startswith("waiting up to 60 s for topic _kafkaops_salvage: ")
     assert "NOT_LEADER_OR_FOLLOWER" in said
+
+
+class FakeController(FakeLeader):
+    """A cluster with this number of registered brokers, some of which may be down."""
+
+    def __init__(self, registered: int) -> None:
+        super().__init__([])
+        self.registered = registered
+        self.created: list[int] = []
+
+    def create_spread_topic(self, address: Address, topic: NewTopic) -> str:
+        assert address == LEADER
+        if topic.copies > self.registered:
+            raise error_codes.request_refused_error("CreateTopics", error_codes.INVALID_REPLICATION_FACTOR)
+        self.created.append(topic.copies)
+        return STATE.topic_id
+
+
+@pytest.mark.parametrize(("registered", "copies"), [(3, 3), (5, 3), (2, 2), (1, 1)])
+def test_brokers_that_are_down_get_copies_if_the_controller_has_them(registered: int, copies: int) -> None:
+    """One of them lives. Before Kafka 4.0, the others are not listed."""
+    kafka = FakeController(registered)
+    create_and_wait(kafka, {1: LEADER}, NewTopic(PROGRESS_TOPIC, 1, 3, {}))
+    assert kafka.created == [copies]
