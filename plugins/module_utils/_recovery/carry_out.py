@@ -14,11 +14,13 @@ from typing import Any, Protocol
 from .._changes.cluster_journal import ClusterJournal
 from .._documents.report_file import ReportFile
 from .._history.unclean_elections import count_unclean_elections
+from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
+from .._model.background import in_background
 from .._model.log_contents import SaveTails
-from .._model.partition import TopicPartition
+from .._model.partition import Broker, TopicPartition
 from .._model.run import Progress, RunMode
 from .._model.silent_leaders import led_by_silent, silent_brokers, wait_for_fencing
 from .._module.connection import connection_settings, controller_listeners
@@ -28,7 +30,7 @@ from .._module.run import call_all
 from .._spark.options import EngineUse
 from .aftermath import find_aftermath
 from .designations import plan_from_designations, read_given_designations
-from .election_run import ElectionOptions, run_elections
+from .election_run import ElectionOptions, ElectionReport, run_elections
 from .module_result import Elected
 from .observation import plan_drops
 from .offline_dirs import add_offline_dirs
@@ -155,12 +157,18 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     report = replace(report, notes=(*notes, *report.notes, *kafka.notes_on_views()))
     if not terms.options.check_mode:
         report = replace(report, outcomes=add_writability(kafka, report.outcomes))
-    if any(each.status is not Status.ALREADY_ONLINE for each in report.outcomes):
-        # With those of this run.
-        log_dir = terms.metadata_log_dir
-        brokers = count_unclean_elections(kafka, brokers, None, cluster.cluster_id, log_dir=log_dir)
+    counted = in_background(lambda: _count_unclean_elections(kafka, cluster, brokers, report, terms), "elections")
     aftermath = find_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
-    return Elected(cluster.cluster_id, brokers, report, aftermath)
+    return Elected(cluster.cluster_id, counted.result(), report, aftermath)
+
+
+def _count_unclean_elections(
+    kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...], report: ElectionReport, terms: Terms
+) -> tuple[Broker, ...]:
+    """Return the brokers with the unclean elections since they left, those of this run included."""
+    if all(each.status is Status.ALREADY_ONLINE for each in report.outcomes):
+        return brokers
+    return count_unclean_elections(kafka, brokers, None, cluster.cluster_id, log_dir=terms.metadata_log_dir)
 
 
 def _led_by_silent(kafka: Kafka, partitions: Collection[TopicPartition]) -> Sequence[object]:

@@ -21,7 +21,6 @@ from lab.playbook import RECOVER, run_playbook
 from lab.pool import ClusterPool
 
 _OFFLINE, _LED, _MOVED = "only-there", "elected-uncleanly", "moved-cleanly"
-_UNKNOWN_TO_READINESS = "is not known. If so, save its disk first: it deletes what that leader lacks."
 _UNKNOWN = "elected uncleanly since it stopped is not known. If so, save its disk first"
 
 
@@ -49,7 +48,8 @@ def readiness_of(cluster: Cluster, **more: Any) -> dict[str, str]:
     return {each["subject"]: each["remedy"] for each in found["checks"] if each["name"] == "brokers"}
 
 
-def test_the_disk_is_to_be_saved_if_another_leader_was_elected_uncleanly(cluster: Cluster) -> None:
+def elect_without_broker_1(cluster: Cluster) -> None:
+    """Elect broker 2 for a partition whose last records only broker 1 holds. Another one stays without a leader."""
     cluster.client.create_topic(_OFFLINE, {0: [1]})
     cluster.client.create_topic(_LED, {0: [1, 2]}, {"min.insync.replicas": 1})
     cluster.client.create_topic(_MOVED, {0: [1, 3]}, {"min.insync.replicas": 1})
@@ -63,29 +63,44 @@ def test_the_disk_is_to_be_saved_if_another_leader_was_elected_uncleanly(cluster
     scenarios.wait_offline(cluster, _LED, away={1}, seen_by=2)
     scenarios.wait_isr(cluster, _MOVED, {3}, seen_by=3)
     assert looked_at(cluster) == {1: 0, 2: 0, 3: 0}
-
     cluster.client.elect_unclean(_LED, [0])
     scenarios.wait_isr(cluster, _LED, {2}, seen_by=3)
-    assert looked_at(cluster) == {1: 1, 2: 0, 3: 0}
+
+
+def addresses_of(cluster: Cluster) -> dict[str, str]:
+    return {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_bootstrap_controllers": controllers_at(cluster)}
+
+
+def test_the_disk_is_to_be_saved_if_another_leader_was_elected_uncleanly(cluster: Cluster) -> None:
+    elect_without_broker_1(cluster)
     # The partitions that are looked at are not all that the broker has.
     assert looked_at(cluster, partitions=[{"topic": _OFFLINE, "partition": 0}]) == {1: 1, 2: 0, 3: 0}
-    assert looked_at(cluster, bootstrap_controllers=["127.0.0.1:1"]) == {1: None, 2: 0, 3: 0}
+    _assert_saves_first(run_playbook(RECOVER, addresses_of(cluster)).output)
 
+
+@pytest.mark.wide
+def test_runs_and_readiness_say_so_and_name_what_is_not_known(cluster: Cluster) -> None:
+    elect_without_broker_1(cluster)
+    unreachable = ["127.0.0.1:1"]
+    assert looked_at(cluster, bootstrap_controllers=unreachable) == {1: None, 2: 0, 3: 0}
     checks = readiness_of(cluster)
     assert checks["broker 1"].startswith("Do not start it yet: it may hold the only copy of records"), checks
-    assert readiness_of(cluster, bootstrap_controllers=["127.0.0.1:1"])["broker 1"].endswith(_UNKNOWN_TO_READINESS)
+    unknown = "is not known. If so, save its disk first: it deletes what that leader lacks."
+    assert readiness_of(cluster, bootstrap_controllers=unreachable)["broker 1"].endswith(unknown)
 
-    look = {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_bootstrap_controllers": controllers_at(cluster)}
     run = {
-        **look,
+        **addresses_of(cluster),
         "unclean_recovery_all_offline_partitions": "true",
         "unclean_recovery_automated_recovery": "true",
         "unclean_recovery_duration_ms": "2000",
     }
-    for variables in (look, run):
-        shown = " ".join(run_playbook(RECOVER, variables).output.split())
-        save = shown.index("Before broker 1 is started: save the records that only its disks may hold")
-        assert save < shown.index("Start broker 1 at"), shown
-        assert _UNKNOWN not in shown
-    shown = " ".join(run_playbook(RECOVER, look | {"kafka_bootstrap_controllers": "127.0.0.1:1"}).output.split())
-    assert _UNKNOWN in shown, shown
+    _assert_saves_first(run_playbook(RECOVER, run).output)
+    blind = addresses_of(cluster) | {"kafka_bootstrap_controllers": "127.0.0.1:1"}
+    assert _UNKNOWN in " ".join(run_playbook(RECOVER, blind).output.split())
+
+
+def _assert_saves_first(output: str) -> None:
+    shown = " ".join(output.split())
+    save = shown.index("Before broker 1 is started: save the records that only its disks may hold")
+    assert save < shown.index("Start broker 1 at"), shown
+    assert _UNKNOWN not in shown
