@@ -45,7 +45,9 @@ def class_archive() -> None:
 def environment(tmp_path: Path) -> dict[str, str]:
     """Mark every process of a session by its directory for temporary files."""
     (tmp_path / "tmp").mkdir()
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path / "tmp")}
+    # A session of this process whose JVM was killed leaves its own files there.
+    path = os.pathsep.join(each for each in sys.path if "kafkaops-spark-" not in each)
+    return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(tmp_path / "tmp")}
 
 
 def run(program: str, environment: dict[str, str], prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
