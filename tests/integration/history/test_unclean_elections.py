@@ -102,5 +102,6 @@ def test_runs_and_readiness_say_so_and_name_what_is_not_known(cluster: Cluster) 
 def _assert_saves_first(output: str) -> None:
     shown = " ".join(output.split())
     save = shown.index("Before broker 1 is started: save the records that only its disks may hold")
-    assert save < shown.index("Start broker 1 at"), shown
+    # Before Kafka 4.0, the address of a broker that is down is not known.
+    assert save < shown.index(". Start broker 1"), shown
     assert _UNKNOWN not in shown
