@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from .._kafka.elections import PREFERRED
@@ -19,11 +18,11 @@ from .._kafka.errors import BrokerCallError, CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
-from .._model.run import KafkaOpsError, Progress, looks
+from .._model.run import KafkaOpsError, Progress
 from .journal import Journal
 from .orders import OrderRequest, cancel_on_new_topic, explain_new_topic, set_orders
 from .record import Leftover, ReplicaChange, Undoing, partition_subject
-from .sender import NEW_TOPIC_S, Seen, Writer, until_seen
+from .sender import Seen, Writer, undo_when_shown, until_seen
 
 _LOOK_EVERY_S = 0.3
 
@@ -81,19 +80,19 @@ class ReplicaSets:
         Return what was found; empty if the partition cannot be read, does not exist, or shows nothing of a request.
         """
         partition = change.topic_partition
-        for _look in looks(self.writer.kafka.clock, NEW_TOPIC_S):
-            with suppress(CallError):
-                running = self.writer.kafka.running_reassignments([partition]).get(partition)
-                state = self.writer.kafka.read_partition_state(partition)
-                if state is None or state.topic_id == change.topic_id:
-                    continue
-                left = {*state.replicas} - {*(running.removing if running is not None else ())}
-                for requested in (change.without_replica, change.original):
-                    if running is not None and left == {*requested}:
-                        return cancel_on_new_topic(self.writer, state, requested)
-                if state.replicas == change.without_replica:
-                    return explain_new_topic(state, change.without_replica)
-        return ""
+
+        def undo() -> str:
+            running = self.writer.kafka.running_reassignments([partition]).get(partition)
+            state = self.writer.kafka.read_partition_state(partition)
+            if state is None or state.topic_id == change.topic_id:
+                return ""
+            left = {*state.replicas} - {*(running.removing if running is not None else ())}
+            for requested in (change.without_replica, change.original):
+                if running is not None and left == {*requested}:
+                    return cancel_on_new_topic(self.writer, state, requested)
+            return explain_new_topic(state, change.without_replica) if state.replicas == change.without_replica else ""
+
+        return undo_when_shown(self.writer.kafka, undo)
 
     def is_dropped(self, change: ReplicaChange) -> bool:
         """Return whether the replica is dropped or is being dropped; False if that cannot be read."""

@@ -105,6 +105,19 @@ def forwarded_for_s(kafka: Kafka) -> float:
     return _FORWARDED_FOR_S + kafka.settings.request_timeout_ms / 1000
 
 
+def undo_when_shown(kafka: Kafka, undo: Callable[[], str]) -> str:
+    """Call ``undo`` until it says what it did to a topic that was just created, for NEW_TOPIC_S. Empty for nothing.
+
+    Brokers apply the creation of the topic and what a request did to it in this order, so a read may find the one
+    without the other. A read that fails is tried again.
+    """
+    for _look in looks(kafka.clock, NEW_TOPIC_S):
+        with suppress(CallError):
+            if done := undo():
+                return done
+    return ""
+
+
 class Seen(NamedTuple):
     """What a look at one subject has found."""
 

@@ -19,11 +19,11 @@ from .._kafka.errors import CallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import TopicPartition
-from .._model.run import KafkaOpsError, looks
+from .._model.run import KafkaOpsError
 from .._model.setting import Setting, same_value
 from .journal import Journal
 from .record import NOT_RESTORED, PENDING, Change, ReplicaChange, SettingChange, Undoing, subject_of
-from .sender import NEW_TOPIC_S, Seen, Writer, until_seen
+from .sender import Seen, Writer, undo_when_shown, until_seen
 
 THROTTLE_RATE = "follower.replication.throttled.rate"
 THROTTLED_REPLICAS = "follower.replication.throttled.replicas"
@@ -113,19 +113,10 @@ class SettingWriter:
             return
         problem = f"{change} could not be set to {_text_of(value)}: {unseen.reason}"
         if unseen.may_be_made and value is not None:
-            problem += self._remove_from_new_topic(replace(change, changed=value))
+            late = replace(change, changed=value)
+            problem += undo_when_shown(self.kafka, lambda: self.remove_late_value(late)) if change.topic_id else ""
         is_refused = not unseen.may_be_made and not self.writer.why_forbidden()
         raise SettingRefusedError(problem) if is_refused else SettingError(problem)
-
-    def _remove_from_new_topic(self, change: SettingChange) -> str:
-        """Remove a value that was just requested, as ``remove_late_value`` does, as soon as brokers show it.
-
-        They apply the creation of the topic and the value in this order, so a read may find the one without the other.
-        """
-        for _look in looks(self.kafka.clock, NEW_TOPIC_S) if change.topic_id else ():
-            if done := self.remove_late_value(change):
-                return done
-        return ""
 
     def remove_late_value(self, change: SettingChange) -> str:
         """Remove a value of ours from the successor of a deleted topic. Return what was done; empty for nothing.

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from .._kafka.controllers import ControllerSide
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.held_replicas import OffsetAnswer, only_answers
 from .._kafka.port import Kafka
@@ -26,7 +25,7 @@ from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .directory import confirmed
 from .explanation import LogRate, LogTimes, NoticeLimits, explain_outage
-from .reading import HistoryLimits, HistoryQuestion, ReadHistory, read_history
+from .reading import HistoryLimits, HistoryQuestion, ReadHistory, read_history, side_to_read
 
 HISTORY = Arguments(
     argument_spec={
@@ -102,15 +101,6 @@ def find_outages(
     missing = [*filter(None, [read.missing]), *missing, *doubts]
     outages = explain_outage(read.history, times, limits_of_notice, sources, missing)
     return FoundOutages(outages, read)
-
-
-def side_to_read(kafka: Kafka, log_dir: str | None) -> ControllerSide:
-    """Return the controllers to read the metadata log from, before its copy in ``log_dir``.
-
-    Whoever names a copy, and no controller, wants that copy: the controllers that brokers name are not asked.
-    """
-    only_copy = log_dir is not None and not kafka.wire.controllers.addresses
-    return ControllerSide(kafka.wire, ()) if only_copy else kafka.controller_side()
 
 
 def begin_to_find_outages(

@@ -26,6 +26,7 @@ from .._kafka.metadata_log import (
     open_metadata_log,
 )
 from .._kafka.metadata_records import MetadataRecordError
+from .._kafka.port import Kafka
 from .._model.metadata_history import MetadataHistory
 from .._model.partition import TopicPartition
 from .._model.reasons import plural
@@ -124,6 +125,15 @@ class ReadHistory:
     read_bytes: int = 0
     is_copy: bool = False
     """It comes from a log directory, which does not say what is committed."""
+
+
+def side_to_read(kafka: Kafka, log_dir: str | None) -> ControllerSide:
+    """Return the controllers to read the metadata log from, before its copy in ``log_dir``.
+
+    Whoever names a copy, and no controller, wants that copy: the controllers that brokers name are not asked.
+    """
+    only_copy = log_dir is not None and not kafka.wire.controllers.addresses
+    return ControllerSide(kafka.wire, ()) if only_copy else kafka.controller_side()
 
 
 def read_history(

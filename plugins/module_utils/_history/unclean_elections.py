@@ -11,17 +11,17 @@ election, as a change of LeaderRecoveryState (KIP-704).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._kafka.port import Kafka
+from .._model.background import in_background
 from .._model.metadata_history import BrokerChange, MetadataHistory
 from .._model.partition import Broker, PartitionState, TopicPartition
 from .._model.reasons import name_brokers
 from .._model.run import KafkaOpsError
 from .events import EventReader
-from .outage import side_to_read
-from .reading import HistoryLimits, ReadHistory, read_history
+from .reading import HistoryLimits, ReadHistory, read_history, side_to_read
 
 _LIMITS = HistoryLimits(max_seconds=10.0)
 _LEFT = (BrokerChange.FENCED, BrokerChange.UNREGISTERED, BrokerChange.LOG_DIR_FAILED)
@@ -79,6 +79,31 @@ def count_unclean_elections(
     return tuple(
         replace(each, unclean_elections=_count(read, each.broker_id, suspects[each.broker_id])) for each in brokers
     )
+
+
+def begin_to_count(
+    kafka: Kafka,
+    brokers: Sequence[Broker],
+    states: Iterable[PartitionState] | None,
+    cluster_id: str,
+    *,
+    log_dir: str | None = None,
+) -> Callable[[], tuple[Broker, ...]]:
+    """Begin ``count_unclean_elections`` in the background, and return a function that waits for the brokers.
+
+    The function waits at most for the seconds that the reading may take. It never raises.
+    """
+    begun = in_background(
+        lambda: count_unclean_elections(kafka, brokers, states, cluster_id, log_dir=log_dir), "unclean elections"
+    )
+
+    def wait() -> tuple[Broker, ...]:
+        try:
+            return begun.result(_LIMITS.max_seconds)
+        except TimeoutError:
+            return tuple(brokers)
+
+    return wait
 
 
 def _count(read: ReadHistory, broker_id: int, partitions: Sequence[TopicPartition]) -> int | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .._changes.journal_reader import JournalOptions, JournalReader
 from .._changes.own_topic import TopicUnavailableError
-from .._history.unclean_elections import count_unclean_elections
+from .._history.unclean_elections import begin_to_count
 from .._kafka.cluster import Cluster
 from .._kafka.configs import TopicConfig
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError
@@ -102,10 +102,12 @@ def _read_cluster(kafka: Kafka) -> _ClusterView:
     cluster = kafka.describe_cluster()
     states = kafka.describe_partitions().partitions
     mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
-    brokers = count_unclean_elections(kafka, kafka.probe_brokers(cluster, mentioned), states, cluster.cluster_id)
+    brokers = kafka.probe_brokers(cluster, mentioned)
+    counted_brokers = begin_to_count(kafka, brokers, states, cluster.cluster_id)
     live = cluster.online(brokers)
     log_dirs = kafka.in_parallel(lambda broker_id: kafka.describe_all_log_dirs(live[broker_id]), live)
-    return _ClusterView(cluster, brokers, states, live, log_dirs, find_replaced_leaders(kafka, states, brokers))
+    replaced = find_replaced_leaders(kafka, states, brokers)
+    return _ClusterView(cluster, counted_brokers(), states, live, log_dirs, replaced)
 
 
 def _run_check(name: CheckName, check: Callable[[], Iterable[Check]]) -> list[Check]:

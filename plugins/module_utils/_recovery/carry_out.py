@@ -13,12 +13,11 @@ from typing import Any, Protocol
 
 from .._changes.cluster_journal import ClusterJournal
 from .._documents.report_file import ReportFile
-from .._history.unclean_elections import count_unclean_elections
+from .._history.unclean_elections import begin_to_count
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.background import in_background
 from .._model.log_contents import SaveTails
 from .._model.partition import Broker, TopicPartition
 from .._model.run import Progress, RunMode
@@ -157,18 +156,18 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     report = replace(report, notes=(*notes, *report.notes, *kafka.notes_on_views()))
     if not terms.options.check_mode:
         report = replace(report, outcomes=add_writability(kafka, report.outcomes))
-    counted = in_background(lambda: _count_unclean_elections(kafka, cluster, brokers, report, terms), "elections")
+    counted_brokers = _begin_to_count(kafka, cluster, brokers, report, terms)
     aftermath = find_aftermath(kafka, report.outcomes) if terms.reports_aftermath else ()
-    return Elected(cluster.cluster_id, counted.result(), report, aftermath)
+    return Elected(cluster.cluster_id, counted_brokers(), report, aftermath)
 
 
-def _count_unclean_elections(
+def _begin_to_count(
     kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...], report: ElectionReport, terms: Terms
-) -> tuple[Broker, ...]:
-    """Return the brokers with the unclean elections since they left, those of this run included."""
+) -> Callable[[], tuple[Broker, ...]]:
+    """Begin to count unclean elections since brokers left, those of this run included."""
     if all(each.status is Status.ALREADY_ONLINE for each in report.outcomes):
-        return brokers
-    return count_unclean_elections(kafka, brokers, None, cluster.cluster_id, log_dir=terms.metadata_log_dir)
+        return lambda: brokers
+    return begin_to_count(kafka, brokers, None, cluster.cluster_id, log_dir=terms.metadata_log_dir)
 
 
 def _led_by_silent(kafka: Kafka, partitions: Collection[TopicPartition]) -> Sequence[object]:

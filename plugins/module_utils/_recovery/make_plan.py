@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -16,11 +15,10 @@ from .._documents.errors import DocumentError
 from .._documents.report_file import ReportFile
 from .._history.outage import begin_to_find_outages
 from .._history.reading import HistoryLimits
-from .._history.unclean_elections import count_unclean_elections
+from .._history.unclean_elections import begin_to_count
 from .._kafka.port import Kafka
 from .._kafka.transactions import OpenTransaction
 from .._kafka.wire import Wire
-from .._model.background import in_background
 from .._model.partition import Broker, TopicPartition, racks_of
 from .._model.reason import because, say
 from .._model.run import KafkaOpsError, Progress, RunMode, garbage_collection_paused, utc_now
@@ -103,10 +101,14 @@ class PlanOptions:
     """A log directory with a copy of the metadata log, for the history."""
     fencing_wait_ms: int = 0
     """How long to wait while brokers that do not answer are leaders in the metadata."""
+    counts_unclean_elections: bool = True
+    """Whether the brokers have the unclean elections since they left. A run counts them after its own elections."""
 
 
-def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
-    """Read the options of a plan. ``waits`` is False for a run that only looks. Opens no connection.
+def plan_options(params: Mapping[str, Any], *, waits: bool, carries_out: bool) -> PlanOptions:
+    """Read the options of a plan. Opens no connection.
+
+    ``waits`` is False for a run that only looks. ``carries_out`` says that it carries the plan out, if only to look.
 
     Raises KafkaOpsError with every problem.
     """
@@ -126,6 +128,7 @@ def plan_options(params: Mapping[str, Any], *, waits: bool) -> PlanOptions:
         recordings=params["recordings"],
         metadata_log_dir=params["metadata_log_dir"],
         fencing_wait_ms=params["fencing_wait_ms"] if waits else 0,
+        counts_unclean_elections=not carries_out,
     )
 
 
@@ -138,7 +141,7 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
         lambda: ReportFile(params["report_file"]),
         lambda: None if params["evidence"] else connection_settings(params),
         lambda: controller_listeners(params),
-        lambda: plan_options(params, waits=False),
+        lambda: plan_options(params, waits=False, carries_out=False),
         lambda: refuse_existing_output(params["plan_file"]),
     )
     progress = progress_to(params["progress_file"])
@@ -206,7 +209,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         from .pipeline import plan_from_survey
 
         # Beside the questions to the replicas, which take longer.
-        unclean = in_background(lambda: _with_unclean_elections(kafka, found, options), "unclean elections")
+        counted_brokers = _begin_to_count(kafka, found, options)
         outages = begin_to_find_outages(
             kafka, found.offline, found.brokers, found.cluster_id, _HISTORY, log_dir=options.metadata_log_dir
         )
@@ -229,7 +232,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
     notes = (*notes, *collected.notes, *describe_fallback(used))
     return Planned(
         plan,
-        _result_or(unclean, found.brokers),
+        counted_brokers(),
         awaited=waited.awaited,
         notes=notes,
         doubtful=found.count_doubtful(),
@@ -238,17 +241,12 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
     )
 
 
-def _result_or(begun: Future[tuple[Broker, ...]], otherwise: tuple[Broker, ...]) -> tuple[Broker, ...]:
-    try:
-        return begun.result(_HISTORY.max_seconds)
-    except TimeoutError:
-        return otherwise
-
-
-def _with_unclean_elections(kafka: Kafka, found: Survey, options: PlanOptions) -> tuple[Broker, ...]:
-    """Return the brokers with the unclean elections since they left, among all partitions, also those not wanted."""
+def _begin_to_count(kafka: Kafka, found: Survey, options: PlanOptions) -> Callable[[], tuple[Broker, ...]]:
+    """Begin to count unclean elections since brokers left, among all partitions, also those not wanted."""
+    if not options.counts_unclean_elections:
+        return lambda: found.brokers
     states = found.leaving_behind if options.asked.partitions is None else None
-    return count_unclean_elections(kafka, found.brokers, states, found.cluster_id, log_dir=options.metadata_log_dir)
+    return begin_to_count(kafka, found.brokers, states, found.cluster_id, log_dir=options.metadata_log_dir)
 
 
 @garbage_collection_paused()

@@ -142,12 +142,11 @@ def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
 
 def _save_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
     """Yield the steps that save the disks of offline brokers and log dirs, if new leaders may lack their records."""
-    is_any = (Status.RECOVERED in after.statuses and after.is_unbounded) or after.is_led_by_replaced
-    to_save = {*after.away, *after.offline_log_dirs}
-    if not is_any:  # elections of earlier runs, or of Kafka itself
-        to_save = {each for each in to_save if after.unclean_elections.get(each)}
     if not commands.salvage:
         return
+    is_any = (Status.RECOVERED in after.statuses and after.is_unbounded) or after.is_led_by_replaced
+    # Otherwise those that earlier runs, or Kafka itself, elected leaders without.
+    to_save = {each for each in (*after.away, *after.offline_log_dirs) if is_any or after.unclean_elections.get(each)}
     for broker_id, dirs in after.offline_log_dirs.items():
         if broker_id not in to_save:
             continue

@@ -67,7 +67,7 @@ def recover(params: Mapping[str, Any], *, check_mode: bool, tails: Tails) -> Rec
         lambda: ReportFile(params["report_file"]),
         lambda: connection_settings(params),
         lambda: controller_listeners(params),
-        lambda: plan_options(params, waits=not check_mode),
+        lambda: plan_options(params, waits=not check_mode, carries_out=True),
         lambda: terms_of(params, stop, check_mode=check_mode),
         tails.check,
     )

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from .._changes.record import JournalError
 from .._changes.stop_tickets import parse_tickets, split_by_time, ticket_store
-from .._history.unclean_elections import count_unclean_elections
+from .._history.unclean_elections import begin_to_count
 from .._kafka.cluster import Cluster
 from .._kafka.held_replicas import known_offsets
 from .._kafka.hidden_topics import find_hidden_topics
@@ -156,12 +156,13 @@ def _read_settings(
     kafka: Kafka, states: tuple[PartitionState, ...], cluster: Cluster, brokers: tuple[Broker, ...]
 ) -> ClusterView:
     names = sorted({each.topic for each in states})
+    counted_brokers = begin_to_count(kafka, brokers, states, cluster.cluster_id)
     return ClusterView(
         states=states,
-        brokers=count_unclean_elections(kafka, brokers, states, cluster.cluster_id),
         min_isr=kafka.min_insync_replicas(names, cluster.online(brokers)),
         unclean=read_unclean(kafka, names),
         replaced=find_replaced_leaders(kafka, states, brokers),
+        brokers=counted_brokers(),
     )
 
 
