@@ -34,7 +34,7 @@ class ActionModule(PrintingAction):
                 printable(text),
                 width,
                 initial_indent=indent,
-                subsequent_indent=indent,
+                subsequent_indent=f"{indent}  ",
                 break_long_words=False,
                 break_on_hyphens=False,
             )

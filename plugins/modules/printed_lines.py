@@ -18,7 +18,7 @@ extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
 options:
   lines:
-    description: The sentences. Each begins a line, behind the spaces that it begins with.
+    description: The sentences. Each begins a line, behind its own spaces. Its further lines are indented more.
     type: list
     elements: str
     required: true
