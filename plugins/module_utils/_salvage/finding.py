@@ -14,7 +14,6 @@ from typing import Annotated
 
 from .._disk.log_dir import DirKind, LogDir, PartitionDir
 from .._disk.segment import Damage, Segment
-from .._kafka.partitions import Description, TopicError
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
 from .._model.log_contents import EpochRange, Stretches, intersect, records_in, subtract, union
 from .._model.partition import OfPartition, PartitionState, ReplicaLog, TopicPartition, grouped
@@ -157,24 +156,6 @@ def group_by_topic_id(
         for each in sorted(replicas, key=by_kind)
     )
     return [tuple(some) for (_partition, _topic_id), some in sorted(groups.items(), key=lambda item: item[0][0])]
-
-
-def compare_with_metadata(
-    replicas: Sequence[DiskReplica], description: Description
-) -> tuple[list[Comparable], list[DiskFinding]]:
-    """Return the partitions that can be compared with a leader, and a finding with a reason for each other one."""
-    states = {each.topic_partition: each for each in description.partitions}
-    refused = {each.topic: each for each in description.refused}
-    comparable, findings = [], []
-    for found in group_by_topic_id(replicas, {each: state.topic_id for each, state in states.items()}):
-        partition = found[0].topic_partition
-        state = states.get(partition)
-        obstacle = _find_obstacle(found, state, refused.get(partition.topic))
-        if obstacle is not None:
-            findings.append(build_finding(found[0], *obstacle))
-        elif state is not None:
-            comparable.append(Comparable(found, state))
-    return comparable, findings
 
 
 _UNFINISHED = (
@@ -352,36 +333,6 @@ def _name_unnamed_topic(one: Comparable) -> str:
     """Name the directories that do not say which topic they had; empty if there are none."""
     paths = [each.directory.path for each in one.replicas if each.directory.topic_id is None]
     return f"{', '.join(paths)}: no topic id, so it counts as one of topic id {one.topic_id}" if paths else ""
-
-
-def _find_obstacle(
-    found: Sequence[DiskReplica], state: PartitionState | None, refused: TopicError | None
-) -> tuple[SalvageStatus, str, Absence | None] | None:
-    partition = found[0].topic_partition
-    if refused is not None and refused.is_unauthorized:
-        return SalvageStatus.FAILED, f"topic {partition.topic} cannot be looked at: {refused}", None
-    if state is None:
-        what = f"topic {partition.topic}" if refused is not None else str(partition)
-        absence = Absence.NO_TOPIC if refused is not None else Absence.NO_PARTITION
-        return (
-            SalvageStatus.LEFT_ALONE,
-            f"the cluster has no {what}, or our principal needs DESCRIBE on the topic",
-            absence,
-        )
-    topic_id = found[0].directory.topic_id
-    if topic_id is not None and topic_id != state.topic_id:
-        if found[0].directory.is_cut:
-            return SalvageStatus.LEFT_ALONE, f"the cluster has no topic with id {topic_id}", Absence.NO_TOPIC
-        what = f"the topic was re-created: its id is {state.topic_id}, and on the disk {topic_id}"
-        return SalvageStatus.LEFT_ALONE, what, Absence.OTHER_TOPIC
-    if state.is_offline:
-        return (
-            SalvageStatus.FAILED,
-            "it has no leader to compare the disk with: recover the partition, then salvage again. Do not start the "
-            "broker before that",
-            None,
-        )
-    return None
 
 
 def build_finding(replica: DiskReplica, status: SalvageStatus, reason: str, absence: Absence | None) -> DiskFinding:

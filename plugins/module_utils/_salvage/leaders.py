@@ -26,7 +26,8 @@ from .._kafka.wire import Wire
 from .._model.partition import Broker, Cause, ReplicaLog, TopicPartition, grouped
 from .._model.reasons import plural
 from .._model.run import Clock, KafkaOpsError, Progress
-from .finding import Comparable, DiskFinding, DiskReplica, compare_with_metadata
+from .comparable import compare_with_metadata
+from .finding import Comparable, DiskFinding, DiskReplica
 
 _MOST_THREADS = 32
 _PAUSE_S = 1.0

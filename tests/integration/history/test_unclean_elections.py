@@ -10,14 +10,15 @@ The leader was elected by an earlier run, or by another tool: the partition is h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from integration.history.alone import WITHOUT_ELR, controllers_at, produce
-from lab import Cluster, scenarios
+from lab import Cluster, scenarios, wait_until
 from lab.module_process import run_module
-from lab.playbook import RECOVER, run_playbook
+from lab.playbook import RECOVER, SALVAGE, run_playbook
 from lab.pool import ClusterPool
 
 _OFFLINE, _LED, _MOVED = "only-there", "elected-uncleanly", "moved-cleanly"
@@ -53,7 +54,7 @@ def elect_without_broker_1(cluster: Cluster) -> None:
     cluster.client.create_topic(_OFFLINE, {0: [1]})
     cluster.client.create_topic(_LED, {0: [1, 2]}, {"min.insync.replicas": 1})
     cluster.client.create_topic(_MOVED, {0: [1, 3]}, {"min.insync.replicas": 1})
-    for topic in (_LED, _MOVED):
+    for topic in (_OFFLINE, _LED, _MOVED):
         produce(cluster, topic, 5, "all")
     cluster.brokers[2].freeze()
     scenarios.wait_isr(cluster, _LED, {1}, seen_by=1)
@@ -76,6 +77,26 @@ def test_the_disk_is_to_be_saved_if_another_leader_was_elected_uncleanly(cluster
     # The partitions that are looked at are not all that the broker has.
     assert looked_at(cluster, partitions=[{"topic": _OFFLINE, "partition": 0}]) == {1: 1, 2: 0, 3: 0}
     _assert_saves_first(run_playbook(RECOVER, addresses_of(cluster)).output)
+
+
+@pytest.mark.wide
+def test_the_advice_leads_to_the_end(cluster: Cluster, tmp_path: Path) -> None:
+    """A look says: save the disk, then start the broker. The salvage cannot compare what has no other replica."""
+    elect_without_broker_1(cluster)
+    variables = {
+        **addresses_of(cluster),
+        "log_salvage_hosts": "localhost",
+        "log_salvage_log_dirs": [str(each) for each in cluster.brokers[1].data_dirs],
+        "log_salvage_dir": str(tmp_path / "saved"),
+    }
+    shown = " ".join(run_playbook(SALVAGE, variables).output.split())
+    start = "no online broker has a replica: start broker 1 once all other partitions on its disks are saved"
+    assert start in shown, shown
+    assert "5 records" in shown, shown
+    cluster.brokers[1].start()
+    wait_until(lambda: cluster.client.leader(_OFFLINE) == 1, 60, what="the returned broker leads")
+    assert len(cluster.client.consume_all(_OFFLINE, 0)) == 5
+    assert len(cluster.client.consume_all(_LED, 0)) == 5, "its last 5 records are in the salvage"
 
 
 @pytest.mark.wide

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import (
     DirKind,
     LogDir,
@@ -16,19 +18,19 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.absent import (
     find_absent,
     keep_one_topic,
     leave_to_other_cluster,
     take_absent,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.comparable import compare_with_metadata
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding import (
     Absence,
     DiskFinding,
     DiskReplica,
     SalvageStatus,
-    compare_with_metadata,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.report import summarize_disks
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.scan import SegmentContents
@@ -120,3 +122,33 @@ def test_deleted_records_are_not_taken() -> None:
         (found,) = taken(replica, findings=leave_to_other_cluster([replica]), is_wanted=True)
         assert found.lost_records == count
         assert (f"records before offset {start} were deleted" in found.reason) == (start <= 60)
+
+
+LOOK = (
+    "it has no leader to compare the disk with. Look at its recovery (playbook recover_partitions with --check). If "
+    "that can elect another replica, recover the partition, and salvage again before broker 1 starts. If it says to "
+    "start broker 1, "
+)
+ALONE = "it has no leader to compare the disk with, and no online broker has a replica: "
+START = (
+    "start broker 1 once all other partitions on its disks are saved: without a leader, nothing of this one is deleted"
+)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "offline", "reason"),
+    [
+        ((1,), (1,), ALONE + START),
+        ((1, 3), (3, 1), ALONE + START),
+        # The metadata still counts it as online right after it was stopped.
+        ((1,), (), ALONE + START),
+        ((1, 2), (1,), LOOK + START),
+        ((3, 2, 1), (3,), LOOK + START),
+    ],
+)
+def test_advice_without_a_leader_leads_on(replicas: tuple[int, ...], offline: tuple[int, ...], reason: str) -> None:
+    """A recovery may say to start this broker: the salvage must not forbid the only way."""
+    state = PartitionState("orders", 0, "a", NO_LEADER, 5, replicas, replicas[:1], None, None, offline)
+    comparable, (finding,) = compare_with_metadata([a_replica("orders", "a")], Description((state,), ()))
+    assert (comparable, finding.status, finding.absence) == ([], SalvageStatus.FAILED, None)
+    assert finding.reason == reason

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir import DirKind, LogDir, PartitionDir
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.comparable import compare_with_metadata
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.cut_names import (
     complete_names,
     may_be_of,
@@ -18,7 +19,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.finding
     Absence,
     DiskReplica,
     SalvageStatus,
-    compare_with_metadata,
 )
 
 CUT, WHOLE = "t" * 214, "t" * 240
