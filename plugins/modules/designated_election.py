@@ -117,7 +117,8 @@ brokers:
   elements: dict
   sample:
     - {broker_id: 2, host: kafka2.example.com, port: 9092, rack: null, is_fenced: false, state: online, cause: '',
-       offline_log_dirs: [], unclean_elections: 0}
+       offline_log_dirs: [], unclean_elections: 0,
+       unclean_elections_missing: ''}
 partitions:
   description:
     - How each partition of the plan ended, in order of topic, then partition.

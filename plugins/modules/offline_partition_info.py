@@ -98,6 +98,7 @@ brokers:
       cause: 'DescribeCluster at kafka1.example.com:9092: unreachable: connection refused'
       offline_log_dirs: []
       unclean_elections: null
+      unclean_elections_missing: ''
   contains:
     broker_id: {type: int, description: The broker's id.}
     host: {type: str, description: "Its advertised host, null when the controller lists none."}
@@ -112,9 +113,7 @@ brokers:
           O(kafkaops.recovery.leader_candidate_info#module:lost_brokers).
       type: str
       choices: [online, fenced, unreachable, hung, not_authorized, given_up]
-    cause:
-      description: Why it is in this state, or why replicas on it are offline although it is online. Empty otherwise.
-      type: str
+    cause: {type: str, description: "Why it is in this state or, if it is online, why replicas on it are offline."}
     offline_log_dirs:
       description: Paths of its offline log directories, asked if it is online and replicas on it are offline.
       type: list
@@ -122,6 +121,7 @@ brokers:
     unclean_elections:
       description: Its partitions whose leader was elected uncleanly since it left. Null if unknown, and always here.
       type: int
+    unclean_elections_missing: {type: str, description: Why they are unknown. Empty if they are known and always here.}
 partitions:
   description: The partitions that have no leader, in order of topic, then partition.
   returned: success

@@ -44,6 +44,7 @@ def _after(result: Result, commands: Commands, start_order: Sequence[Result]) ->
         states={each["broker_id"]: each["state"] for each in brokers},
         offline_log_dirs={each["broker_id"]: each["offline_log_dirs"] for each in brokers if each["offline_log_dirs"]},
         unclean_elections={each["broker_id"]: each["unclean_elections"] for each in brokers},
+        elections_missing={each["broker_id"]: each["unclean_elections_missing"] for each in brokers},
         start_order=start_order,
         is_unbounded=bool(result.get("loss", {}).get("unbounded")),
         is_led_by_replaced=bool(result.get("led_by_replaced")),

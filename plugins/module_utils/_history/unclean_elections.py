@@ -18,7 +18,7 @@ from .._kafka.port import Kafka
 from .._model.background import in_background
 from .._model.metadata_history import BrokerChange, MetadataHistory
 from .._model.partition import Broker, PartitionState, TopicPartition
-from .._model.reasons import name_brokers
+from .._model.reasons import name_brokers, plural
 from .._model.run import KafkaOpsError
 from .events import EventReader
 from .reading import HistoryLimits, ReadHistory, read_history, side_to_read
@@ -58,7 +58,8 @@ def count_unclean_elections(
     """Return the brokers, each with its ``unclean_elections``. These are None if anything does not answer.
 
     ``states`` are those of all partitions; None to read them here. Needs CLUSTER_ACTION at the controllers, or
-    ``log_dir``, a directory with a copy of the metadata log. Sends no request if no broker is away.
+    ``log_dir``, a directory with a copy of the metadata log. Sends no request if no broker is away. Where the elections
+    are None, ``unclean_elections_missing`` says why.
     """
     suspects: dict[int, list[TopicPartition]] = {each.broker_id: [] for each in brokers}
     topic_ids: dict[TopicPartition, str] = {}
@@ -74,11 +75,9 @@ def count_unclean_elections(
         if topic_ids:
             question = UncleanQuestion(topic_ids, [each for each, partitions in suspects.items() if partitions])
             read = read_history(side_to_read(kafka, log_dir), cluster_id, question, limits=_LIMITS, log_dir=log_dir)
-    except KafkaOpsError:
-        return tuple(brokers)
-    return tuple(
-        replace(each, unclean_elections=_count(read, each.broker_id, suspects[each.broker_id])) for each in brokers
-    )
+    except KafkaOpsError as error:
+        return _all_unknown(brokers, str(error))
+    return tuple(with_unclean_elections(each, read, suspects[each.broker_id]) for each in brokers)
 
 
 def begin_to_count(
@@ -101,23 +100,41 @@ def begin_to_count(
         try:
             return begun.result(_LIMITS.max_seconds)
         except TimeoutError:
-            return tuple(brokers)
+            return _all_unknown(brokers, f"the metadata log was not read in {_LIMITS.max_seconds:g} s")
 
     return wait
 
 
-def _count(read: ReadHistory, broker_id: int, partitions: Sequence[TopicPartition]) -> int | None:
-    """Return how many of these partitions got a leader uncleanly since the broker left. None if that is not known."""
+def _all_unknown(brokers: Iterable[Broker], why: str) -> tuple[Broker, ...]:
+    return tuple(replace(each, unclean_elections=None, unclean_elections_missing=why) for each in brokers)
+
+
+def with_unclean_elections(broker: Broker, read: ReadHistory, partitions: Sequence[TopicPartition]) -> Broker:
+    """Return the broker with how many of these partitions got a leader uncleanly since it left, or why nobody knows."""
     history = read.history
     if not partitions:
-        return 0
+        return replace(broker, unclean_elections=0)
     if history is None:
-        return None
-    left = left_at_ms(history, broker_id)
+        return replace(broker, unclean_elections_missing=read.missing)
+    left = left_at_ms(history, broker.broker_id)
     since = left if left is not None else history.begins_at_ms
-    found = sum(was_unclean_since(history, each, since) for each in partitions)
-    is_known = left is not None and not read.is_copy and not history.not_decoded
-    return found if found or (is_known and since >= history.disordered_until_ms) else None
+    if found := sum(was_unclean_since(history, each, since) for each in partitions):
+        return replace(broker, unclean_elections=found)
+    why = _why_not_zero(read, history, broker.broker_id, left)
+    return replace(broker, unclean_elections=None if why else 0, unclean_elections_missing=why)
+
+
+def _why_not_zero(read: ReadHistory, history: MetadataHistory, broker_id: int, left: int | None) -> str:
+    """Return why no unclean election in the log does not mean that there was none. Empty if it does."""
+    if left is None:
+        return read.missing or f"the metadata log does not say since when broker {broker_id} did not run"
+    if read.is_copy:
+        return f"{read.source} does not say which of its records are committed"
+    if history.not_decoded:
+        return f"{plural(history.not_decoded, 'record')} of the metadata log could not be decoded"
+    if left < history.disordered_until_ms:
+        return "the clocks of the controllers that wrote the metadata log differ"
+    return ""
 
 
 def left_at_ms(history: MetadataHistory, broker_id: int) -> int | None:

@@ -215,6 +215,8 @@ class Broker:
     unclean_elections: Count | None = None
     """Partitions with a replica on it whose leader was elected uncleanly since it left: these leaders may lack records
     that only its disk holds, and it deletes them when it starts. None if that is not known, or was not looked for."""
+    unclean_elections_missing: str = ""
+    """Why they are not known. Empty if they are, or were not looked for."""
 
 
 @dataclass(frozen=True, slots=True)

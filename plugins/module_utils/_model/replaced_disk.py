@@ -25,12 +25,16 @@ from dataclasses import dataclass
 from .partition import Broker, OfPartition, PartitionState, TopicPartition, grouped
 from .reasons import name_brokers, plural
 
-UNKNOWN_ELECTIONS = (
-    "Whether another partition's leader was elected uncleanly since it stopped is not known. If so, save its disk "
-    "first: it deletes what that leader lacks."
-)
-"""What to say before a broker is started whose ``unclean_elections`` are None."""
 _MOST_NAMED = 3
+
+
+def doubt_elections(missing: str) -> str:
+    """Return what to say before a broker is started whose ``unclean_elections`` are None."""
+    why = f" ({missing})" if missing else ""
+    return (
+        f"Whether another partition's leader was elected uncleanly since it stopped is not known{why}. If so, save its "
+        "disk first: it deletes what that leader lacks."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address, ConnectionSettings, parse_addresses
 from .._model.partition import Broker, BrokerState
 from .._model.reasons import join_first, plural
-from .._model.replaced_disk import UNKNOWN_ELECTIONS
+from .._model.replaced_disk import doubt_elections
 from .._model.run import KafkaOpsError
 from .._module.libraries import PLAYBOOKS_WITH_BOTH_KAFKA_CLIENTS
 from .._quorum.assessment import Assessment
@@ -87,7 +87,8 @@ def check_brokers(
                 subject,
             )
         elif each.state is not BrokerState.ONLINE:
-            start = remedy if each.unclean_elections is not None else f"{remedy}. {UNKNOWN_ELECTIONS}"
+            doubt = "" if each.unclean_elections is not None else doubt_elections(each.unclean_elections_missing)
+            start = ". ".join(filter(None, (remedy, doubt)))
             what = SAVE_FIRST if each.broker_id in to_save else _IT_RUNS.get(each.state, start)
             yield failed(CheckName.BROKERS, f"{each.state.value}: {each.cause}", what, subject)
         elif isinstance(identity, BrokerCallError):

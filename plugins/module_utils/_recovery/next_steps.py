@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from .._model.partition import BrokerState
 from .._model.reasons import name_brokers, plural
-from .._model.replaced_disk import UNKNOWN_ELECTIONS
+from .._model.replaced_disk import doubt_elections
 from .._model.variable import set_variable
 from .next_way import How, Return, Way, choose_way
 from .plan import DONE, Status
@@ -82,6 +82,8 @@ class AfterRun:
     offline_log_dirs: Mapping[int, Sequence[str]] = field(default_factory=dict)
     unclean_elections: Mapping[int, int | None] = field(default_factory=dict)
     """Partitions of each broker whose leader was elected uncleanly since it left; None if unknown."""
+    elections_missing: Mapping[int, str] = field(default_factory=dict)
+    """Why they are unknown."""
     start_order: Sequence[Mapping[str, Any]] = ()
     is_unbounded: bool = False
     """Whether what only silent replicas held may be lost without a bound."""
@@ -182,9 +184,9 @@ def _describe_returns(after: AfterRun, *, has_elected: bool) -> Iterator[str]:
     # The advice is older than the elections of the run.
     counted = " (counted before this run elected leaders)" if has_elected else ""
     for each in after.returns[:_MOST_BROKERS]:
-        old_disk = (
-            _OLD_DISK if after.unclean_elections.get(each.broker_id) is not None else f"{_OLD_DISK} {UNKNOWN_ELECTIONS}"
-        )
+        old_disk = _OLD_DISK
+        if after.unclean_elections.get(each.broker_id) is None:
+            old_disk += f" {doubt_elections(after.elections_missing.get(each.broker_id, ''))}"
         if not each.advice:
             do = old_disk if each.how is How.START else "It runs: find out why."
             yield f"Broker {each.broker_id} does not answer. {do}"

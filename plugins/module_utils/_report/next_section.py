@@ -77,6 +77,7 @@ class Situation:
             states=self._states,
             offline_log_dirs={each["brokerId"]: dirs for each in self.brokers if (dirs := each.get("offlineLogDirs"))},
             unclean_elections={each["brokerId"]: each.get("uncleanElections") for each in self.brokers},
+            elections_missing={each["brokerId"]: each.get("uncleanElectionsMissing", "") for each in self.brokers},
             start_order=self.start_order,
             is_unbounded=bool(total_loss(self.outcomes).unbounded),
             is_led_by_replaced=any(map(self._is_led_by_replaced, self.outcomes)),

@@ -79,6 +79,7 @@ def test_report(tmp_path: Path) -> None:
         "cause": "the controller fences it",
         "offlineLogDirs": [],
         "uncleanElections": None,
+        "uncleanElectionsMissing": "",
     }
     unknown, recovered = read["partitions"]
     assert unknown["leaderAfter"] is None, "what was not found out is null, never 0"

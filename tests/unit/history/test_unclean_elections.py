@@ -12,10 +12,12 @@ from collections.abc import Sequence
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.events import EventReader, make_history
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import ReadHistory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.unclean_elections import (
     UncleanQuestion,
     left_at_ms,
     was_unclean_since,
+    with_unclean_elections,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import uuid_text
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_log import MetadataBatch
@@ -26,7 +28,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_
     PartitionHistory,
     PartitionMoment,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
+    BrokerState,
+    TopicPartition,
+)
 
 ORDERS = TopicPartition("orders", 0)
 REGISTERED, UNFENCED, FENCED = BrokerChange.REGISTERED, BrokerChange.UNFENCED, BrokerChange.FENCED
@@ -64,6 +70,48 @@ def test_which_elections_count(changes: Sequence[tuple[int, bool]], *, expected:
     moments = tuple(PartitionMoment(at, 2, (2,), is_unclean=unclean) for at, unclean in changes)
     history = MetadataHistory(1, 9, {ORDERS: PartitionHistory(moments)})
     assert was_unclean_since(history, ORDERS, 5) == expected
+
+
+LEFT = {1: (BrokerMoment(5, FENCED, 0),)}
+WELL = PartitionHistory((PartitionMoment(2, 1, (1,)),))
+UNCLEAN = PartitionHistory((PartitionMoment(2, 1, (1,)), PartitionMoment(6, 2, (2,), is_unclean=True)))
+
+
+@pytest.mark.parametrize(
+    ("read", "count", "missing"),
+    [
+        (ReadHistory(None, "", "no controller answers"), None, "no controller answers"),
+        (ReadHistory(MetadataHistory(1, 9, {ORDERS: WELL}, brokers=LEFT), "it"), 0, ""),
+        (ReadHistory(MetadataHistory(1, 9, {ORDERS: UNCLEAN}, brokers=LEFT), "it"), 1, ""),
+        # What was found is known, whatever else is missing.
+        (ReadHistory(MetadataHistory(1, 9, {ORDERS: UNCLEAN}), "it", "read to 7 only", is_copy=True), 1, ""),
+        (ReadHistory(MetadataHistory(1, 9, {ORDERS: WELL}), "it", "read to 7 only"), None, "read to 7 only"),
+        (
+            ReadHistory(MetadataHistory(1, 9, {ORDERS: WELL}), "it"),
+            None,
+            "the metadata log does not say since when broker 1 did not run",
+        ),
+        (
+            ReadHistory(MetadataHistory(1, 9, {ORDERS: WELL}, brokers=LEFT), "the copy", is_copy=True),
+            None,
+            "the copy does not say which of its records are committed",
+        ),
+        (
+            ReadHistory(MetadataHistory(1, 9, {ORDERS: WELL}, brokers=LEFT, not_decoded=1), "it"),
+            None,
+            "1 record of the metadata log could not be decoded",
+        ),
+        (
+            ReadHistory(MetadataHistory(1, 9, {ORDERS: WELL}, brokers=LEFT, disordered_until_ms=6), "it"),
+            None,
+            "the clocks of the controllers that wrote the metadata log differ",
+        ),
+    ],
+)
+def test_an_unknown_number_names_what_is_missing(read: ReadHistory, count: int | None, missing: str) -> None:
+    broker = Broker(1, None, None, None, is_fenced=True, state=BrokerState.FENCED)
+    found = with_unclean_elections(broker, read, [ORDERS])
+    assert (found.unclean_elections, found.unclean_elections_missing) == (count, missing)
 
 
 def test_only_changes_of_the_recovery_state_are_decoded() -> None:
