@@ -70,7 +70,7 @@ def failure(restart: Result, repair: Result, after: Result, *, fail_on_unhealthy
     failed = [each for result in results for each in result.get("outcomes", []) if each["status"] in _FAILED]
     stuck = [each for result in results for each in result.get("leftovers", []) if each["undoing"] == "failed"]
     if failed:
-        sentences.append(f"{len(failed)} restarts or repairs failed")
+        sentences.append(f"of the restarts and repairs, {len(failed)} failed")
     if stuck:
         sentences.append(f"{plural(len(stuck), 'change')} of an earlier run {agreeing('are', len(stuck))} not restored")
     sick = [each for each in after["brokers"] if each["diagnosis"] not in HEALTHY_CASES]

@@ -20,6 +20,7 @@ from .._changes.rollback import Rollback
 from .._changes.setting_writer import SettingWriter, throttled_places
 from .._changes.throttle import Throttle
 from .._model.partition import grouped
+from .._model.reasons import plural
 from .._model.run import KafkaOpsError
 from .._model.setting import RepairStatus, number_of
 from .facts import BACKOFF_MS, CleanerMetrics
@@ -127,8 +128,8 @@ class Repairer:
             if found >= marked and runs.since(seconds, metrics) >= _PASSES and seconds > two_passes_s:
                 # The cleaner clears a mark in its first pass without the partition.
                 raise StepError(
-                    f"the cleaner of broker {broker_id} ran {runs.count} times since the replica was dropped, and "
-                    f"still has {found} marks, as many as before: the mark is not this replica's"
+                    f"the cleaner of broker {broker_id} ran {plural(runs.count, 'time')} since the drop, "
+                    f"and still has {plural(found, 'mark')}, as many as before: the mark is not this replica's"
                 )
             return found < marked
 

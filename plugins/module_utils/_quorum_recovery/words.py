@@ -108,9 +108,10 @@ def _plan(plan: QuorumPlan) -> Iterator[str]:
 def describe_contents(contents: Contents) -> str:
     """Return the counts of what a log holds."""
     return (
-        f"{plural(contents.topics, 'topic')} with {plural(contents.partitions, 'partition')}, {contents.configs} "
-        f"configs, {contents.acls} ACLs, {contents.scram_credentials} SCRAM credentials, {contents.quotas} quotas, "
-        f"{contents.delegation_tokens} delegation tokens, {plural(len(contents.brokers), 'broker')}, "
+        f"{plural(contents.topics, 'topic')} with {plural(contents.partitions, 'partition')}, "
+        f"{plural(contents.configs, 'config')}, {plural(contents.acls, 'ACL')}, "
+        f"{plural(contents.scram_credentials, 'SCRAM credential')}, {plural(contents.quotas, 'quota')}, "
+        f"{plural(contents.delegation_tokens, 'delegation token')}, {plural(len(contents.brokers), 'broker')}, "
         f"{', '.join(contents.features)}"
     )
 

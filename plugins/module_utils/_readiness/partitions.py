@@ -189,7 +189,7 @@ def _check_replication_factor(states: Sequence[PartitionState]) -> Check:
             f"{name_partitions(single)}",
             "Add replicas with kafka-reassign-partitions.sh, if the records matter",
         )
-    return passed(name, f"all {len(states)} partitions have two replicas or more")
+    return passed(name, f"{plural(len(states), 'partition', 'have')} two replicas or more")
 
 
 def _check_min_isr(states: Sequence[PartitionState], settings: TopicSettings) -> Check:

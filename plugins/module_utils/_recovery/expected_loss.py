@@ -143,7 +143,7 @@ def explain_estimate_refusal(limit: int, loss: ExpectedLoss) -> str | None:
         )
     if most <= limit:
         return None
-    form = "electing {broker} is estimated to lose up to {records} records, and the limit of the estimate is {limit}"
+    form = "electing {broker} loses records, estimated at up to {records}, and the limit of the estimate is {limit}"
     return say(form, broker=loss.broker_id, records=most, limit=limit)
 
 

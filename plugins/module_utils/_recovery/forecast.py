@@ -193,7 +193,7 @@ def explain_limit_refusal(limit: int, forecast: Forecast, at_least: int = 0) -> 
     """
     at_least = max(at_least, forecast.at_least)
     if at_least > limit:
-        form = "electing {broker} loses {records} records or more, and the limit is {limit}"
+        form = "electing {broker} loses {records} or more records, and the limit is {limit}"
         return say(form, broker=forecast.broker_id, records=at_least, limit=limit)
     not_compared = [each.broker_id for each in forecast.against if each.is_incomparable]
     if not_compared:

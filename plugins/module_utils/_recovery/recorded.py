@@ -21,6 +21,7 @@ from datetime import datetime
 
 from .._model.outage import UNKNOWN_PAST, Estimate, LastSeen, Outage, RecordedLoss, ReplicaPast, utc_text
 from .._model.partition import PartitionState
+from .._model.reasons import plural
 from .candidate import Candidate, SilentReplica
 from .retention import Retention, why_deleted
 
@@ -115,7 +116,7 @@ def _refine(past: ReplicaPast, records: int, seen_at_ms: int, lost_at_ms: int | 
         records + round(more),
         records + math.floor(min(before.low * rest, more)),
         records + math.ceil(max(before.high * rest, more)),
-        f"{records} records as recorded at {utc_text(seen_at_ms)}, and for the {after_ms / 1000:.0f} s "
+        f"{plural(records, 'record')} as recorded at {utc_text(seen_at_ms)}, and for the {after_ms / 1000:.0f} s "
         f"after that: {'the rate until then' if records else before.method}",
     )
 

@@ -142,7 +142,7 @@ def describe_knowledge(loss: LossTotal) -> Iterator[str]:
     if loss.estimated is not None:
         records, low, high = loss.estimated
         some = f" for {loss.estimates:,} of them" if loss.estimates < loss.timed else ""
-        yield f"estimated{some}: about {records:,} records, {low:,} to {high:,}"
+        yield f"estimated{some}: about {plural(records, 'record')}, {low:,} to {high:,}"
     if loss.keeps_acks_all:
         yield "none of them was acknowledged with acks=all"
 

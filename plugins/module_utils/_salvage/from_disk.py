@@ -161,7 +161,7 @@ class _DiskRun:
     def salvage(self, *, check_mode: bool) -> tuple[list[DiskFinding], str | None]:
         """Compare and save all partitions. Returns the findings and the id of the salvage, None if nothing is saved."""
         logs = [replica.directory.segments for each in self.comparable for replica in each.replicas]
-        self.progress.step(f"reading headers of {sum(map(len, logs))} segments")
+        self.progress.step(f"reading headers of {plural(sum(map(len, logs)), 'segment')}")
         self.contents = read_outlines(logs)
         followed = [each for each in self.comparable if isinstance(each, Comparable)]
         self.reused, silent = find_reused(followed, self.leaders, self.contents, self.ask)
@@ -199,7 +199,7 @@ class _DiskRun:
             return self._save(writer, findings)
 
     def _scan_whole_segments(self, segments: Sequence[Segment], size: int, scan: Scan) -> list[DiskFinding]:
-        self.progress.step(f"reading {len(segments)} segments, {size} bytes")
+        self.progress.step(f"reading {plural(len(segments), 'segment')}, {plural(size, 'byte')}")
         outlined = self._compare()
         self.contents |= scan(segments)
         return [keep_claims(before, after) for before, after in zip(outlined, self._compare(), strict=True)]

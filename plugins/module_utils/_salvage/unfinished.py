@@ -28,6 +28,7 @@ _MOST_NAMED = 5
 _MIN_ISR = "transaction.state.log.min.isr"
 
 Answer = TypeVar("Answer")
+_AS_READINESS_SAYS = " (check_readiness says whether a disk must be saved before)"
 
 
 def find_obstacle(kafka: Kafka, transactional_id: str) -> str:
@@ -46,7 +47,7 @@ def find_obstacle(kafka: Kafka, transactional_id: str) -> str:
         return ""
     place = f"{state.topic_partition} has transactional id {transactional_id}, and"
     if state.is_offline:
-        return f"{place} no leader: start {name_brokers(down)}, or recover it"
+        return f"{place} no leader: start {name_brokers(down)}{_AS_READINESS_SAYS}, or recover it"
     leader = {each: address for each, address in cluster.unfenced.items() if each == state.leader_id}
     min_isrs = _ask(lambda: kafka.min_insync_replicas([TRANSACTIONS_TOPIC], leader)) or {}
     needed = effective_min_isr(min_isrs.get(TRANSACTIONS_TOPIC, 1), len(state.replicas))
@@ -66,7 +67,7 @@ def _ask(question: Callable[[], Answer]) -> Answer | None:
 
 def _start(down: Collection[int], count: int) -> str:
     few = f"{count} of " if count < len(down) else ""
-    return f"start {few}{name_brokers(down)}"
+    return f"start {few}{name_brokers(down)}{_AS_READINESS_SAYS}"
 
 
 def _find_obstacle_to_create(kafka: Kafka, cluster: Cluster) -> str:

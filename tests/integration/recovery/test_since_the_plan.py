@@ -105,7 +105,7 @@ def test_the_limit_of_the_plan_is_judged_again_with_what_answers_now(cluster: Cl
     (outcome,) = impatient.carry_out(plan)
     assert outcome.status is Status.REFUSED
     assert f"with what broker {older} holds, silent in the plan and answering now" in outcome.reason
-    assert f"loses {_OLDER} records or more, and the limit is {_OLDER - 1}" in outcome.reason
+    assert f"loses {_OLDER} or more records, and the limit is {_OLDER - 1}" in outcome.reason
     assert leaders(cluster, "limited") == {0: None}
     within = replace(plan, elections=tuple(replace(each, max_lost_records=_OLDER) for each in plan.elections))
     assert [each.status for each in impatient.carry_out(within)] == [Status.RECOVERED]

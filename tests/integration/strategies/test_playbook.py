@@ -47,7 +47,7 @@ def test_a_limit_of_lost_records_and_a_controller_that_may_race(
     for topic, state in (("kept", kept), ("limited", cluster.client.describe("limited")[0])):
         found = tuple(by_topic[topic][name] for name in ("isr", "elr", "lastKnownElr"))
         assert found == ([*state.isr], [*state.elr], [*state.last_known_elr]), "also of one that is left alone"
-    reason = f"electing {_NEWER} loses {_IN_OLDER_EPOCH} records or more, and the limit is {_IN_OLDER_EPOCH - 1}"
+    reason = f"electing {_NEWER} loses {_IN_OLDER_EPOCH} or more records, and the limit is {_IN_OLDER_EPOCH - 1}"
     assert reason in by_topic["limited"]["reason"]
     assert reason in run.words
     assert cluster.client.leader("limited") is None

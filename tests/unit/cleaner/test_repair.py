@@ -64,7 +64,7 @@ def test_a_replica_is_restored_if_the_mark_stays_after_several_passes(journal: J
     """The cleaner runs every second, and the time limit of the repair is 60 s."""
     outcome, seconds = _outcome(journal, [1])
     assert outcome.status is RepairStatus.FAILED
-    assert "still has 1 marks, as many as before: the mark is not this replica's; restored" in outcome.reason
+    assert "still has 1 mark, as many as before: the mark is not this replica's; restored" in outcome.reason
     assert seconds < 15
 
 

@@ -134,7 +134,7 @@ def test_dropped_brokers_of_an_edited_election_are_kept_and_reported(run: Any, e
 @pytest.mark.parametrize(
     ("place", "to", "problem"),
     [
-        ("maxLostRecords", 29, "electing 2 loses 30 records or more, and the limit is 29"),
+        ("maxLostRecords", 29, "electing 2 loses 30 or more records, and the limit is 29"),
         ("strategy", "balanced", "balanced waits: any member of the last ISR brings all committed records back"),
         ("strategy", None, "it has no strategy, so that it cannot be decided again"),
         ("offlineReplicas", [1, 2], "broker 2 cannot be elected: the controller fences it"),

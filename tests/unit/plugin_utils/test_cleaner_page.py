@@ -85,7 +85,7 @@ def test_the_text(width: int) -> None:
 def test_what_fails_the_play() -> None:
     failure = cleaner_page.failure(RESTART, REPAIR, AFTER, fail_on_unhealthy=True)
     assert failure == (
-        "1 restarts or repairs failed; not healthy: broker 2 (uncleanable partitions?); the reasons are above"
+        "of the restarts and repairs, 1 failed; not healthy: broker 2 (uncleanable partitions?); the reasons are above"
     )
     assert cleaner_page.failure(RESTART, {}, AFTER, fail_on_unhealthy=False) == ""
 

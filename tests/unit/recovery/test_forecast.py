@@ -182,7 +182,7 @@ def test_the_limit_applies_to_the_known_loss() -> None:
     longer, shorter = forecasts(a_candidate(3, (0, 150)), a_candidate(2, (0, 100)), silent=(1,))
     assert explain_limit_refusal(0, longer) is None
     assert explain_limit_refusal(50, shorter) is None
-    assert explain_limit_refusal(49, shorter) == "electing 2 loses 50 records or more, and the limit is 49"
+    assert explain_limit_refusal(49, shorter) == "electing 2 loses 50 or more records, and the limit is 49"
 
 
 def test_an_unknown_loss_exceeds_the_limit() -> None:

@@ -51,7 +51,7 @@ def test_what_the_last_leader_held_is_lost_at_least() -> None:
     assert f"recorded at {_SEEN_AT}, it held 40 records after the end of this log" in election.explained
     refused = decide(STATE, [CANDIDATE], [SILENT], Policy(Strategy.AGGRESSIVE, 39), pasts=found.pasts)
     assert isinstance(refused, LeftAlone)
-    assert "loses 40 records or more, and the limit is 39" in refused.reason
+    assert "loses 40 or more records, and the limit is 39" in refused.reason
 
 
 def test_a_leader_that_answers_again_says_itself_what_it_holds() -> None:

@@ -81,6 +81,9 @@ def test_what_the_last_transaction_waits_for_is_named(cluster: Any, expected: st
     assert explain_unfinished(cluster, ID) == expected
 
 
+SAFELY = " (check_readiness says whether a disk must be saved before)"
+
+
 class FakeOutage:
     """Broker 1 is up, and 2 and 3 are down. ``__transaction_state`` has 4 partitions with these replicas, or none."""
 
@@ -111,13 +114,17 @@ class FakeOutage:
 @pytest.mark.parametrize(
     ("cluster", "expected"),
     [
-        (FakeOutage(()), f"has transactional id {ID}, and no leader: start brokers 2, 3, or recover it"),
-        (FakeOutage((1,)), "and 1 of its replicas in sync where it needs 2: start 1 of brokers 2, 3"),
+        (
+            FakeOutage(()),
+            f"has transactional id {ID}, and no leader: start brokers 2, 3{SAFELY}, or recover it",
+        ),
+        (FakeOutage((1,)), "and 1 of its replicas in sync where it needs 2: start 1 of brokers 2, 3" + SAFELY),
         (FakeOutage((1, 2)), ""),
         (FakeOutage((1,), (1,)), ""),
         (
             FakeOutage(exists=False),
-            "__transaction_state will need 2 replicas in sync (transaction.state.log.min.isr): start 1 of brokers 2, 3",
+            "__transaction_state will need 2 replicas in sync (transaction.state.log.min.isr): start 1 of brokers 2, 3"
+            + SAFELY,
         ),
     ],
 )
