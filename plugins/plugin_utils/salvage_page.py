@@ -140,7 +140,9 @@ def _replay_verdict(result: Result) -> str:
     else:
         given = summary["given"]
         done = f"{given:,} ({size(summary['given_bytes'])}) {'was' if given == 1 else 'were'} given back"
-    before = f", and {summary['given_before']:,} before" if summary["given_before"] else ""
+    # Of these records. The summary's number is also about records that only other salvages have.
+    given_before = result["account"]["total"]["given_back"] - summary["given"]
+    before = f", and {given_before:,} before" if given_before else ""
     left_out = describe_left_out(summary["left_out"])
     rest = f"; left out: {left_out}" if left_out else ""
     return f"Of {plural(summary['saved'], 'saved record')}, {done} to {_WHERE[result['target']]}{before}{rest}."
@@ -154,7 +156,7 @@ def _replay_lines(each: Result) -> Iterator[str]:
     elif each["to_give"]:
         yield f"{plural(each['to_give'], 'record')} for {each['target_topic']}"
     if each["given_before"]:
-        yield f"{plural(each['given_before'], 'record')} given back before"
+        yield f"{plural(each['given_before'], 'record')} given back before, from all salvages of the partition"
     left_out = describe_left_out(each["left_out"])
     if left_out:
         yield f"left out: {left_out}"

@@ -28,12 +28,18 @@ from .reasons import name_brokers, plural
 _MOST_NAMED = 3
 
 
-def doubt_elections(missing: str) -> str:
-    """Return what to say before a broker is started whose ``unclean_elections`` are None."""
+def doubt_elections(missing: str, *, is_running: bool = False) -> str:
+    """Return what to say before a broker is started whose ``unclean_elections`` are None.
+
+    One that ``is_running`` restarts with a log directory that is offline now.
+    """
     why = f" ({missing})" if missing else ""
+    since, what = "it stopped", "its disk first: it"
+    if is_running:
+        since, what = "the directory failed", "the directory first: the broker"
     return (
-        f"Whether another partition's leader was elected uncleanly since it stopped is not known{why}. If so, save its "
-        "disk first: it deletes what that leader lacks."
+        f"Whether another partition's leader was elected uncleanly since {since} is not known{why}. If so, save {what} "
+        "deletes what that leader lacks."
     )
 
 

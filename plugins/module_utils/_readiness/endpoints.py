@@ -15,6 +15,7 @@ from .._kafka.certificates import Certificate, listener_certificate, own_certifi
 from .._kafka.client_configs import NOT_IN_LIBRDKAFKA
 from .._kafka.cluster import check_identity
 from .._kafka.errors import BrokerCallError
+from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._kafka.settings import Address, ConnectionSettings, parse_addresses
 from .._model.partition import Broker, BrokerState
@@ -52,6 +53,14 @@ _IT_RUNS = {
 SAVE_FIRST = (
     "Do not start it yet: it may hold the only copy of records that a leader lacks, and would delete them. "
     "Save its disk first (playbook kafkaops.recovery.salvage_logs)"
+)
+_SAVE_DIR_FIRST = (
+    "Do not restart it with this directory yet: it may hold the only copy of records that a leader lacks, and the "
+    "broker would delete them. If the directory can be read, save it first (playbook kafkaops.recovery.salvage_logs)"
+)
+_REPAIR = (
+    "Repair the disk, or free space if it is full, and restart the broker with the old content. Recover partitions "
+    "without a leader before you replace it: with an empty directory, the broker may be elected"
 )
 
 
@@ -95,6 +104,28 @@ def check_brokers(
             yield failed(CheckName.BROKERS, str(identity), f"{reach[0].upper()}{reach[1:]}", subject)
         else:
             yield passed(CheckName.BROKERS, f"answers at {live[each.broker_id]}", subject)
+
+
+def check_log_dirs(
+    log_dirs: Mapping[int, LogDirs | BrokerCallError], brokers: Iterable[Broker], to_save: Collection[int]
+) -> Iterator[Check]:
+    """Check that no live broker has an offline log directory.
+
+    ``to_save`` are ids of brokers whose directories must be saved before they restart with them.
+    """
+    doubts = {
+        each.broker_id: f". {doubt_elections(each.unclean_elections_missing, is_running=True)}"
+        for each in brokers
+        if each.unclean_elections is None
+    }
+    for broker_id, found in log_dirs.items():
+        subject = f"broker {broker_id}"
+        if isinstance(found, BrokerCallError):
+            yield unknown(CheckName.BROKERS, str(found), "Make it answer first", subject)
+            continue
+        what = _SAVE_DIR_FIRST if broker_id in to_save else f"{_REPAIR}{doubts.get(broker_id, '')}"
+        for log_dir, error in found.offline.items():
+            yield failed(CheckName.BROKERS, f"log directory {log_dir} is offline: {error}", what, subject)
 
 
 def check_controllers(assessment: Assessment) -> Iterator[Check]:

@@ -131,8 +131,9 @@ class _Inspection:
         """Yield the methods, each with the name to report if it raises an error."""
         kafka, brokers, live = self._kafka, self._seen.brokers, self._seen.live
         holders = {each for state in self._seen.states for each in state.replicas}
-        yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers, live, holders, self._seen.to_save)
-        yield CheckName.BROKERS, self._check_log_dirs
+        log_dirs, to_save = self._seen.log_dirs, self._seen.to_save
+        yield CheckName.BROKERS, lambda: endpoints.check_brokers(kafka, brokers, live, holders, to_save)
+        yield CheckName.BROKERS, lambda: endpoints.check_log_dirs(log_dirs, brokers, to_save)
         yield CheckName.CONTROLLERS, self._check_controllers
         yield CheckName.CERTIFICATES, self._check_certificates
         yield CheckName.VERSIONS, lambda: endpoints.check_versions(kafka, live)
@@ -153,22 +154,6 @@ class _Inspection:
         return endpoints.check_certificates(
             self._kafka, self._seen.live.values(), controllers, self._options.least_certificate_days
         )
-
-    def _check_log_dirs(self) -> Iterator[Check]:
-        for broker_id, found in self._seen.log_dirs.items():
-            subject = f"broker {broker_id}"
-            if isinstance(found, BrokerCallError):
-                yield unknown(CheckName.BROKERS, str(found), "Make it answer first", subject)
-                continue
-            for log_dir, error in found.offline.items():
-                yield failed(
-                    CheckName.BROKERS,
-                    f"log directory {log_dir} is offline: {error}",
-                    "Repair the disk, or free space if it is full, and restart the broker with the old content. "
-                    "Recover partitions without a leader before you replace it: with an empty directory, the broker "
-                    "may be elected",
-                    subject,
-                )
 
     def _check_permissions(self) -> Iterator[Check]:
         options = self._options

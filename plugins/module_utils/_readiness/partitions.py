@@ -171,7 +171,8 @@ def _check_leaders_and_isr(
         remedy = "Start the brokers that are down, or find out why the replicas lag"
         if to_save:
             remedy = (
-                f"Save the disks of {name_brokers(to_save)} before you start them. Start other brokers that are down"
+                f"Save the disks of {name_brokers(to_save)} before you start or restart them. Start other brokers that "
+                "are down"
             )
         return warning(CheckName.PARTITIONS, found, remedy)
     return passed(

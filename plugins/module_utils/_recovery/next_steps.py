@@ -184,9 +184,11 @@ def _describe_returns(after: AfterRun, *, has_elected: bool) -> Iterator[str]:
     # The advice is older than the elections of the run.
     counted = " (counted before this run elected leaders)" if has_elected else ""
     for each in after.returns[:_MOST_BROKERS]:
-        old_disk = _OLD_DISK
+        old_disk, old_dir = _OLD_DISK, _OLD_DIR
         if after.unclean_elections.get(each.broker_id) is None:
-            old_disk += f" {doubt_elections(after.elections_missing.get(each.broker_id, ''))}"
+            missing = after.elections_missing.get(each.broker_id, "")
+            old_disk += f" {doubt_elections(missing)}"
+            old_dir += f" {doubt_elections(missing, is_running=True)}"
         if not each.advice:
             do = old_disk if each.how is How.START else "It runs: find out why."
             yield f"Broker {each.broker_id} does not answer. {do}"
@@ -196,7 +198,7 @@ def _describe_returns(after: AfterRun, *, has_elected: bool) -> Iterator[str]:
         name += f" (rack {broker['rack']})" if broker and broker.get("rack") else ""
         text = {
             How.START: f"Start {name}: {effect}. {old_disk}",
-            How.REPAIR: f"Repair the offline log directory of {name}, which runs: {effect}. {_OLD_DIR}",
+            How.REPAIR: f"Repair the offline log directory of {name}, which runs: {effect}. {old_dir}",
             How.FREE: f"Find out what keeps {name}, which runs, from leading: {effect}.",
         }[each.how]
         doubts = describe_doubtful_leaders(each.broker_id, each.advice["doubtful_leaders"])

@@ -51,9 +51,9 @@ def build_disk_verdict(report: _Document) -> tuple[str, str]:
 def build_replay_verdict(report: _Document) -> tuple[str, str]:
     """Say how many records were given back. Returns the sentence and its tone."""
     partitions = report["partitions"]
-    saved, to_give, given, before = (
-        sum(each[name] for each in partitions) for name in ("saved", "toGive", "given", "givenBefore")
-    )
+    saved, to_give, given = (sum(each[name] for each in partitions) for name in ("saved", "toGive", "given"))
+    # Of these records: givenBefore is also about records that only other salvages have.
+    before = report["account"]["total"]["givenBack"] - given
     statuses = Counter(each["status"] for each in partitions)
     pending = statuses[ReplayStatus.WOULD_BE_GIVEN_BACK]
     undone = statuses[ReplayStatus.REFUSED] + statuses[ReplayStatus.FAILED]

@@ -24,7 +24,7 @@ from .given_back import Given, complete_ledger, find_given, read_given_back
 from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
 from .ledger import Ledger
 from .manifest import SavedFile
-from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes
+from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes, count_settled
 from .replay_progress import LedgerKey, Ledgers
 from .replayed import Counts
 from .saved import SavedRecords
@@ -81,13 +81,23 @@ class Outstanding:
             self._read_newer_keys(parts, compacted)
         return parts
 
-    def count(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
-        """Count the records to give back. Works on copies, so the ledgers are not changed."""
+    def count(
+        self, parts: Mapping[TopicPartition, PartitionReplay], refused: Mapping[TopicPartition, Ledger]
+    ) -> dict[TopicPartition, int]:
+        """Count the records to give back. Works on copies, so the ledgers are not changed.
+
+        Returns how many records of this salvage earlier runs have settled, by partition: a ledger is also about
+        records that only other salvages have. ``refused`` are the ledgers of the partitions that are not in ``parts``.
+        """
         self.progress.step("counting the saved records")
         trial = {
             name: replace(part, ledger=Ledger(part.ledger.settled), counts=Counts()) for name, part in parts.items()
         }
+        ledgers = {**refused, **{name: part.ledger for name, part in parts.items()}}
+        settled = dict.fromkeys(ledgers, 0)
         for run in self.read_runs({each.topic for each in self.saved}, contents=False):
+            if run.topic_partition in ledgers:
+                settled[run.topic_partition] += count_settled(ledgers[run.topic_partition], run)
             each = trial.get(run.topic_partition)
             if each is not None:
                 each.counts.to_give += sum(one.records for one in each.take(run))
@@ -98,6 +108,7 @@ class Outstanding:
                 held_too=each.counts.held_too,
                 left_out=each.counts.left_out,
             )
+        return settled
 
     def describe_held(self, parts: Mapping[TopicPartition, PartitionReplay]) -> list[str]:
         """Return notes about records that are given back to side topics, and that the original topics have too."""

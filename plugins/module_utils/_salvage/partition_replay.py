@@ -176,3 +176,11 @@ def collect_key_hashes(runs: Iterable[SavedRun]) -> dict[TopicPartition, set[byt
     for run in runs:
         found.setdefault(run.topic_partition, set()).update(hash_key(key) for key in run.keys if key is not None)
     return found
+
+
+def count_settled(ledger: Ledger, run: SavedRun) -> int:
+    """Return how many records of a run earlier runs have settled, without those that consumers would not get."""
+    if run.is_control or run.is_undecodable or run.outcome == TransactionOutcome.ABORTED:
+        return 0
+    unsettled = ledger.find_unsettled(run.epoch, run.offset, run.next_offset)
+    return run.records - sum(run.between(*offsets).records for offsets in unsettled)

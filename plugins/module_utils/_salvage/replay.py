@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from .._changes.cluster_journal import ClusterJournal
@@ -86,6 +86,8 @@ class Replay:
     manifest: Manifest
     partitions: tuple[Replayed, ...]
     """In order of topic and partition number."""
+    settled_before: Mapping[TopicPartition, int]
+    """Records of this salvage that earlier runs gave back, or left out because a compacted topic does not need them."""
     notes: Sequence[str] = ()
     """Messages about the lock for the person on call."""
 
@@ -115,10 +117,10 @@ class Replayer:
         ledgers = self._open_progress_topic(cluster).read(waits=False)
         outstanding = self._outstanding(cluster, wait_s=None)
         parts = outstanding.find(targets, {}, ledgers)
-        outstanding.count(parts)
+        settled = outstanding.count(parts, self._ledgers_of_refused(targets, ledgers))
         rows = [_build_result(each, ReplayStatus.WOULD_BE_GIVEN_BACK, each.counts.to_give) for each in parts.values()]
         notes = [*outstanding.describe_held(parts), *([_OPEN] if ledgers.is_open else [])]
-        return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), notes)
+        return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), settled, notes)
 
     def give_back(self) -> Replay:
         """Give records back. The result names failed partitions. Raises KafkaOpsError if nothing was given back."""
@@ -126,10 +128,10 @@ class Replayer:
         self._require_transactions()
         lock = ClusterJournal(self._kafka, cluster, self._request.journal)
         with lock.open(self._progress) as journal:
-            found, notes = self._give_back_under_lock(journal)
-        return Replay(self._manifest, found, [*journal.notes, *notes])
+            done = self._give_back_under_lock(journal)
+        return replace(done, notes=[*journal.notes, *done.notes])
 
-    def _give_back_under_lock(self, journal: Journal) -> tuple[tuple[Replayed, ...], list[str]]:
+    def _give_back_under_lock(self, journal: Journal) -> Replay:
         cluster = self._describe_cluster()
         targets = self._find_targets()
         self._require_intact_files()
@@ -148,7 +150,7 @@ class Replayer:
             ledgers = progress_topic.read()
             outstanding = self._outstanding(cluster, wait_s=SETTLE_S)
             parts = outstanding.find(targets, created, ledgers)
-            outstanding.count(parts)
+            settled = outstanding.count(parts, self._ledgers_of_refused(targets, ledgers))
             ReplayWriter(
                 producer,
                 progress_topic,
@@ -164,7 +166,7 @@ class Replayer:
             producer.close()
         rows = [_build_result(each, ReplayStatus.GIVEN_BACK, each.counts.given) for each in parts.values()]
         notes = [*outstanding.describe_held(parts), *self._wait_for_markers(most_bytes)]
-        return self._with_untouched(rows, targets, ledgers), notes
+        return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), settled, notes)
 
     @property
     def _transactional_id(self) -> str:
@@ -253,6 +255,7 @@ class Replayer:
 
     def _with_untouched(self, rows: list[Replayed], targets: Targets, ledgers: Ledgers) -> tuple[Replayed, ...]:
         """Add the internal and the refused partitions, and sort all by topic and partition number."""
+        ledgers_of_refused = self._ledgers_of_refused(targets, ledgers)
         for each in self._saved:
             partition = each.topic_partition
             if partition in targets.internal:
@@ -260,12 +263,18 @@ class Replayer:
                 rows.append(build_replayed(each, each.topic, ReplayStatus.NEVER_REPLAYED, reason, Counts()))
             elif partition in targets.refused:
                 name = name_target_topic(each.topic, self._request.terms.target)
+                counts = earlier_counts(ledgers_of_refused[partition])
+                rows.append(build_replayed(each, name, ReplayStatus.REFUSED, targets.refused[partition], counts))
+        return tuple(sorted(rows, key=lambda each: each.topic_partition))
+
+    def _ledgers_of_refused(self, targets: Targets, ledgers: Ledgers) -> dict[TopicPartition, Ledger]:
+        found = {}
+        for each in self._saved:
+            if each.topic_partition in targets.refused and each.topic_partition not in targets.internal:
                 topic_id = targets.topics[each.topic].topic_id or ""
                 key = LedgerKey(topic_id, each.topic_id or each.topic, each.partition)
-                ledger = ledgers.by_key.get(key) or Ledger()
-                refusal = targets.refused[partition]
-                rows.append(build_replayed(each, name, ReplayStatus.REFUSED, refusal, earlier_counts(ledger)))
-        return tuple(sorted(rows, key=lambda each: each.topic_partition))
+                found[each.topic_partition] = ledgers.by_key.get(key) or Ledger()
+        return found
 
 
 def _build_result(part: PartitionReplay, status: ReplayStatus, records: int) -> Replayed:

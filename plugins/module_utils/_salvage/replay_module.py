@@ -142,6 +142,9 @@ def _balances(done: Replay) -> dict[TopicPartition, Balance]:
             accounts[saved.topic_partition].salvages.append(saved)
     for each in done.partitions:
         account = accounts[each.topic_partition]
-        account.given = each.given + each.given_before
-        account.settled = account.given + each.superseded + each.left_out.get(LeftOut.HELD, 0)
+        # The ledger of a partition is also about records that only other salvages have.
+        settled_before = done.settled_before.get(each.topic_partition, 0)
+        account.given = each.given + min(each.given_before, settled_before)
+        now = sum(each.left_out.get(why, 0) for why in (LeftOut.NEWER_KEY, LeftOut.NO_KEY, LeftOut.HELD))
+        account.settled = each.given + settled_before + now
     return {name: account.balance() for name, account in accounts.items()}

@@ -26,11 +26,20 @@ def partition(number: int, status: str, **more: Any) -> dict[str, Any]:
 
 
 def printed(summary: dict[str, Any], *partitions: dict[str, Any]) -> str:
-    counts = {"saved": 350, "to_give": 0, "given": 0, "given_bytes": 0, "given_before": 0, "left_out": {}}
-    balances = {TopicPartition("orders", 0): Balance(350, 350, 330, 0, 0), TopicPartition("orders", 2): UNKNOWN}
+    counts: dict[str, Any] = {
+        "saved": 350,
+        "to_give": 0,
+        "given": 0,
+        "given_bytes": 0,
+        "given_before": 0,
+        "left_out": {},
+    }
+    counts |= summary
+    balance = Balance(350, 350, counts["given"] + counts["given_before"], 0, 0)
+    balances = {TopicPartition("orders", 0): balance, TopicPartition("orders", 2): UNKNOWN}
     result: dict[str, Any] = {
         "target": "side",
-        "summary": {**counts, "statuses": {}, **summary},
+        "summary": {"statuses": {}, **counts},
         "partitions": list(partitions),
     }
     result["account"] = build_account_result(build_accounts(balances), 1000)

@@ -7,15 +7,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState, Cause
-from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.endpoints import check_brokers
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.endpoints import (
+    check_brokers,
+    check_log_dirs,
+)
 
 _ADDRESS = Address("kafka1", 9092)
 
@@ -51,3 +56,19 @@ def test_a_live_broker_at_another_brokers_address_is_not_to_be_started() -> None
     wrong = BrokerCallError("kafka1:9092", Cause.WRONG_BROKER, "it is broker 2")
     (check,) = check_brokers(fake_kafka(wrong), [broker], {1: _ADDRESS}, {1})
     assert check.remedy.startswith("Correct advertised.listeners")
+
+
+def test_a_failed_log_directory_is_saved_before_its_broker_restarts_with_it() -> None:
+    """Leaders that were elected without it lack records that only the directory holds."""
+    online = Broker(1, "kafka1", 9092, None, False, BrokerState.ONLINE)
+    failed = {1: LogDirs({}, {"/disk": "error 56"}, "")}
+
+    def remedy(unclean_elections: int | None, to_save: Collection[int]) -> str:
+        broker = replace(online, unclean_elections=unclean_elections)
+        (check,) = check_log_dirs(failed, [broker], to_save)
+        assert check.found == "log directory /disk is offline: error 56"
+        return check.remedy
+
+    assert remedy(1, {1}).startswith("Do not restart it with this directory yet")
+    assert remedy(0, {2}).endswith("with an empty directory, the broker may be elected")
+    assert "If so, save the directory first" in remedy(None, {2})

@@ -14,6 +14,7 @@ from typing import Any
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Damage, DamageKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import (
     BrokerLoss,
     Check,
@@ -91,7 +92,7 @@ def a_replay(reason: str = "topic orders.salvaged has fewer partitions") -> Repl
         ),
         Replayed("orders", 1, TOPIC_ID, "orders.salvaged", ReplayStatus.REFUSED, reason, 10, 0, 0, 0, 0, 0, {}),
     )  # fmt: skip
-    return Replay(MANIFEST, rows)
+    return Replay(MANIFEST, rows, {TopicPartition("orders", 0): 100})
 
 
 def a_readiness(found: str = "ALTER on the cluster is missing") -> Readiness:
