@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -35,8 +36,21 @@ _LONGEST_NAME = 255
 """Characters. Kafka cuts the topic until a name with a suffix is that long (``logDirNameWithSuffixCappedLength``)."""
 
 
+_UUID_CHARACTERS = 22
+"""Base64 without the padding (``Uuid.toString``)."""
+_REPLACE_META = (
+    "If it was lost or damaged, all the rest can be read: make an empty directory, link everything in this one to it "
+    "(ln -s), write a meta.properties with version=1, cluster.id and node.id there, and give that directory. Other "
+    "directories can be read without this one"
+)
+
+
 class LogDirError(KafkaOpsError):
     """A directory must not or cannot be read. The message names it and says what to do."""
+
+
+class NoIdentityError(LogDirError):
+    """A directory does not say which cluster and broker it belongs to."""
 
 
 class DirKind(StrEnum):
@@ -58,7 +72,7 @@ class PartitionDir(OfPartition):
     topic: str
     partition: int
     topic_id: str | None
-    """None if ``partition.metadata`` is missing or cannot be read."""
+    """None if ``partition.metadata`` is missing or damaged."""
     segments: tuple[Segment, ...]
     path: str
     kind: DirKind = DirKind.CURRENT
@@ -79,6 +93,10 @@ class LogDir:
     node_id: int
     directory_id: str | None
     """None if the broker is older than Kafka 3.7."""
+    log_start_offsets: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Those that the broker wrote down, by name of the replica's directory."""
+    note: str = ""
+    """Why they could not be read; empty if they could, or if there are none."""
 
 
 class LockedLogDirs:
@@ -129,7 +147,10 @@ class LockedLogDirs:
         return tuple(held)
 
     def _lock(self, path: str) -> LogDir:
-        found = read_log_dir(path)
+        try:
+            found = read_log_dir(path)
+        except NoIdentityError as error:
+            raise LogDirError(f"{error}. {_REPLACE_META}") from None
         try:
             file = self._locks.enter_context(open(Path(path, _LOCK), "rb"))  # noqa: SIM115
             fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -152,8 +173,10 @@ def read_log_dir(path: str) -> LogDir:
         with Path(path, _META).open("rb") as file:
             properties = {name: value.strip() for name, value in javaproperties.load(file).items()}
         cluster_id, node_id = properties["cluster.id"], int(properties.get("node.id") or properties["broker.id"])
+        if not cluster_id:
+            raise KeyError("cluster.id")
     except FileNotFoundError:
-        raise LogDirError(
+        raise NoIdentityError(
             f"{path} is no log directory of a broker: it has no {_META}. Give the directories that the broker's "
             "log.dirs names"
         ) from None
@@ -162,8 +185,9 @@ def read_log_dir(path: str) -> LogDir:
             f"{path}/{_META} could not be read: {error.strerror}. Run as the user that the broker runs as"
         ) from None
     except (KeyError, ValueError):
-        raise LogDirError(f"{path}/{_META} does not name the cluster and the broker") from None
-    return LogDir(path, cluster_id, node_id, properties.get("directory.id"))
+        raise NoIdentityError(f"{path}/{_META} does not name the cluster and the broker") from None
+    starts, note = _read_log_start_offsets(path)
+    return LogDir(path, cluster_id, node_id, properties.get("directory.id"), starts, note)
 
 
 def is_in_use(path: str) -> bool:
@@ -213,13 +237,12 @@ def list_partition_dirs(log_dir: LogDir) -> Iterator[PartitionDir]:
         entries = sorted(os.scandir(log_dir.path), key=lambda entry: entry.name)
     except OSError as error:
         raise LogDirError(f"{log_dir.path} could not be listed: {error.strerror}") from None
-    starts = _read_log_start_offsets(log_dir.path)
     for entry in entries:
         name = _PARTITION.fullmatch(entry.name)
         if name is not None and _is_dir(entry) and name["topic"] != METADATA_TOPIC:
             kind = DirKind(name["kind"] or DirKind.CURRENT)
             is_cut = kind is not DirKind.CURRENT and len(entry.name) == _LONGEST_NAME
-            start = starts.get(entry.name, 0)  # only directories in use have the name of a partition
+            start = log_dir.log_start_offsets.get(entry.name, 0)  # only directories in use have the name of a partition
             topic_id, (segments, unread) = _read_topic_id(entry.path), find_segments(entry.path)
             yield PartitionDir(
                 name["topic"], int(name["number"]), topic_id, segments, entry.path, kind, unread, is_cut, start
@@ -255,24 +278,44 @@ def _check_same_broker(dirs: Sequence[LogDir]) -> None:
 
 
 def _read_topic_id(path: str) -> str | None:
-    """Read the topic id, in Kafka's text form, from ``partition.metadata`` (KIP-516). None if there is none."""
+    """Read the topic id, in Kafka's text form, from ``partition.metadata`` (KIP-516). None if there is no valid one.
+
+    An id that is damaged must not be taken for that of another topic, whose records are left alone.
+    """
     with suppress(OSError, ValueError):
         for line in Path(path, _PARTITION_METADATA).read_text("utf-8").splitlines():
             name, _colon, value = line.partition(":")
-            if name.strip() == "topic_id":
+            if name.strip() == "topic_id" and _is_topic_id(value.strip()):
                 return value.strip()
     return None
 
 
-def _read_log_start_offsets(path: str) -> dict[str, int]:
-    """Read the log start offsets that a broker wrote down, by name of directory.
+def _is_topic_id(text: str) -> bool:
+    """Return whether this is the text of an id that a topic can have: not zero, which is none. Raises ValueError."""
+    if not text.isascii() or len(text) != _UUID_CHARACTERS:
+        return False
+    return any(base64.b64decode(f"{text}==", altchars=b"-_", validate=True))
+
+
+def _read_log_start_offsets(path: str) -> tuple[dict[str, int], str]:
+    """Read the log start offsets that a broker wrote down, by name of directory. Also return why they are unknown.
 
     It writes them once a minute and when it stops, for logs that start within a segment. A file that cannot be read,
     or has another format than version 0, counts as empty: then too much is saved, and not too little.
     """
-    with suppress(OSError, ValueError):
-        version, count, *entries = Path(path, _LOG_START_OFFSETS).read_text("utf-8").splitlines()
+    file = Path(path, _LOG_START_OFFSETS)
+    try:
+        lines = file.read_text("utf-8").splitlines()
+        if not lines:  # it was created, and not written yet
+            return {}, ""
+        version, count, *entries = lines
         rows = [each.split() for each in entries]
-        if int(version) == 0 and int(count) == len(rows):
-            return {f"{topic}-{number}": int(offset) for topic, number, offset in rows}
-    return {}
+        starts = {f"{topic}-{number}": int(offset) for topic, number, offset in rows}
+        if int(version) != 0 or int(count) != len(rows) or min(starts.values(), default=0) < 0:
+            raise ValueError(lines)
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is damaged"
+        return {}, f"{file} could not be read: {why}. Records that were deleted on the broker count as lost, too"
+    return starts, ""

@@ -104,7 +104,7 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
 
 
 def warnings_of(done: DiskSalvage) -> list[str]:
-    """Return the warnings of a run: records that could not be read, and records of unknown outcome."""
+    """Return the warnings of a run: what could not be read, and records of unknown outcome."""
     unreadable = [
         f"{each.topic_partition}: {each.unreadable_records} of the offsets that the cluster lacks are in no batch that "
         f"could be read ({', '.join(one.offsets for one in each.unreadable[:5])})"
@@ -124,7 +124,7 @@ def warnings_of(done: DiskSalvage) -> list[str]:
         for each in done.findings
         if each.saved is not None and each.saved.unknown
     ]
-    return [*unreadable[:_MOST_WARNINGS], *tails[:_MOST_WARNINGS], *unknown[:_MOST_WARNINGS]]
+    return [*done.notes, *unreadable[:_MOST_WARNINGS], *tails[:_MOST_WARNINGS], *unknown[:_MOST_WARNINGS]]
 
 
 def _balances(findings: Sequence[DiskFinding]) -> dict[TopicPartition, Balance]:

@@ -332,7 +332,7 @@ def _name_set_aside_directories(one: Comparable) -> str:
 def _name_unnamed_topic(one: Comparable) -> str:
     """Name the directories that do not say which topic they had; empty if there are none."""
     paths = [each.directory.path for each in one.replicas if each.directory.topic_id is None]
-    return f"{', '.join(paths)}: no topic id, so it counts as one of topic id {one.topic_id}" if paths else ""
+    return f"{', '.join(paths)}: no valid topic id, so it counts as one of topic id {one.topic_id}" if paths else ""
 
 
 def build_finding(replica: DiskReplica, status: SalvageStatus, reason: str, absence: Absence | None) -> DiskFinding:

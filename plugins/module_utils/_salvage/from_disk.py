@@ -77,6 +77,8 @@ class DiskSalvage:
     """None if nothing was saved."""
     newer_commits: tuple[NewerCommit, ...] = ()
     """From the saved records of ``__consumer_offsets``."""
+    notes: tuple[str, ...] = ()
+    """Files of the log directories that could not be read, and what follows from that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
             each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered
         )
         commits = _read_newer_commits(wire, cluster, request.destination) if has_commits else ()
-        return DiskSalvage(disks.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, commits)
+        notes = tuple(each.note for each in disks.dirs if each.note)
+        return DiskSalvage(disks.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, commits, notes)
 
 
 class _DiskRun:

@@ -54,14 +54,23 @@ def test_records_that_nothing_can_read_are_not_called_held_by_the_leader(oracle:
 
 
 @pytest.mark.wide
-def test_a_replica_without_its_topic_id_is_saved_once(oracle: Oracle, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b"\xff\xfe", b"version: 0\ntopic_id: garbage", b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA"],
+    ids=["missing", "empty", "not UTF-8", "no id", "zero"],
+)
+def test_a_replica_without_its_topic_id_is_saved_once(oracle: Oracle, tmp_path: Path, content: bytes | None) -> None:
+    """Nor is a damaged id that of another topic, whose records would be left alone."""
     disks = copy_of_disks(oracle.cluster, tmp_path)
-    (segments(disks, UNNAMED)[0].parent / "partition.metadata").unlink()
+    metadata = segments(disks, UNNAMED)[0].parent / "partition.metadata"
+    metadata.unlink()
+    if content is not None:
+        metadata.write_bytes(content)
     statuses = []
     for _each in range(2):
         (found,) = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={UNNAMED}).findings
         statuses.append(found.status)
-        assert "no topic id, so it counts as one of topic id" in found.reason
+        assert "no valid topic id, so it counts as one of topic id" in found.reason
     assert statuses == [SalvageStatus.SAVED, SalvageStatus.ALREADY_SAVED]
     assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(oracle.of("lost", UNNAMED))
 

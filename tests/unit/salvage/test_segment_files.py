@@ -15,6 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir im
     LogDirError,
     list_partition_dirs,
     list_segments,
+    read_log_dir,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment_files import find_segments
 from unit.salvage.batches import batch
@@ -98,7 +99,8 @@ def test_a_full_directory_name_may_hold_a_part_of_the_topic(tmp_path: Path, suff
 def test_log_start_offsets_are_those_that_the_broker_wrote_down(tmp_path: Path) -> None:
     for name in ("orders-0", "orders-1", f"orders-0.{'0' * 32}-stray"):
         (tmp_path / name).mkdir()
-    log_dir, checkpoint = LogDir(str(tmp_path), "cluster", 1, None), tmp_path / "log-start-offset-checkpoint"
+    (tmp_path / "meta.properties").write_text("cluster.id=cluster\nnode.id=1\n")
+    checkpoint = tmp_path / "log-start-offset-checkpoint"
     for text, expected in {
         "0\n1\norders 0 33\n": 33,
         "0\n2\norders 0 33\n": 0,
@@ -106,5 +108,5 @@ def test_log_start_offsets_are_those_that_the_broker_wrote_down(tmp_path: Path) 
         "?": 0,
     }.items():
         checkpoint.write_text(text)
-        first, stray, second = list_partition_dirs(log_dir)
+        first, stray, second = list_partition_dirs(read_log_dir(str(tmp_path)))
         assert (first.log_start_offset, stray.log_start_offset, second.log_start_offset) == (expected, 0, 0)
