@@ -24,6 +24,7 @@ _OFFLINE = ("exposure_report", "incident_report", "log_cleaner_report", "recover
 _SPARK = ("exposure_report", "log_cleaner", "log_cleaner_info")
 """Modules that do not work without Spark. Those that rank replicas do."""
 _OWN: dict[str, dict[str, Any]] = {
+    "cluster_recording": {"recorder_dir": "/nowhere"},
     "designated_election": {"plan_file": "/nowhere"},
     "exposure_report": {"recordings": "/nowhere"},
     "incident_report": {"html": "/nowhere"},
