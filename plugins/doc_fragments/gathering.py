@@ -94,7 +94,7 @@ options:
           - Names that Spark treats as secrets are refused.
         type: dict
 requirements:
-  - pyarrow
+  - pyarrow >= 20
   - Java >= 17 and pyspark >= 4.1, unless O(engine=process)
   - pandas >= 2.2, if Spark runs on a cluster
 """

@@ -128,7 +128,8 @@ options:
     type: bool
 requirements:
   - kafka-python >= 3.0
-  - javaproperties, for O(command_config)
+  - javaproperties >= 0.8
+  - jsonschema >= 4.26
   - gssapi, for O(sasl_mechanism=GSSAPI)
   - botocore, for O(sasl_mechanism=AWS_MSK_IAM)
   - cryptography, for PKCS12 and JKS stores in O(command_config)

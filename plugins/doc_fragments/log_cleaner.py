@@ -90,6 +90,7 @@ options:
       - The number of bytes for O(suspect_ratio).
     type: int
     default: 67108864
+requirements: [crc32c >= 2.7, prometheus-client >= 0.22]
 """
 
     # Where sizes are all there is.
@@ -111,6 +112,8 @@ options:
       - Milliseconds between two measurements.
     type: int
     default: 10000
+requirements:
+  - Java >= 17, pyarrow >= 20 and pyspark >= 4.1, for O(metrics_source=none), the default
 """
 
     # For modules that write.

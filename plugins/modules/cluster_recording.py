@@ -83,7 +83,7 @@ options:
           - Further Spark settings. They override those of this collection.
         type: dict
 requirements:
-  - pyarrow
+  - pyarrow >= 20
   - Java >= 17 and pyspark >= 4.1
 seealso:
   - module: kafkaops.recovery.leader_candidate_info

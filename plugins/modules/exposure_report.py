@@ -86,7 +86,8 @@ options:
           - Further Spark settings. They override those of this collection.
         type: dict
 requirements:
-  - pyarrow
+  - jsonschema >= 4.26
+  - pyarrow >= 20
   - Java >= 17 and pyspark >= 4.1
 seealso:
   - module: kafkaops.recovery.cluster_recording

@@ -118,8 +118,7 @@ seealso:
   - module: kafkaops.recovery.replica_log_salvage
   - module: kafkaops.recovery.unclean_recovery
 requirements:
-  - aiokafka >= 0.12
-  - pyarrow >= 20
+  - aiokafka >= 0.12, crc32c >= 2.7 and pyarrow >= 20, for O(salvage_dir)
 notes:
   - Needs DESCRIBE on the cluster, on topics and on groups, READ on topics for leader epochs, and, to commit, READ on
     groups and topics.

@@ -24,8 +24,8 @@ description:
   - Connects to no broker.
 author: [the kafkaops.recovery authors (@kafkaops)]
 requirements:
-  - jinja2
-  - jsonschema
+  - jinja2 >= 3.1
+  - jsonschema >= 4.26
   - pyarrow, for evidence
   - vl-convert-python, for pictures. Without it the page has its tables, and says that the pictures are missing.
 extends_documentation_fragment: [kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module]

@@ -20,6 +20,7 @@ attributes:
   check_mode: {support: full, details: ["Writes the report of the check."]}
   diff_mode: {support: none}
   idempotent: {support: none, details: [A report is never overwritten.]}
+requirements: [jsonschema >= 4.26]
 options:
   report_file:
     description:

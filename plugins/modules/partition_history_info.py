@@ -20,6 +20,7 @@ description:
     missing.
   - Needs CLUSTER_ACTION on the cluster at the controllers, and DESCRIBE on the topics and the cluster.
 author: [the kafkaops.recovery authors (@kafkaops)]
+requirements: [aiokafka >= 0.12, crc32c >= 2.7, pyarrow >= 20]
 options:
   max_bytes:
     description: How many bytes of the metadata log to read at most.

@@ -44,6 +44,9 @@ options:
 requirements:
   - aiokafka >= 0.12
   - crc32c >= 2.7
+  - javaproperties >= 0.8
+  - jsonschema >= 4.26
+  - kafka-python >= 3.0
   - pyarrow >= 20
 notes:
   - Needs read access to the properties file and to the directory. Run it as the user that Kafka runs as.

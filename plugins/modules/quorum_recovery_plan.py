@@ -71,6 +71,7 @@ options:
       - If there is a plan, only check that O(report_file) can be written. A later task writes it, with O(outcome).
     type: bool
     default: false
+requirements: [javaproperties >= 0.8, jsonschema >= 4.26, kafka-python >= 3.0]
 seealso:
   - module: kafkaops.recovery.quorum_log_info
   - module: kafkaops.recovery.quorum_recovery

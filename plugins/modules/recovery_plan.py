@@ -23,6 +23,7 @@ attributes:
   check_mode: {support: full}
   diff_mode: {support: full}
   idempotent: {support: full}
+requirements: [jsonschema >= 4.26]
 options:
   path:
     description:

@@ -18,6 +18,7 @@ description:
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.salvage.source, kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module]
+requirements: [jsonschema >= 4.26]
 options:
   verify_files:
     description:

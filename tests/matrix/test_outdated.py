@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +22,8 @@ from publish.installation import interpreter
 
 pytestmark = pytest.mark.timeout(1200)
 
-_OFFLINE = ("exposure_report", "incident_report", "log_cleaner_report", "recovery_plan", "salvage_info")
-_SPARK = ("exposure_report", "log_cleaner", "log_cleaner_info")
-"""Modules that do not work without Spark. Those that rank replicas do."""
-_OWN: dict[str, dict[str, Any]] = {
-    "cluster_recording": {"recorder_dir": "/nowhere"},
-    "designated_election": {"plan_file": "/nowhere"},
-    "exposure_report": {"recordings": "/nowhere"},
-    "incident_report": {"html": "/nowhere"},
-    "log_cleaner_report": {"report_file": "/nowhere"},
-    "preferred_leader_blacklist": {"brokers": [1]},
-    "quorum_voter": {"voter_id": 1},
-    "recovery_plan": {"path": "/nowhere"},
-    "replica_log_salvage": {"log_dirs": ["/nowhere"], "salvage_dir": "/nowhere"},
-    "salvage_info": {"salvage_dir": "/nowhere"},
-    "salvage_replay": {"salvage_dir": "/nowhere"},
-}
-"""Required options of a module, besides the brokers."""
+_VALUES: dict[str, Any] = {"int": 1, "dict": {}}
+_ONE_OF = {"designated_election": {"plan_file": "/nowhere"}, "quorum_log_info": {"log_dir": "/nowhere"}}
 _MODULES = sorted(
     path.stem for path in (PROJECT / "plugins" / "modules").glob("*.py") if "module_utils" in path.read_text()
 )
@@ -54,14 +41,38 @@ def outdated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     subprocess.run(["rm", "-r", directory], check=True)  # 400 MB
 
 
+@cache
+def documents() -> dict[str, dict[str, Any]]:
+    """Return the documentation of each module, as ansible-doc prints it."""
+    names = [f"kafkaops.recovery.{each}" for each in _MODULES]
+    command = [Path(sys.executable).with_name("ansible-doc"), "--type", "module", "--json", *names]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    return {name.rpartition(".")[2]: each["doc"] for name, each in json.loads(done.stdout).items()}
+
+
+def documented_libraries(module: str, *, conditional: bool) -> set[tuple[str, str]]:
+    """Return the libraries and their oldest versions. A condition follows a comma: "for O(engine=spark)"."""
+    lines = [each for each in documents()[module]["requirements"] if conditional or ", " not in each]
+    return {each for line in lines for each in re.findall(r"\b([a-z][\w-]+) >= ([\d.]+)", line)}
+
+
+def required_options(module: str) -> dict[str, Any]:
+    """Return a value of the right type for each option without which the module does not start."""
+    needed = {name: each for name, each in documents()[module]["options"].items() if each.get("required")}
+    given = {name: _VALUES.get(each.get("elements") or each["type"], "/nowhere") for name, each in needed.items()}
+    given |= {name: [value] for name, value in given.items() if needed[name]["type"] == "list"}
+    brokers = {"bootstrap_servers": "127.0.0.1:1"} if "bootstrap_servers" in documents()[module]["options"] else {}
+    return given | brokers | _ONE_OF.get(module, {})
+
+
 def message(module: str, python: str) -> str:
     """Run a module as Ansible does on a host with this Python, and return why it failed."""
-    brokers = {} if module in _OFFLINE else {"bootstrap_servers": ["127.0.0.1:1"]}
-    arguments = json.dumps(brokers | _OWN.get(module, {}))
+    given = required_options(module)
+    arguments = ("-a", json.dumps(given)) if given else ()
     done = subprocess.run(
         [
             *(Path(sys.executable).with_name("ansible"), "localhost", "-m", f"kafkaops.recovery.{module}"),
-            *("-a", arguments, "-e", f"ansible_python_interpreter={python}"),
+            *(*arguments, "-e", f"ansible_python_interpreter={python}"),
         ],
         cwd=PROJECT,
         capture_output=True,
@@ -77,11 +88,14 @@ def message(module: str, python: str) -> str:
 
 @pytest.mark.parametrize("module", _MODULES)
 def test_libraries_that_are_too_old(outdated: Path, module: str) -> None:
+    """A module names all libraries that it lacks, and these are those of its documentation."""
     said = message(module, str(outdated))
     assert said.startswith(f"{outdated} (Python {sys.version_info.major}.{sys.version_info.minor}.")
-    assert "jsonschema 4.26 or later (not installed)" in said
-    assert ("kafka-python 3.0 or later (found 2." in said) == (module not in _OFFLINE)
-    assert ("pyspark 4.1 or later (found 3.5." in said) == (module in _SPARK)
+    named = set(re.findall(r"'([\w-]+)>=([\d.]+)'", said))
+    assert documented_libraries(module, conditional=False) <= named <= documented_libraries(module, conditional=True)
+    for name, newest in (("kafka-python", "2."), ("pyspark", "3.5.")):
+        version = dict(named).get(name)
+        assert version is None or f"{name} {version} or later (found {newest}" in said
 
 
 @pytest.mark.parametrize("module", _MODULES)
