@@ -117,6 +117,13 @@ class OwnTopics:
             raise TopicOfflineError(state)
         return state
 
+    def is_shown(self, topic_id: str) -> bool:
+        """Return whether any living broker shows the topic with this id."""
+        found = self.kafka.in_parallel(
+            lambda broker_id: self.kafka.topic_id_at(self.living[broker_id], self.topic), self.living
+        )
+        return topic_id in found.values()
+
     def find(self) -> OwnTopic | None:
         """Return the topic; None if there is none. If it has no leader, wait for one.
 
@@ -325,13 +332,16 @@ class OwnTopic:
         raise JournalError(f"{self.name} does not answer: {problem}")
 
     def _update_leader(self) -> bool:
-        """Look up the leader. Return False if there is no topic of this id."""
+        """Look up the leader. Return False if no broker shows a topic of this id.
+
+        A broker that applies metadata late does not know a new topic yet, or still shows the one before it.
+        """
         try:
             found = self._topics.locate()
         except (CallError, TopicOfflineError):
             return True
         if found is None or found.topic_id != self.topic_id:
-            return False
+            return self._topics.is_shown(self.topic_id)
         self._leader_id = found.leader_id
         return True
 

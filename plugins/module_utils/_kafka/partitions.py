@@ -27,7 +27,7 @@ from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, r
 from .errors import BrokerCallError
 from .messages import uuid_text
 from .settings import Address
-from .wire import Wire
+from .wire import Connection, Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
@@ -102,6 +102,12 @@ def describe_partitions(
     return Description(
         tuple(partitions[key] for key in sorted(partitions)), tuple(refused[name] for name in sorted(refused))
     )
+
+
+def read_topic_id(connection: Connection, topic: str) -> str | None:
+    """Return the id of the topic of this name that one broker knows; None if it knows none. Raises BrokerCallError."""
+    page: _Page = connection.call(_make_request([topic], None, 1)).value
+    return next((each.topic_id for each in page.states), None)
 
 
 class _Page(NamedTuple):

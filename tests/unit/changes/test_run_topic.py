@@ -274,6 +274,17 @@ def test_a_deleted_topic_is_noticed_and_not_created_again(kafka: FakeTopics) -> 
     assert kafka.topics == {}
 
 
+def test_a_broker_that_does_not_know_the_topic_yet_does_not_end_the_run(kafka: FakeTopics) -> None:
+    """Brokers apply metadata late. Seen on 4.3.1: a replay failed, because "its topic was deleted"."""
+    journal = journal_of(acquire(kafka, pace=replace(QUICK, timeout_s=30)))
+    journal.begin([CHANGE])
+    kafka.are_shown, kafka.one_shows_them = False, True
+    later = Timer(1.5, lambda: setattr(kafka, "are_shown", True))
+    later.start()
+    journal.require_lock()
+    assert later.finished.is_set()
+
+
 @pytest.mark.parametrize("is_read_first", [False, True])
 def test_a_read_during_a_deletion_does_not_fail(kafka: FakeTopics, is_read_first: bool) -> None:
     """Brokers may still describe the topic. The Fetch of its records succeeds, or the topic counts as missing."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.base_port import Key, Value
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
@@ -25,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import Setting, SettingSource
+from unit.fakes.answers import one_by_one
 
 SETTINGS = ConnectionSettings(bootstrap_servers=(Address("fake.invalid", 9092),), request_timeout_ms=1000)
 CLUSTER_AUTHORIZATION_FAILED, DELETION_DISABLED, POLICY_VIOLATION, TOPIC_AUTHORIZATION_FAILED = 31, 73, 44, 29
@@ -50,6 +52,8 @@ class FakeTopics(Kafka):
         """The number of next responses that are lost after the request was executed."""
         self.are_shown = True
         """Whether brokers know the topics yet. With False, their metadata is old."""
+        self.one_shows_them = False
+        """Whether a broker that leads nothing, and is not asked first, knows the topics all the same."""
         self.policy_min_replicas = 1
         """What the controller's policy for new topics requires (create.topic.policy.class.name)."""
         self.follower_is_in_sync = True
@@ -123,6 +127,14 @@ class FakeTopics(Kafka):
                     found = [*enumerate(topic.records)][offset:]
                     return TopicRecords(tuple(found), len(topic.records))
             raise error_codes.request_refused_error("Fetch", error_codes.UNKNOWN_TOPIC_ID)
+
+    def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
+        return one_by_one(work, keys)
+
+    def topic_id_at(self, _address: Address, topic: str) -> str | None:
+        with self._lock:
+            is_shown = topic in self.topics and (self.are_shown or self.one_shows_them)
+            return self.topics[topic].topic_id if is_shown else None
 
     def describe_partitions(
         self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
