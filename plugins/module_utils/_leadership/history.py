@@ -10,7 +10,6 @@ replicas move their log start up to its own, and delete the older records (KIP-1
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -29,21 +28,32 @@ _LACKS = (
     "{offset}. Run again when retention has deleted them, or let broker {broker} copy the whole log: stop it, remove "
     "the directory of this partition there, and start it"
 )
+_SILENT = (
+    "broker {broker}, which would be preferred again, does not say where its log begins, so it may lack the history: "
+    "run again when it runs and has caught up. If it is lost for good, replace its replica "
+    "(kafkaops.recovery.restore_redundancy, redundancy_lost_brokers={broker})"
+)
+_SILENT_LEADER = (
+    "broker {broker_leader}, which leads, does not say where its log begins, so broker {broker}, which would be "
+    "preferred again, may lack the history: run again when both answer"
+)
 _BY_ITSELF = "soon: while the order prefers it, Kafka may elect it by itself (auto.leader.rebalance.enable)"
 
 
 def keep_history(kafka: Kafka, view: LeadershipView, living: Mapping[int, Address]) -> LeadershipView:
     """Return the view, with the order left alone where a returning broker would lead again without the history.
 
-    Sends ListOffsets to such brokers and to the present leaders, if there are any. Where one of both does not answer,
-    nothing is proven, and the order is restored.
+    Sends ListOffsets to such brokers and to the present leaders, if there are any. Where one of both does not answer, a
+    restore waits for it. An order that still has a listed broker last does not wait: it moves a leader away.
     """
     pairs = {
         partition: pair
         for partition, decision in view.decisions.items()
-        if (pair := _returning_and_leader(decision, view.states.get(partition))) and living.keys() >= {*pair}
+        if (pair := _returning_and_leader(decision, view.states.get(partition)))
     }
-    return replace(view, decisions=leave_alone(view.decisions, _find_lacking(kafka, living, pairs)))
+    lacking, unknown = _compare(kafka, living, pairs)
+    waiting = {each: why for each, why in unknown.items() if view.decisions[each].forgets}
+    return replace(view, decisions=leave_alone(view.decisions, waiting | lacking))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +74,8 @@ class Histories:
     def hold_back(self, moves: Mapping[TopicPartition, Move]) -> dict[TopicPartition, Move]:
         """Return the moves. One to a broker whose log begins too late is not to be made.
 
-        Sends ListOffsets once for each partition, target and leader. Where one of both does not answer, nothing is
-        proven, and the leader moves. Raises CallError.
+        Sends ListOffsets for each partition, target and leader until both have answered. If one does not, the leader
+        stays for now. Raises CallError.
         """
         keys = {
             each: (each, move.target, move.leader_before)
@@ -73,13 +83,15 @@ class Histories:
             if move.status is MoveStatus.WOULD_MOVE and move.target in self.brokers
         }
         new = {each: key[1:] for each, key in keys.items() if key not in self._found}
+        unknown: Mapping[TopicPartition, str] = {}
         if new:
             known = self.living
             if not known.keys() >= {broker for pair in new.values() for broker in pair}:
                 known = {**self.kafka.describe_cluster().unfenced, **known}
-            lacking = _find_lacking(self.kafka, known, new)
-            self._found.update({keys[each]: lacking.get(each, "") for each in new})
-        held = {each: because(why, _BY_ITSELF) for each, key in keys.items() if (why := self._found[key])}
+            lacking, unknown = _compare(self.kafka, known, new)
+            self._found.update({keys[each]: lacking.get(each, "") for each in new.keys() - unknown.keys()})
+        lacks = {each: why for each, key in keys.items() if (why := self._found.get(key))}
+        held = {**unknown, **{each: because(why, _BY_ITSELF) for each, why in lacks.items()}}
         return {
             each: replace(move, status=MoveStatus.FAILED, reason=held[each], leader_after=move.leader_before)
             if each in held
@@ -88,18 +100,27 @@ class Histories:
         }
 
 
-def _find_lacking(
+def _compare(
     kafka: Kafka, living: Mapping[int, Address], pairs: Mapping[TopicPartition, tuple[int, int]]
-) -> dict[TopicPartition, str]:
-    """Return why a broker must not lead, of each partition with such a broker and the present leader."""
+) -> tuple[dict[TopicPartition, str], dict[TopicPartition, str]]:
+    """Compare the log of a broker with that of the present leader, for each partition.
+
+    Returns why the broker must not lead, and, of other partitions, why it is unknown whether it may.
+    """
     # A leader's log start only rises, and its followers follow. Asked in this order, no sound replica seems to be late.
     starts = _log_starts(kafka, living, ((partition, broker) for partition, (broker, _leader) in pairs.items()))
     first = _log_starts(kafka, living, ((partition, leader) for partition, (_broker, leader) in pairs.items()))
-    return {
-        partition: say(_LACKS, broker=broker, broker_leader=leader, offset=starts[own], first=first[led])
-        for partition, (broker, leader) in pairs.items()
-        if starts.get(own := (partition, broker), 0) > first.get(led := (partition, leader), math.inf)
-    }
+    lacking: dict[TopicPartition, str] = {}
+    unknown: dict[TopicPartition, str] = {}
+    for partition, (broker, leader) in pairs.items():
+        own, led = starts.get((partition, broker)), first.get((partition, leader))
+        if own is None:
+            unknown[partition] = say(_SILENT, broker=broker)
+        elif led is None:
+            unknown[partition] = say(_SILENT_LEADER, broker=broker, broker_leader=leader)
+        elif own > led:
+            lacking[partition] = say(_LACKS, broker=broker, broker_leader=leader, offset=own, first=led)
+    return lacking, unknown
 
 
 def _returning_and_leader(decision: Decision, state: PartitionState | None) -> tuple[int, int] | None:

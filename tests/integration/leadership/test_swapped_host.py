@@ -77,12 +77,28 @@ def test_a_host_with_the_last_segments_only_does_not_lead_again(cluster: Cluster
 
 
 @pytest.mark.wide
-def test_it_does_not_lead_again_either_if_its_order_was_restored_while_it_was_down(
-    cluster: Cluster, operator: Operator
-) -> None:
+def test_its_order_is_not_restored_while_it_is_down(cluster: Cluster, operator: Operator) -> None:
     topic = "swapped-while-down"
     swapped = _stop_drained(cluster, operator, topic)
+    assert outcome(operator.unlist(1), topic).status is OrderStatus.LEFT_ALONE
+    assert orders(cluster, topic)[0] == DRAINED
+    _keep_last_segment(_directory(swapped, topic))
+    swapped.start()
+    wait_in_sync(cluster, topic)
+    assert outcome(operator.restore(), topic).status is OrderStatus.LEFT_ALONE
+    assert orders(cluster, topic)[0] == DRAINED
+
+
+@pytest.mark.wide
+def test_it_does_not_lead_again_either_if_its_history_is_lost_after_the_restore(
+    cluster: Cluster, operator: Operator
+) -> None:
+    topic = "swapped-after"
+    swapped = _stop_drained(cluster, operator, topic)
+    swapped.start()
+    wait_in_sync(cluster, topic)
     assert outcome(operator.unlist(1), topic).status is OrderStatus.RESTORED
+    swapped.stop()
     start = _keep_last_segment(_directory(swapped, topic))
     swapped.start()
     wait_in_sync(cluster, topic)

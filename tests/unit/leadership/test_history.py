@@ -54,7 +54,9 @@ def at(offset: int, error_code: int = 0) -> Answers:
     return {PARTITION: [OffsetAnswer(error_code, offset, 7)]}
 
 
-def decided(kafka: FakeStarts, *, listed: Order = (), leader: int = 2, is_drained: bool = True) -> Decision:
+def decided(
+    kafka: FakeStarts, *, listed: Order = (), leader: int = 2, is_drained: bool = True, living: Order = ORIGINAL
+) -> Decision:
     """Take brokers off the list, and return what is decided for the partition."""
     state = a_state(DRAINED if is_drained else ORIGINAL, leader=leader)
     memory = RememberedOrder("orders", 0, TOPIC_ID, ORIGINAL, (ORIGINAL, DRAINED)) if is_drained else None
@@ -62,7 +64,7 @@ def decided(kafka: FakeStarts, *, listed: Order = (), leader: int = 2, is_draine
     view = LeadershipView(
         Memory(), Config(None, False, ()), Blacklist((1,)), Blacklist(listed), decisions, (), {PARTITION: state}
     )
-    return keep_history(kafka, view, LIVING).decisions[PARTITION]
+    return keep_history(kafka, view, {each: LIVING[each] for each in living}).decisions[PARTITION]
 
 
 def test_an_order_that_prefers_a_log_that_begins_later_is_left_alone() -> None:
@@ -88,13 +90,30 @@ def test_a_log_that_begins_with_the_leaders_or_before_may_lead(start: int) -> No
     "starts",
     [
         {1: at(-1, UNKNOWN_TOPIC), 2: at(100)},
-        {1: at(500), 2: at(-1, UNKNOWN_TOPIC)},
+        {1: at(100), 2: at(-1, UNKNOWN_TOPIC)},
         {1: {}, 2: at(100)},
     ],
     ids=["an error of the returning broker", "an error of the leader", "no answer"],
 )
-def test_what_is_not_answered_proves_nothing(starts: Mapping[int, Answers]) -> None:
-    assert decided(FakeStarts(starts=starts)).outcome.status is OrderStatus.WOULD_RESTORE
+def test_a_restore_waits_for_an_answer(starts: Mapping[int, Answers]) -> None:
+    found = decided(FakeStarts(starts=starts)).outcome
+    assert (found.status, found.replicas_after) == (OrderStatus.LEFT_ALONE, DRAINED)
+    assert "does not say where its log begins" in found.reason
+
+
+def test_a_restore_waits_for_a_broker_that_is_down() -> None:
+    kafka = FakeStarts(starts={2: at(100)})
+    found = decided(kafka, living=(2, 3)).outcome
+    assert found.status is OrderStatus.LEFT_ALONE
+    assert found.reason.startswith("broker 1, which would be preferred again, does not say where its log begins")
+    assert kafka.asked == [2]
+
+
+def test_a_drain_of_another_broker_does_not_wait() -> None:
+    """Broker 1 is down and off the list. The leaders of broker 2 must move, whoever is first in the order."""
+    assert (
+        decided(FakeStarts(starts={2: at(100)}), listed=(2,), living=(2, 3)).outcome.status is OrderStatus.WOULD_REORDER
+    )
 
 
 def test_nobody_is_asked_if_no_broker_returns() -> None:
