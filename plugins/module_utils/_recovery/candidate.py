@@ -10,7 +10,7 @@ rank by this file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -19,6 +19,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 from .._model.fields import INT32_MAX, BrokerId, LeaderEpoch, Meta, Offset, SizeBytes
 from .._model.log_contents import from_offset, has_all_epochs, offset_range, stretches_with_epochs, subtract
 from .._model.partition import LOST_LOG_DIR, Cause, EpochEnd
+from .._model.reasons import named
 from .sort_keys import python_order
 
 
@@ -280,3 +281,16 @@ def _epoch_in_words(one: Standing) -> str:
 
 def _compared_values(one: Standing) -> tuple[int | None, int, int | None]:
     return one.last_written_epoch, one.log_end_offset, one.local_log_start_offset
+
+
+def explain_reused_epochs(candidates: Sequence[Candidate]) -> Iterator[str]:
+    """Yield what the epochs of these candidates, best first, mean for an election, one clause for each replica."""
+    for each in candidates:
+        if each.reused_epochs:
+            epochs = named("leader epoch", each.reused_epochs)
+            yield (
+                f"broker {each.broker_id} holds other records of {epochs} than {candidates[0].broker_id}: "
+                "controllers that had lost metadata gave the same epochs again. Kafka does not notice, so one that "
+                "follows keeps its own records there: stop it, and move the partition's directory away, so that it "
+                "copies the leader's log"
+            )

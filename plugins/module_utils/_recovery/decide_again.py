@@ -17,7 +17,16 @@ from .._model.controller_model import acceptable_replicas
 from .._model.partition import Cause, PartitionState, ReplicaLog
 from .._model.reason import ClauseKind, as_kind, because, say
 from .._model.reasons import name_brokers
-from .candidate import AnsweredLog, Candidate, Flag, SilentReplica, Standing, explain_ranks, rank_logs
+from .candidate import (
+    AnsweredLog,
+    Candidate,
+    Flag,
+    SilentReplica,
+    Standing,
+    explain_ranks,
+    explain_reused_epochs,
+    rank_logs,
+)
 from .decide import decide
 from .empty_leader import explain_empty_leader
 from .expected_loss import describe_losses
@@ -49,10 +58,10 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
                 brokers=unanswered,
             )
         )
-    returned = [log for each in election.silent if (log := observation.logs.get(each.broker_id)) and log.answered]
+    returned = _find_returned(election, observation)
     if not returned:
         return election, ""
-    if any(each.reused_epochs for each in election.candidates):
+    if observation.reused_epochs or any(each.reused_epochs for each in election.candidates):
         return election, (
             say(
                 "{brokers} answered since the plan was made, and some leader epochs had two leaders: make a new plan",
@@ -60,9 +69,7 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
             )
         )
     known = {each.broker_id for each in returned}
-    is_tiered = any(Flag.LOCAL_ONLY in each.flags for each in election.candidates)
-    again = [_unranked_candidate(log, state, is_tiered=is_tiered) for log in returned]
-    candidates = _rank_again([*election.candidates, *again], state)
+    candidates = rank_answers(election, observation)
     silent = tuple(each for each in election.silent if each.broker_id not in known)
     decision = _decide_as_before(election, state, candidates, silent)
     if isinstance(decision, LeftAlone):
@@ -72,6 +79,28 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
         )
     # The reason stays that of the plan; ``explained`` has the new forecast.
     return replace(election, candidates=decision.candidates, silent=decision.silent, losses=decision.losses), ""
+
+
+def rank_answers(election: PlannedElection, observation: PartitionObservation) -> tuple[Candidate, ...]:
+    """Return the candidates with those whose logs are only known now, ranked. None if nothing new is known."""
+    state, logs = observation.state, observation.logs
+    if state is None:
+        return ()
+    if election.is_bare:
+        answered = [log for each in state.replicas if (log := logs.get(each)) is not None and log.answered]
+        found = _rank_again([_unranked_candidate(each, state, is_tiered=False) for each in answered], state)
+        return tuple(replace(each, reused_epochs=observation.reused_epochs.get(each.broker_id, ())) for each in found)
+    returned = _find_returned(election, observation) if election.strategy is not None else []
+    if not returned:
+        return ()
+    is_tiered = any(Flag.LOCAL_ONLY in each.flags for each in election.candidates)
+    again = [_unranked_candidate(log, state, is_tiered=is_tiered) for log in returned]
+    return _rank_again([*election.candidates, *again], state)
+
+
+def _find_returned(election: PlannedElection, observation: PartitionObservation) -> list[ReplicaLog]:
+    """Return the answers of the replicas that were silent in the plan."""
+    return [log for each in election.silent if (log := observation.logs.get(each.broker_id)) and log.answered]
 
 
 def _decide_as_before(
@@ -96,13 +125,13 @@ def _compare_bare_designation(
 ) -> PlannedElection:
     """Return the election with a forecast by what all replicas answered right now."""
     logs = observation.logs
-    answered = [log for each in state.replicas if (log := logs.get(each)) is not None and log.answered]
-    candidates = _rank_again([_unranked_candidate(each, state, is_tiered=False) for each in answered], state)
-    known = {each.broker_id for each in answered}
+    candidates = rank_answers(election, observation)
+    known = {each.broker_id for each in candidates}
     silent = tuple(_silent_replica(each, logs.get(each)) for each in state.replicas if each not in known)
     losses = describe_losses(forecast_losses(state, candidates, [each.broker_id for each in silent]))
     of_leader = [each.explanation for each in losses if each.broker_id == election.designated_leader]
-    reason = because(election.reason, *(as_kind(ClauseKind.LOSS, each) for each in of_leader))
+    notes = explain_reused_epochs(candidates)
+    reason = because(election.reason, *notes, *(as_kind(ClauseKind.LOSS, each) for each in of_leader))
     return replace(election, candidates=candidates, silent=silent, losses=losses, reason=reason)
 
 

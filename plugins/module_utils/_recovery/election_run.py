@@ -40,6 +40,7 @@ from .observation import has_taken_over, observe_partitions
 from .outcome import Outcome, doubt_leaders, outcome_of_election, outcome_of_left_alone
 from .plan import ElectionType, Plan, PlannedElection, Status, find_tails
 from .preconditions import PartitionObservation, judge_election
+from .reused_again import observe_reused_epochs
 
 
 class WrongClusterError(KafkaOpsError):
@@ -324,6 +325,7 @@ class _Run:
             elections,
             asks_controller=self.journal is None,
         )
+        observations = observe_reused_epochs(elections, observations, self.writer.kafka.read_batches)
         if self.journal is None:
             observations = simulate_restore(observations, leftovers)
         # Checked for each batch: a broker may have been replaced by one of an older version.

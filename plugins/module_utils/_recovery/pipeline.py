@@ -30,6 +30,7 @@ from .._recorder.names import RecordingError
 from .._recorder.reading import FoundRecordings, find_last_seen
 from .._spark.java import SparkUnavailableError
 from .._spark.options import is_uri
+from .candidate import explain_reused_epochs
 from .decide import decide
 from .engines import Engines
 from .evidence import (
@@ -45,7 +46,7 @@ from .plan import LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas
 from .recorded import add_recordings
 from .retention import Retention
-from .reused_epochs import ask_candidates, explain_reused_epochs
+from .reused_epochs import ask_candidates
 from .strategy import Policy
 from .survey import Survey
 

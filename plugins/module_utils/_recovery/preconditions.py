@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .._model.controller_model import PredictedLeader, Rule, acceptable_replicas, predict
 from .._model.partition import PartitionState, Reassignment, ReplicaLog
@@ -31,6 +31,8 @@ class PartitionObservation:
     """Brokers that are known to be unregistered: the controller refuses every new order that names one."""
     reassignment: Reassignment | None = None
     """The running reassignment."""
+    reused_epochs: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Leader epochs of which a replica has other records than the best one, by broker id, as far as it was looked."""
 
     @property
     def removing(self) -> tuple[int, ...]:

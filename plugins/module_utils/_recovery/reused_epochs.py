@@ -23,7 +23,6 @@ from .._kafka.header_reading import AskBatches, BatchAnswers, Questions, ask_bat
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition
-from .._model.reasons import named
 from .candidate import Candidate, Flag
 
 _MOST_EPOCHS = 16
@@ -108,16 +107,3 @@ def ask_candidates(settings: ConnectionSettings, brokers: Iterable[Broker], ques
     addresses = {each.broker_id: Address(each.host, each.port) for each in brokers if each.host and each.port}
     with Wire(settings) as wire:
         return ask_batches(wire, addresses, questions)
-
-
-def explain_reused_epochs(candidates: Sequence[Candidate]) -> Iterator[str]:
-    """Yield what the epochs of these candidates, best first, mean for an election, one clause for each replica."""
-    for each in candidates:
-        if each.reused_epochs:
-            epochs = named("leader epoch", each.reused_epochs)
-            yield (
-                f"broker {each.broker_id} holds other records of {epochs} than {candidates[0].broker_id}: "
-                "controllers that had lost metadata gave the same epochs again. Kafka does not notice, so one that "
-                "follows keeps its own records there: stop it, and move the partition's directory away, so that it "
-                "copies the leader's log"
-            )

@@ -42,6 +42,10 @@ def test_the_records_of_an_epoch_that_two_leaders_had_are_lost_and_saved(
         assert [each["reused_epochs"] for each in row["candidates"]] == [[], [_EPOCH]]
         assert {each["broker_id"]: each["at_least"] for each in row["losses"]} == {copy: _OLD, old: new}
         assert f"broker {other} holds other records of leader epoch {_EPOCH} than {best}" in row["reason"]
+        chosen = {"topic": _TOPIC, "partition": 0, "designated_leader": other}
+        bare = {"bootstrap_servers": [cluster.bootstrap()], "partitions": [chosen], "salvage": "off"}
+        by_hand = run_module("designated_election", bare, check_mode=True)
+        assert by_hand["loss"]["at_least"] == (new if other == old else _OLD), "without a plan"
         limited = run_module("leader_candidate_info", wanted | {"max_lost_records": _OLD - 1})
         assert limited["partitions"][0]["status"] == "refused"
         # Not in memory: a salvage refuses a place that the run does not outlive.

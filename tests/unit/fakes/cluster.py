@@ -23,6 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
     BrokerCallError,
     NoBrokerAnswersError,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import BatchAnswers, Questions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import (
     Description,
     PartitionStates,
@@ -121,6 +122,13 @@ class FakeCluster(FakeController):
 
     def notes_on_views(self) -> tuple[str, ...]:
         return ()
+
+    def read_batches(self, questions: Questions) -> BatchAnswers:
+        """Answer nothing: no epoch has had two leaders."""
+        return BatchAnswers()
+
+    def topic_id_at(self, address: Address, topic: str) -> str | None:
+        return self.run_topic.topic_id_at(address, topic)
 
     def describe_cluster(self) -> Cluster:
         return Cluster(

@@ -11,12 +11,24 @@ from collections.abc import Sequence
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_headers import BatchEpoch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import BatchAnswers, Questions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.reused_epochs import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import records_in
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Cause,
+    ReplicaLog,
+    TopicPartition,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import (
+    Candidate,
     explain_reused_epochs,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide_again import decide_again
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import find_tails, plan_election
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import PartitionObservation
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.reused_again import observe_reused_epochs
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.reused_epochs import (
     mark_reused_epochs,
 )
 from unit.recovery.wreckage import a_candidate, an_offline_partition
@@ -117,3 +129,38 @@ def test_logs_that_end_alike_may_hold_other_records() -> None:
     found = marked(disks, one, other)
     assert [each.reused_epochs for each in found] == [(), (5,)]
     assert lost_of_second(found) == lost_of_second(found[::-1]) == 50
+
+
+def an_answer(broker_id: int, *lineage: tuple[int, int]) -> ReplicaLog:
+    found = a_candidate(broker_id, *lineage)
+    ends = found.log_start_offset, found.log_end_offset
+    return ReplicaLog(*ORDERS, broker_id, *ends, None, found.last_written_epoch, found.lineage)
+
+
+def test_a_bare_designation_counts_and_saves_all_records_of_such_an_epoch() -> None:
+    """Nobody has compared its replicas before."""
+    state = an_offline_partition(replicas=(2, 3))
+    election = plan_election(state, 2, "designated without a plan")
+    answers = {2: an_answer(2, (0, 100), (5, 150)), 3: an_answer(3, (0, 100), (5, 220))}
+    disks = FakeDisks(of_3=[COMMON, BatchEpoch(5, 100, 220, 8)], of_2=[COMMON, BatchEpoch(5, 100, 150, 9)])
+
+    def lost(observed: PartitionObservation) -> list[int]:
+        judged, reason = decide_again(election, observed)
+        assert not reason
+        assert ("controllers that had lost metadata" in str(judged.reason)) == bool(observed.reused_epochs)
+        return [records_in(each.lost) for each in find_tails(judged)]
+
+    observation = PartitionObservation(state, answers)
+    assert lost(observation) == [70], "by epochs alone"
+    observed = observe_reused_epochs([election], {ORDERS: observation}, disks.ask)
+    assert lost(observed[ORDERS]) == [120]
+
+
+def test_a_replica_that_does_not_say_which_batches_it_has_counts_as_silent() -> None:
+    state = an_offline_partition(replicas=(2, 3))
+    election = plan_election(state, 2, "designated without a plan")
+    observation = PartitionObservation(state, {each: an_answer(each, (0, 100)) for each in (2, 3)})
+    hung = BrokerCallError("broker 3", Cause.HUNG, "no response")
+    observed = observe_reused_epochs([election], {ORDERS: observation}, lambda _: BatchAnswers(failed={3: hung}))
+    judged, _reason = decide_again(election, observed[ORDERS])
+    assert [(each.broker_id, each.cause) for each in judged.silent] == [(3, Cause.HUNG)]
