@@ -33,13 +33,13 @@ def doubt_elections(missing: str, *, is_running: bool = False) -> str:
 
     One that ``is_running`` restarts with a log directory that is offline now.
     """
-    why = f" ({missing})" if missing else ""
+    why = f", because {missing}" if missing else ""
     since, what = "it stopped", "its disk first: it"
     if is_running:
         since, what = "the directory failed", "the directory first: the broker"
     return (
-        f"Whether another partition's leader was elected uncleanly since {since} is not known{why}. If so, save {what} "
-        "deletes what that leader lacks."
+        f"It is not known whether another partition's leader was elected uncleanly since {since}{why}. If one was, "
+        f"save {what} deletes what that leader lacks."
     )
 
 

@@ -22,7 +22,7 @@ from lab.playbook import RECOVER, SALVAGE, run_playbook
 from lab.pool import ClusterPool
 
 _OFFLINE, _LED, _MOVED = "only-there", "elected-uncleanly", "moved-cleanly"
-_UNKNOWN = "elected uncleanly since it stopped is not known"
+_UNKNOWN = "It is not known whether another partition's leader was elected uncleanly since it stopped"
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_runs_and_readiness_say_so_and_name_what_is_not_known(cluster: Cluster) 
     checks = readiness_of(cluster)
     assert checks["broker 1"].startswith("Do not start it yet: it may hold the only copy of records"), checks
     remedy = readiness_of(cluster, bootstrap_controllers=unreachable)["broker 1"]
-    assert f"{_UNKNOWN} (" in remedy, remedy
+    assert f"{_UNKNOWN}, because " in remedy, remedy
     assert "127.0.0.1:1" in remedy, "the source that is missing is named"
 
     run = {
@@ -119,7 +119,7 @@ def test_runs_and_readiness_say_so_and_name_what_is_not_known(cluster: Cluster) 
     _assert_saves_first(run_playbook(RECOVER, run).output)
     blind = addresses_of(cluster) | {"kafka_bootstrap_controllers": "127.0.0.1:1"}
     shown = " ".join(run_playbook(RECOVER, blind).output.split())
-    assert f"{_UNKNOWN} (" in shown, shown
+    assert f"{_UNKNOWN}, because " in shown, shown
 
 
 def _assert_saves_first(output: str) -> None:

@@ -71,4 +71,4 @@ def test_a_failed_log_directory_is_saved_before_its_broker_restarts_with_it() ->
 
     assert remedy(1, {1}).startswith("Do not restart it with this directory yet")
     assert remedy(0, {2}).endswith("with an empty directory, the broker may be elected")
-    assert "If so, save the directory first" in remedy(None, {2})
+    assert "If one was, save the directory first" in remedy(None, {2})
