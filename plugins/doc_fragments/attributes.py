@@ -37,12 +37,3 @@ attributes:
     support: full
     membership: [kafkaops.recovery.kafka]
 """
-
-    JOURNAL_GROUP = r"""
-options: {}
-attributes:
-  action_group:
-    description: C(module_defaults) can give the options of each of these groups once, for several modules.
-    support: full
-    membership: [kafkaops.recovery.kafka, kafkaops.recovery.journal]
-"""

@@ -16,11 +16,16 @@ description:
     metadata.
   - Connects to every broker, to find out which replicas can be asked and elected.
   - Does not rely on the ISR. The ISR of an offline partition can still name dead brokers.
+  - If every partition has a leader, and brokers are away that have replicas, reads in the metadata log which leaders
+    were elected uncleanly since. Such a broker deletes what these leaders lack when it starts.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
-  kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
-  kafkaops.recovery.selection.designations, kafkaops.recovery.journal, kafkaops.recovery.progress,
-  kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.journal_group]
+  kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.selection,
+  kafkaops.recovery.selection.names, kafkaops.recovery.selection.designations, kafkaops.recovery.journal,
+  kafkaops.recovery.progress, kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module,
+  kafkaops.recovery.attributes.action_group]
+attributes:
+  action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.journal]}
 options:
   report_file:
     description:
@@ -119,9 +124,11 @@ brokers:
       type: list
       elements: str
     unclean_elections:
-      description: Its partitions whose leader was elected uncleanly since it left. Null if unknown, and always here.
+      description:
+        - Its partitions whose leader was elected uncleanly since it left. Null if unknown.
+        - Here, null also while partitions are offline. The module that recovers them counts.
       type: int
-    unclean_elections_missing: {type: str, description: Why they are unknown. Empty if they are known and always here.}
+    unclean_elections_missing: {type: str, description: Why they are unknown. Empty if they are not.}
 partitions:
   description: The partitions that have no leader, in order of topic, then partition.
   returned: success
@@ -245,21 +252,20 @@ summary:
   sample: {offline: 1, already_online: 1, refused: 0, unknown: 0}
 """
 
-from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import RunMode, count_by_status
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connection import (
     CONNECTION,
+    CONTROLLERS,
     Arguments,
     connection_settings,
+    controller_listeners,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import (
     JOURNAL,
@@ -269,33 +275,24 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options 
     notes_on_file,
     progress_to,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import (
-    call_all,
-    run,
-    select_most_important,
-    to_json_types,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import (
     CHOSEN,
     REPORT,
     read_wanted,
     refuse_existing_output,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import (
-    DONE_OR_FORESEEN,
-    LeftAlone,
-    Status,
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey_result import (
+    bounded,
+    outcomes_of,
+    survey_results,
+    with_unclean_elections,
+    write_report,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.start_order import (
-    describe_advice,
-    find_start_order,
-)
-
-if TYPE_CHECKING:
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
 
 ARGUMENTS = (
     CONNECTION
+    + CONTROLLERS
     + SELECTION
     + CHOSEN
     + JOURNAL
@@ -322,13 +319,14 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey, survey_when_fenced
 
     params = module.params
-    settings, asked, report, *_checked = call_all(
+    settings, controllers, asked, report, *_checked = call_all(
         lambda: connection_settings(params),
+        lambda: controller_listeners(params),
         lambda: read_wanted(params),
         lambda: ReportFile(params["report_file"]),
         *(partial(refuse_existing_output, path) for path in params["output_paths"]),
     )
-    with Wire(settings) as wire:
+    with Wire(settings, controllers) as wire:
         kafka = BaseKafka(wire)
         found = survey_when_fenced(
             lambda: survey(kafka, asked.partitions, include_internal=params["include_internal_topics"]),
@@ -340,59 +338,19 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             module.warn(text)
         quorum_seen = kafka.seen_leader()
         pending = JournalReader(kafka, kafka.describe_cluster(), journal_options(params), found.brokers).read()
-    unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
-    outcomes, groups = _outcomes_of(found.left_alone)
-    advice = find_start_order(found.without_leader, found.brokers)
-    if params["report_file"] is not None and not found.offline and not unfinished:
-        from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import (
-            REPORT_FILE,
-            prepare_report,
-        )
-
-        document_at = prepare_report(
-            mode=RunMode.CHECK, cluster_id=found.cluster_id, brokers=found.brokers, outcomes=outcomes
-        )
-        report.write(document_at, REPORT_FILE)
+        unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
+        is_all_done = not found.offline and not unfinished
+        if is_all_done:
+            found = with_unclean_elections(wire, found)
+    outcomes, groups = outcomes_of(found.left_alone)
+    if params["report_file"] is not None and is_all_done:
+        write_report(report, found, outcomes)
     return {
         "changed": False,
-        "cluster_id": found.cluster_id,
-        "brokers": to_json_types(found.brokers),
         "quorum_seen": to_json_types(quorum_seen),
-        **bounded(found.offline, outcomes, unfinished, params["max_rows"]),
         "groups": groups,
-        "start_order": [{**to_json_types(each), "explanation": describe_advice(each)} for each in advice],
-        **found.count_doubtful(),
-        "summary": {"offline": len(found.offline), **count_by_status((each.status for each in outcomes), Status)},
-    }
-
-
-def _outcomes_of(partitions: Sequence[LeftAlone]) -> tuple[list[Outcome], list[Any]]:
-    """Return the outcomes of partitions that are left alone, and their groups.
-
-    Without any, nothing is imported for them: that takes longer than the survey of a healthy cluster.
-    """
-    if not partitions:
-        return [], []
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import group_outcomes
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcome_of_left_alone
-
-    outcomes = [outcome_of_left_alone(each) for each in partitions]
-    return outcomes, to_json_types([each.group for each in group_outcomes(outcomes)])
-
-
-def bounded(
-    offline: Sequence[PartitionState],
-    outcomes: Sequence[Outcome],
-    unfinished: Sequence[OrderChange],
-    max_rows: int | None,
-) -> dict[str, Any]:
-    """Return the rows. Of partitions that are left alone, those first that a person must look at."""
-    most = max(map(len, (offline, outcomes, unfinished))) if max_rows is None else max_rows
-    return {
-        "partitions": to_json_types(offline[:most]),
-        "left_alone": to_json_types(select_most_important(outcomes, most, DONE_OR_FORESEEN)),
-        "unfinished": to_json_types(unfinished[:most]),
-        "truncated": any(len(each) > most for each in (offline, outcomes, unfinished)),
+        **bounded(found.offline, outcomes, unfinished, params["max_rows"]),
+        **survey_results(found, outcomes),
     }
 
 

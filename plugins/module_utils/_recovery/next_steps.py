@@ -115,6 +115,8 @@ def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
     may_elect = bool(commands.aggressive) and not after.is_only_unsaved
     way = choose_way(after.statuses, after.returns, may_elect=may_elect)
     yield from _save_disks(after, commands)
+    if way is Way.NONE:
+        yield from _doubt_disks(after, commands)
     if way is Way.RETURN:
         yield from ((text, ()) for text in _describe_returns(after, has_elected=Status.RECOVERED in after.statuses))
         yield _look_after(after.returns, commands), commands.look
@@ -166,6 +168,16 @@ def _save_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
             "log.dirs) and NEW_DIR:",
             commands.salvage,
         )
+
+
+def _doubt_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
+    """Yield what is not known of brokers and log directories that a person may start now that all seems well."""
+    doubted = [each for each in (*after.away, *after.offline_log_dirs) if after.elections_missing.get(each)]
+    for broker_id in doubted[:_MOST_BROKERS]:
+        is_running = broker_id in after.offline_log_dirs
+        what = f"runs without {', '.join(after.offline_log_dirs[broker_id])}" if is_running else "does not run"
+        doubt = doubt_elections(after.elections_missing[broker_id], is_running=is_running)
+        yield f"Broker {broker_id} {what}. {doubt}", commands.salvage
 
 
 def _make_writable(after: AfterRun) -> str:

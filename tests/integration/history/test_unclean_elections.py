@@ -117,6 +117,10 @@ def test_runs_and_readiness_say_so_and_name_what_is_not_known(cluster: Cluster) 
         "unclean_recovery_duration_ms": "2000",
     }
     _assert_saves_first(run_playbook(RECOVER, run).output)
+    # Whoever looks later finds that all partitions have leaders.
+    cluster.client.delete_topic(_OFFLINE)
+    shown = " ".join(run_playbook(RECOVER, addresses_of(cluster)).output.split())
+    assert "No partition is offline. Next 1. Before broker 1 is started: save the records that only its" in shown, shown
     blind = addresses_of(cluster) | {"kafka_bootstrap_controllers": "127.0.0.1:1"}
     shown = " ".join(run_playbook(RECOVER, blind).output.split())
     assert f"{_UNKNOWN}, because " in shown, shown

@@ -146,6 +146,22 @@ def test_good_copies_are_saved_before_their_brokers_are_started() -> None:
     assert "led by logs that seem to be on new disks" in recovery_page.failure(result, ["already_online"])
 
 
+def test_what_is_not_known_of_a_disk_is_said_where_all_seems_well() -> None:
+    brokers = [
+        replace(each, unclean_elections=None, unclean_elections_missing="no controller answers")
+        for each in outages.brokers(3, dead=[2])
+    ]
+    result = {**a_recovery([], brokers), "summary": {"offline": 0}}
+    commands = next_commands({"kafka_bootstrap_servers": "kafka1:9092"})
+    blocks = recovery_page.blocks(result, commands=commands, start_order=[], rows=False)
+    shown = " ".join(rendered(blocks, 300, color=False).split())
+    assert (
+        "1. Broker 2 does not run. It is not known whether another partition's leader was elected uncleanly since it "
+        "stopped, because no controller answers. If one was, save its disk first"
+    ) in shown
+    assert "2. " not in shown, "the others run"
+
+
 def test_an_offline_log_directory_is_saved_before_the_broker_restarts_with_it() -> None:
     result = a_recovery([outages.recovered(outages.losing(0))], with_a_dead_directory())
     commands = next_commands({"kafka_bootstrap_servers": "kafka1:9092"})

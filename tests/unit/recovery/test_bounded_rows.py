@@ -12,7 +12,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcome_of_left_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import Status, leave_alone
-from ansible_collections.kafkaops.recovery.plugins.modules.offline_partition_info import bounded
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey_result import bounded
 
 OFFLINE = [
     PartitionState("orders", number, "A" * 22, -1, 7, (1, 2, 3), (1,), (), (), (1,), is_internal=False)
