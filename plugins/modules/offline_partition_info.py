@@ -341,7 +341,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
         is_all_done = not found.offline and not unfinished
         if is_all_done:
-            found = with_unclean_elections(wire, found)
+            found = with_unclean_elections(wire, found, is_whole=asked.partitions is None)
     outcomes, groups = outcomes_of(found.left_alone)
     if params["report_file"] is not None and is_all_done:
         write_report(report, found, outcomes)

@@ -11,31 +11,33 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._changes.record import OrderChange
-from .._kafka.wire import Wire
 from .._model.partition import PartitionState
 from .._model.run import RunMode, count_by_status
 from .._module.run import select_most_important, to_json_types
 from .plan import DONE_OR_FORESEEN, LeftAlone, Status
 from .start_order import describe_advice, find_start_order
-from .survey import Survey
 
 if TYPE_CHECKING:
     from .._documents.report_file import ReportFile
+    from .._kafka.wire import Wire
     from .outcome import Outcome
+    from .survey import Survey
 
 
-def with_unclean_elections(wire: Wire, found: Survey) -> Survey:
+def with_unclean_elections(wire: Wire, found: Survey, *, is_whole: bool) -> Survey:
     """Return the survey, with the unclean elections since each broker left. Never raises.
 
-    They are 0 without a request if no leader left a replica behind.
+    They are of all partitions, so that these are described where the survey was not of the ``is_whole`` cluster. They
+    are 0 without a request if no broker is away, or no leader left a replica behind.
     """
-    if not found.leaving_behind:
+    is_any_away = any(each.is_fenced or each.offline_log_dirs for each in found.brokers)
+    if not is_any_away or (is_whole and not found.leaving_behind):
         return replace(found, brokers=tuple(replace(each, unclean_elections=0) for each in found.brokers))
     from .._history.unclean_elections import count_unclean_elections  # noqa: PLC0415
     from .._kafka.port import Kafka  # noqa: PLC0415
 
-    counted = count_unclean_elections(Kafka(wire), found.brokers, found.leaving_behind, found.cluster_id)
-    return replace(found, brokers=counted)
+    states = found.leaving_behind if is_whole else None
+    return replace(found, brokers=count_unclean_elections(Kafka(wire), found.brokers, states, found.cluster_id))
 
 
 def outcomes_of(partitions: Sequence[LeftAlone]) -> tuple[list[Outcome], list[Any]]:

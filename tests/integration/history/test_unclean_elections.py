@@ -121,6 +121,9 @@ def test_runs_and_readiness_say_so_and_name_what_is_not_known(cluster: Cluster) 
     cluster.client.delete_topic(_OFFLINE)
     shown = " ".join(run_playbook(RECOVER, addresses_of(cluster)).output.split())
     assert "No partition is offline. Next 1. Before broker 1 is started: save the records that only its" in shown, shown
+    one = addresses_of(cluster) | {"unclean_recovery_partitions": [{"topic": _MOVED, "partition": 0}]}
+    shown = " ".join(run_playbook(RECOVER, one).output.split())
+    assert "Before broker 1 is started: save the records that only its" in shown, "its disk has other partitions, too"
     blind = addresses_of(cluster) | {"kafka_bootstrap_controllers": "127.0.0.1:1"}
     shown = " ".join(run_playbook(RECOVER, blind).output.split())
     assert f"{_UNKNOWN}, because " in shown, shown
