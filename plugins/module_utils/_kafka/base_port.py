@@ -23,7 +23,6 @@ from .._model.setting import Setting
 from . import configs, log_dirs, quorum, reassignments, topics
 from .cluster import Cluster, Registration, describe_cluster, probe_broker, probe_brokers
 from .errors import BrokerCallError
-from .header_reading import BatchAnswers, Questions, ask_batches
 from .partitions import Description, PartitionStates, describe_partitions, read_topic_id, select_states
 from .settings import Address, ConnectionSettings
 from .wire import Wire
@@ -136,11 +135,6 @@ class BaseKafka:
         Brokers apply metadata late, each at its own pace. Raises BrokerCallError.
         """
         return self.wire.with_connection(address, partial(read_topic_id, topic=topic))
-
-    def read_batches(self, questions: Questions) -> BatchAnswers:
-        """Return the batches at these offsets of replicas, and the brokers that did not answer."""
-        addresses = self.describe_cluster().addresses
-        return ask_batches(self.wire, addresses, questions)
 
     def hidden_among(self, topics: Collection[str]) -> tuple[str, ...]:
         """Return those of the topics that exist, and that our principal may not see."""

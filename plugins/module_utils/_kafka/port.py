@@ -36,6 +36,7 @@ from . import (
     transactions,
 )
 from .base_port import BaseKafka
+from .header_reading import BatchAnswers, Questions, ask_batches
 from .replica_logs import probe_replicas
 from .settings import Address
 from .wire import Wire
@@ -48,6 +49,10 @@ class Kafka(BaseKafka):
         super().__init__(wire)
         self._controller_side: controllers.ControllerSide | None = None
         self._looking_for_controllers = threading.Lock()
+
+    def read_batches(self, questions: Questions) -> BatchAnswers:
+        """Return the batches at these offsets of replicas, and the brokers that did not answer."""
+        return ask_batches(self.wire, self.describe_cluster().addresses, questions)
 
     def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
         """Return the running reassignments of these partitions (ListPartitionReassignments)."""
