@@ -102,6 +102,13 @@ class AfterRun:
         """The brokers that are not online."""
         return [each for each, state in self.states.items() if state != BrokerState.ONLINE]
 
+    @property
+    def to_save(self) -> set[int]:
+        """The brokers whose disks must be saved before they start, or restart with an offline log directory."""
+        is_any = (Status.RECOVERED in self.statuses and self.is_unbounded) or self.is_led_by_replaced
+        # Otherwise those that earlier runs, or Kafka itself, elected leaders without.
+        return {each for each in (*self.away, *self.offline_log_dirs) if is_any or self.unclean_elections.get(each)}
+
 
 def salvage_command(connection: Iterable[str]) -> list[str]:
     """Return the command that saves the disks of an offline broker. A person replaces the names in capitals."""
@@ -148,9 +155,7 @@ def _save_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
     """Yield the steps that save the disks of offline brokers and log dirs, if new leaders may lack their records."""
     if not commands.salvage:
         return
-    is_any = (Status.RECOVERED in after.statuses and after.is_unbounded) or after.is_led_by_replaced
-    # Otherwise those that earlier runs, or Kafka itself, elected leaders without.
-    to_save = {each for each in (*after.away, *after.offline_log_dirs) if is_any or after.unclean_elections.get(each)}
+    to_save = after.to_save
     for broker_id, dirs in after.offline_log_dirs.items():
         if broker_id not in to_save:
             continue
@@ -172,7 +177,8 @@ def _save_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
 
 def _doubt_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:
     """Yield what is not known of brokers and log directories that a person may start now that all seems well."""
-    doubted = [each for each in (*after.away, *after.offline_log_dirs) if after.elections_missing.get(each)]
+    unknown = [each for each in (*after.away, *after.offline_log_dirs) if after.elections_missing.get(each)]
+    doubted = [each for each in unknown if each not in after.to_save]
     for broker_id in doubted[:_MOST_BROKERS]:
         is_running = broker_id in after.offline_log_dirs
         what = f"runs without {', '.join(after.offline_log_dirs[broker_id])}" if is_running else "does not run"

@@ -162,6 +162,19 @@ def test_what_is_not_known_of_a_disk_is_said_where_all_seems_well() -> None:
     assert "2. " not in shown, "the others run"
 
 
+def test_a_disk_that_is_to_be_saved_anyway_is_not_doubted() -> None:
+    brokers = [
+        replace(each, unclean_elections=None, unclean_elections_missing="no controller answers")
+        for each in outages.brokers(3, dead=[2])
+    ]
+    result = {**a_recovery([], brokers), "summary": {"already_online": 1}, "led_by_replaced": 1}
+    commands = next_commands({"kafka_bootstrap_servers": "kafka1:9092"})
+    blocks = recovery_page.blocks(result, commands=commands, start_order=[], rows=False)
+    shown = " ".join(rendered(blocks, 300, color=False).split())
+    assert "1. Before broker 2 is started: save the records that only its disks may hold." in shown
+    assert "It is not known" not in shown
+
+
 def test_an_offline_log_directory_is_saved_before_the_broker_restarts_with_it() -> None:
     result = a_recovery([outages.recovered(outages.losing(0))], with_a_dead_directory())
     commands = next_commands({"kafka_bootstrap_servers": "kafka1:9092"})
