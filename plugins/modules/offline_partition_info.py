@@ -284,9 +284,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.option
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey_result import (
     bounded,
+    count_since_brokers_left,
     outcomes_of,
     survey_results,
-    with_unclean_elections,
     write_report,
 )
 
@@ -341,7 +341,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         unfinished = [each for each in pending.changes if isinstance(each, OrderChange)]
         is_all_done = not found.offline and not unfinished
         if is_all_done:
-            found = with_unclean_elections(wire, found, is_whole=asked.partitions is None)
+            found = count_since_brokers_left(wire, found)
     outcomes, groups = outcomes_of(found.left_alone)
     if params["report_file"] is not None and is_all_done:
         write_report(report, found, outcomes)

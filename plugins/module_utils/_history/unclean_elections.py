@@ -66,8 +66,7 @@ def count_unclean_elections(
     read = ReadHistory(None, "")
     try:
         if states is None:
-            is_any_away = any(each.is_fenced or each.offline_log_dirs for each in brokers)
-            states = kafka.describe_partitions().partitions if is_any_away else ()
+            states = kafka.describe_partitions().partitions if any(each.is_away for each in brokers) else ()
         for state in states:
             for broker_id in {*state.left_behind} & suspects.keys():
                 suspects[broker_id].append(state.topic_partition)

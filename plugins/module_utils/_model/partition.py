@@ -218,6 +218,11 @@ class Broker:
     unclean_elections_missing: str = ""
     """Why they are not known. Empty if they are, or were not looked for."""
 
+    @property
+    def is_away(self) -> bool:
+        """Return whether leaders may go on without it, or without one of its log directories."""
+        return self.is_fenced or bool(self.offline_log_dirs)
+
 
 @dataclass(frozen=True, slots=True)
 class RackOfBroker:

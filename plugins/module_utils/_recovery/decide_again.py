@@ -82,7 +82,7 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
 
 
 def rank_answers(election: PlannedElection, observation: PartitionObservation) -> tuple[Candidate, ...]:
-    """Return the candidates with those whose logs are only known now, ranked. None if nothing new is known."""
+    """Return the candidates with those whose logs are only known now, ranked. Empty if nothing new is known."""
     state, logs = observation.state, observation.logs
     if state is None:
         return ()

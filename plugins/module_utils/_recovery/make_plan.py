@@ -245,8 +245,9 @@ def _begin_to_count(kafka: Kafka, found: Survey, options: PlanOptions) -> Callab
     """Begin to count unclean elections since brokers left, among all partitions, also those not wanted."""
     if not options.counts_unclean_elections:
         return lambda: found.brokers
-    states = found.leaving_behind if options.asked.partitions is None else None
-    return begin_to_count(kafka, found.brokers, states, found.cluster_id, log_dir=options.metadata_log_dir)
+    return begin_to_count(
+        kafka, found.brokers, found.leaving_behind, found.cluster_id, log_dir=options.metadata_log_dir
+    )
 
 
 @garbage_collection_paused()

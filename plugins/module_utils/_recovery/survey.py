@@ -48,8 +48,9 @@ class Survey:
     """Those of ``left_alone`` whose leader, by the metadata, is a broker that does not answer."""
     led_by_replaced: tuple[LeftAlone, ...] = ()
     """Those of ``left_alone`` whose leader's disk seems to have been replaced, while all other replicas are down."""
-    leaving_behind: tuple[PartitionState, ...] = ()
-    """The described partitions that have a leader, and offline replicas that are not in sync with it."""
+    leaving_behind: tuple[PartitionState, ...] | None = ()
+    """Of all partitions, those that have a leader, and offline replicas that are not in sync with it. None if only the
+    topics of the wanted ones were described."""
     lost: frozenset[int] = frozenset()
     """Ids of brokers that the operator named as lost for good. If one is online, its replicas on offline log
     directories are lost."""
@@ -138,7 +139,7 @@ def survey(
         tuple(each for each in chosen if each.is_offline),
         led_by_silent=doubted,
         led_by_replaced=led_by_replaced,
-        leaving_behind=tuple(each for each in description.partitions if each.left_behind),
+        leaving_behind=tuple(each for each in description.partitions if each.left_behind) if topics is None else None,
         lost=frozenset(lost),
     )
 

@@ -24,20 +24,18 @@ if TYPE_CHECKING:
     from .survey import Survey
 
 
-def with_unclean_elections(wire: Wire, found: Survey, *, is_whole: bool) -> Survey:
-    """Return the survey, with the unclean elections since each broker left. Never raises.
+def count_since_brokers_left(wire: Wire, found: Survey) -> Survey:
+    """Return the survey, with the unclean elections of all partitions since each broker left. Never raises.
 
-    They are of all partitions, so that these are described where the survey was not of the ``is_whole`` cluster. They
-    are 0 without a request if no broker is away, or no leader left a replica behind.
+    They are 0 without a request if no broker is away, or no leader left a replica behind.
     """
-    is_any_away = any(each.is_fenced or each.offline_log_dirs for each in found.brokers)
-    if not is_any_away or (is_whole and not found.leaving_behind):
+    if found.leaving_behind == () or not any(each.is_away for each in found.brokers):
         return replace(found, brokers=tuple(replace(each, unclean_elections=0) for each in found.brokers))
     from .._history.unclean_elections import count_unclean_elections  # noqa: PLC0415
     from .._kafka.port import Kafka  # noqa: PLC0415
 
-    states = found.leaving_behind if is_whole else None
-    return replace(found, brokers=count_unclean_elections(Kafka(wire), found.brokers, states, found.cluster_id))
+    counted = count_unclean_elections(Kafka(wire), found.brokers, found.leaving_behind, found.cluster_id)
+    return replace(found, brokers=counted)
 
 
 def outcomes_of(partitions: Sequence[LeftAlone]) -> tuple[list[Outcome], list[Any]]:
