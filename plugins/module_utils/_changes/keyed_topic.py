@@ -103,8 +103,8 @@ class KeyedTopic:
             self._own.add_missing_replicas(_COPIES)
         else:
             found = self._create()
-            # A later run can only undo what it can read.
-            self._read_values(found)
+            # A later run can only undo what it can read. The topic is not new if no broker had shown it yet.
+            values = self._read_values(found)
         return OpenKeyedTopic(found, journal, values)
 
     def _find_compacted(self) -> OwnTopic | None:

@@ -96,33 +96,40 @@ class OwnTopics:
     """Says what is waited for."""
 
     def locate(self) -> PartitionState | None:
-        """Return the topic's partition; None if there is no such topic.
+        """Return the topic's partition; None if no living broker shows such a topic.
+
+        A broker may not know yet a topic that was just created, for example with another run's ticket or pending
+        change. The leader knows it, because it acknowledged the record.
 
         Raises TopicUnavailableError, TopicOfflineError or NoBrokerAnswersError.
         """
         description = self.kafka.describe_partitions([self.topic])
         for refused in description.refused:
-            if refused.is_unknown:
-                return None
-            raise self.unavailable("cannot be described", error_codes.describe_error(refused.code), refused.code)
-        if not description.partitions:
+            if not refused.is_unknown:
+                raise self.unavailable("cannot be described", error_codes.describe_error(refused.code), refused.code)
+        states = description.partitions or next(filter(None, self._shown_by_each()), ())
+        if not states:
             return None
-        if len(description.partitions) > 1:
+        if len(states) > 1:
             raise TopicUnavailableError(
-                f"topic {self.topic} has {len(description.partitions)} partitions, and must have one: name another "
-                "topic, or delete this one if it is not used, and the next run creates it again"
+                f"topic {self.topic} has several partitions, and must have one: name another topic, or delete this one "
+                "if it is not used, and the next run creates it again"
             )
-        state = description.partitions[0]
+        state = states[0]
         if state.is_offline:
             raise TopicOfflineError(state)
         return state
 
     def is_shown(self, topic_id: str) -> bool:
         """Return whether any living broker shows the topic with this id."""
+        return any(each.topic_id == topic_id for states in self._shown_by_each() for each in states)
+
+    def _shown_by_each(self) -> list[tuple[PartitionState, ...]]:
+        """Return the first two partitions that each living broker shows. A broker that fails shows none."""
         found = self.kafka.in_parallel(
-            lambda broker_id: self.kafka.topic_id_at(self.living[broker_id], self.topic), self.living
+            lambda broker_id: self.kafka.first_partitions_at(self.living[broker_id], self.topic, 2), self.living
         )
-        return topic_id in found.values()
+        return [each for each in found.values() if not isinstance(each, BrokerCallError)]
 
     def find(self) -> OwnTopic | None:
         """Return the topic; None if there is none. If it has no leader, wait for one.

@@ -23,7 +23,7 @@ from .._model.setting import Setting
 from . import configs, log_dirs, quorum, reassignments, topics
 from .cluster import Cluster, Registration, describe_cluster, probe_broker, probe_brokers
 from .errors import BrokerCallError
-from .partitions import Description, PartitionStates, describe_partitions, read_topic_id, select_states
+from .partitions import Description, PartitionStates, describe_partitions, read_first_partitions, select_states
 from .settings import Address, ConnectionSettings
 from .wire import Wire
 
@@ -129,12 +129,12 @@ class BaseKafka:
         """Return the state of the partitions of these topics, or of all visible topics (DescribeTopicPartitions)."""
         return describe_partitions(self.wire, names, span)
 
-    def topic_id_at(self, address: Address, topic: str) -> str | None:
-        """Return the id of the topic of this name that one broker knows; None if it knows none.
+    def first_partitions_at(self, address: Address, topic: str, count: int) -> tuple[PartitionState, ...]:
+        """Return the first partitions of a topic that one broker knows; none if it knows no topic of this name.
 
         Brokers apply metadata late, each at its own pace. Raises BrokerCallError.
         """
-        return self.wire.with_connection(address, partial(read_topic_id, topic=topic))
+        return self.wire.with_connection(address, partial(read_first_partitions, topic=topic, count=count))
 
     def hidden_among(self, topics: Collection[str]) -> tuple[str, ...]:
         """Return those of the topics that exist, and that our principal may not see."""

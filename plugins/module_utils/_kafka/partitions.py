@@ -104,10 +104,13 @@ def describe_partitions(
     )
 
 
-def read_topic_id(connection: Connection, topic: str) -> str | None:
-    """Return the id of the topic of this name that one broker knows; None if it knows none. Raises BrokerCallError."""
-    page: _Page = connection.call(_make_request([topic], None, 1)).value
-    return next((each.topic_id for each in page.states), None)
+def read_first_partitions(connection: Connection, topic: str, count: int) -> tuple[PartitionState, ...]:
+    """Return the first partitions of a topic that one broker knows; none if it knows no topic of this name.
+
+    Raises BrokerCallError.
+    """
+    page: _Page = connection.call(_make_request([topic], None, count)).value
+    return tuple(page.states)
 
 
 class _Page(NamedTuple):

@@ -186,7 +186,7 @@ def test_a_ticket_is_no_reason_to_delete_the_journal(cluster: Cluster) -> None:
     terms = TicketTerms(owner="another person", minutes=5, wait_s=60.0, journal=JournalOptions(), check_mode=False)
     with Wire(settings_of(cluster)) as wire:
         kafka = Kafka(wire)
-        take_ticket(kafka, Question(((2,),)), terms)
+        assert take_ticket(kafka, Question(((2,),)), terms).reasons == ()
         ticket, journal, _memory = try_own_topics(kafka, JournalOptions(), "_kafkaops_leadership", check_mode=False)
     try:
         assert "broker 2 is being stopped by another person" in ticket.found

@@ -99,7 +99,7 @@ def test_a_topic_that_cannot_be_written_refuses_the_run(cluster: Cluster, operat
     [
         ("_expiring", 1, "delete", "is delete, so the original orders in it could expire"),
         ("_expiring-too", 1, "compact,delete", "is compact,delete, so the original orders in it could expire"),
-        ("_spread", 2, "compact", "has 2 partitions"),
+        ("_spread", 2, "compact", "has several partitions"),
     ],
 )
 @pytest.mark.parametrize("check_mode", [True, False], ids=["check", "apply"])

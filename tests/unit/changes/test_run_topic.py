@@ -29,6 +29,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_top
     RunTopics,
     TopicLog,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
@@ -283,6 +285,19 @@ def test_a_broker_that_does_not_know_the_topic_yet_does_not_end_the_run(kafka: F
     later.start()
     journal.require_lock()
     assert later.finished.is_set()
+
+
+def test_a_pending_change_is_seen_if_the_broker_that_answers_first_does_not_know_its_topic_yet(
+    kafka: FakeTopics,
+) -> None:
+    journal = journal_of(acquire(kafka))
+    journal.begin([CHANGE])
+    kafka.describe_partitions = lambda names=None, _span=None: Description(  # type: ignore[method-assign,assignment]
+        (), tuple(TopicError(each, error_codes.UNKNOWN_TOPIC_OR_PARTITION) for each in names or ())
+    )
+    state = topics(kafka).read()
+    assert state is not None
+    assert [*state.pending.values()] == [*journal.pending]
 
 
 @pytest.mark.parametrize("is_read_first", [False, True])

@@ -127,8 +127,8 @@ class FakeCluster(FakeController):
         """Answer nothing: no epoch has had two leaders."""
         return BatchAnswers()
 
-    def topic_id_at(self, address: Address, topic: str) -> str | None:
-        return self.run_topic.topic_id_at(address, topic)
+    def first_partitions_at(self, address: Address, topic: str, count: int) -> tuple[PartitionState, ...]:
+        return self.run_topic.first_partitions_at(address, topic, count)
 
     def describe_cluster(self) -> Cluster:
         return Cluster(

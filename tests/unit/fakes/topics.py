@@ -131,10 +131,10 @@ class FakeTopics(Kafka):
     def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
         return one_by_one(work, keys)
 
-    def topic_id_at(self, _address: Address, topic: str) -> str | None:
+    def first_partitions_at(self, _address: Address, topic: str, count: int) -> tuple[PartitionState, ...]:
         with self._lock:
             is_shown = topic in self.topics and (self.are_shown or self.one_shows_them)
-            return self.topics[topic].topic_id if is_shown else None
+            return (self._described(topic),)[:count] if is_shown else ()
 
     def describe_partitions(
         self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
@@ -143,14 +143,17 @@ class FakeTopics(Kafka):
             states, refused = [], []
             for name in names or ():
                 if name in self.topics and self.are_shown:
-                    topic = self.topics[name]
-                    replicas = topic.replicas
-                    isr = replicas if self.follower_is_in_sync else replicas[:1]
-                    states.append(PartitionState(name, 0, topic.topic_id, replicas[0], 0, replicas, isr, (), (), ()))
+                    states.append(self._described(name))
                 else:
                     code = self.errors.get("Describe", error_codes.UNKNOWN_TOPIC_OR_PARTITION)
                     refused.append(TopicError(name, code))
             return Description(tuple(states), tuple(refused))
+
+    def _described(self, name: str) -> PartitionState:
+        topic = self.topics[name]
+        replicas = topic.replicas
+        isr = replicas if self.follower_is_in_sync else replicas[:1]
+        return PartitionState(name, 0, topic.topic_id, replicas[0], 0, replicas, isr, (), (), ())
 
     def _begin(self, request: str) -> None:
         self.sent.append(request)
