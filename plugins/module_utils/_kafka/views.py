@@ -4,8 +4,10 @@
 
 """Check that a broker's metadata is current. A broker that lost its controllers serves its last metadata forever.
 
-Metadata is current if DescribeQuorum lists the broker as caught up within OLD_MS. If DescribeQuorum is not answered,
-it counts as current if no other broker's metadata ends at a higher offset (ApiVersions returns it since KIP-584).
+Metadata is current if DescribeQuorum lists the broker as caught up within OLD_MS, and if the broker has applied all
+that the controllers had committed by then: the offset up to which it did is in ApiVersions (KIP-584). A loaded broker
+may fetch metadata in time and apply it late. If DescribeQuorum is not answered, its metadata counts as current if no
+other broker's ends at a higher offset.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 
 from .._model.partition import Cause
 from .._model.quorum import QuorumState, SeenLeader
-from .._model.run import Clock, KafkaOpsError
+from .._model.run import Clock, KafkaOpsError, looks
 from . import error_codes, quorum
 from .errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .settings import Address, ConnectionSettings
@@ -74,6 +76,8 @@ class _Exclusion:
 
     reason: str
     until: float
+    is_late: bool
+    """The broker follows the controllers, and applies late what it gets from them."""
 
 
 class Views:
@@ -102,7 +106,8 @@ class Views:
         """Send a request about the metadata until a broker with current metadata answers it. Return answer and address.
 
         If no other broker answers, the brokers with old metadata are checked again, for one request_timeout_ms: a
-        broker that was paused catches up soon.
+        broker that was paused catches up soon. After that, the answer of one that only applies it late is returned, and
+        is ``unconfirmed``.
 
         Raises NoBrokerAnswersError. Its failures include the reason of every excluded broker.
         """
@@ -117,6 +122,10 @@ class Views:
                     with self._lock:
                         self._excluded.clear()
                     continue
+                if late := [address for address, each in avoid.items() if each.is_late]:
+                    answer = wire.call_any(make_request, name, avoid={*avoid} - {*late})
+                    self.unconfirmed = avoid[answer[1]].reason
+                    return answer
                 stale = [
                     BrokerCallError(str(address), Cause.ERROR, each.reason, request=name)
                     for address, each in avoid.items()
@@ -148,28 +157,31 @@ class Views:
         broker_id = self._broker_ids.get(source)
         if broker_id is None and state is not None:
             broker_id = self._find_broker_id(wire, source, state)
-        valid_s = _VALID_S
+        valid_s, late = _VALID_S, ""
         if refused_by == source:
             # The controller refused our principal, so the broker that forwarded the request is in touch with it.
             reason, self.unconfirmed = "", ""
         elif state is not None and broker_id is not None:
             reason, self.unconfirmed = self._check_age(wire, state, broker_id), ""
+            late = self._find_backlog(wire, source, state) if not reason else ""
         else:
             reason, self.unconfirmed = self._compare_offsets(wire, source, error)
             valid_s = _VALID_S if state is not None else _NO_QUORUM_VALID_S
+        name = f"broker {broker_id} ({source})" if broker_id is not None else f"the broker at {source}"
         if reason:
-            name = f"broker {broker_id} ({source})" if broker_id is not None else f"the broker at {source}"
             reason = f"{name} has lost touch with the controllers, so its metadata is not used: {reason}"
-        self._remember(source, reason, valid_s)
+        elif late:
+            reason = f"{name} applies metadata late: {late}"
+        self._remember(source, reason, valid_s, is_late=bool(late))
         return bool(reason)
 
-    def _remember(self, source: Address, reason: str, valid_s: float) -> None:
+    def _remember(self, source: Address, reason: str, valid_s: float, *, is_late: bool) -> None:
         """Exclude a broker whose metadata is old, for this reason. Without one, do not check it again for a while."""
         now = self._clock.monotonic()
         with self._lock:
             if reason:
                 self.stale[source] = reason
-                self._excluded[source] = _Exclusion(reason, now + _EXCLUDED_S)
+                self._excluded[source] = _Exclusion(reason, now + _EXCLUDED_S, is_late)
             else:
                 self._valid_until[source] = now + valid_s
                 self.stale.pop(source, None)
@@ -180,6 +192,18 @@ class Views:
             return ""
         self._clock.sleep(_RECHECK_AFTER_S)
         return _explain_age(self._describe_quorum(wire)[0] or state, broker_id)
+
+    def _find_backlog(self, wire: Asker, source: Address, state: QuorumState) -> str:
+        """Return what the broker has not applied yet of what was committed at the check, some time after it."""
+        if state.high_watermark is None:
+            return ""
+        newest, applied = state.high_watermark - 1, -1
+        for _look in looks(self._clock, _RECHECK_AFTER_S):
+            found = self._offsets(wire, [source]).get(source)
+            if found is None or found >= newest:
+                return ""
+            applied = found
+        return f"it ends at offset {applied}, and {_RECHECK_AFTER_S:g} s ago the controllers had committed {newest}"
 
     def _describe_quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None, str]:
         """Return the leader's answer. Without one, return the broker that passed a refusal on, and the error."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker that is cut off from its controllers returns its last metadata forever, which shows no outage."""
+"""A broker that is cut off from its controllers, or applies metadata late, returns metadata that shows no outage."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey
 from lab import Cluster, settings, wait_until
 from lab.cut_off import Cable
 from lab.pool import STANDARD, ClusterPool
+from lab.slow_metadata import SlowMetadata
 
 
 @pytest.fixture
@@ -55,6 +56,35 @@ def test_an_outage_that_one_broker_does_not_see(cluster: Cluster) -> None:
     finally:
         cluster.brokers[well].start()
         cable.reconnect()
+
+
+@pytest.mark.wide
+@pytest.mark.on_every_version
+def test_an_outage_that_one_broker_sees_late(cluster: Cluster) -> None:
+    dead, well, late = 1, 2, 3
+    cluster.client.create_topic("seen", {0: [dead]})
+    slow = SlowMetadata(cluster.brokers[late])
+    slow.prepare()
+    wait_until(lambda: cluster.client.describe("seen", broker=late)[0].leader == dead, 30, what="all is well")
+    with slow.applied_late():
+        cluster.brokers[dead].kill()
+        wait_until(lambda: cluster.client.describe("seen", broker=well)[0].leader is None, 60, what="an outage")
+        assert cluster.client.describe("seen", broker=late)[0].leader == dead, "it has not applied it"
+        with Wire(_settings(cluster, late, well)) as wire:
+            kafka = Kafka(wire)
+            found = survey(kafka, [TopicPartition("seen", 0)])
+            assert [each.topic for each in found.offline] == ["seen"]
+            (named,) = kafka.notes_on_views()
+        assert f"broker {late} (" in named
+        assert "applies metadata late" in named
+        # The only answer is not trusted, and does not block what it shows.
+        cluster.brokers[well].kill()
+        with Wire(_settings(cluster, late)) as wire:
+            kafka = Kafka(wire)
+            assert kafka.read_partition_state(TopicPartition("seen", 0)) is not None
+            assert "applies metadata late" in kafka.unconfirmed_view()
+            with pytest.raises(KafkaOpsError, match="it may be old"):
+                survey(kafka, [TopicPartition("seen", 0)])
 
 
 def _settings(cluster: Cluster, *brokers: int) -> ConnectionSettings:

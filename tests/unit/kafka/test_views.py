@@ -163,6 +163,41 @@ def test_current_metadata_is_checked_again_later(views: Views, clock: FakeClock)
     assert asked(views, wire) == 2
 
 
+def test_a_broker_that_applies_metadata_late_is_reported_and_the_next_one_asked(views: Views) -> None:
+    wire = FakeAsker(1, 2)
+    wire.ages = {1: 400, 2: 400}
+    wire.offsets = {1: 8, 2: 9}
+    assert asked(views, wire) == 2
+    (reason,) = views.stale.values()
+    assert reason == (
+        "broker 1 (broker-1.invalid:9092) applies metadata late: it ends at offset 8, and 1 s ago"
+        " the controllers had committed 9"
+    )
+
+
+def test_if_all_apply_metadata_late_an_answer_is_returned_and_not_trusted(views: Views) -> None:
+    wire = FakeAsker(1, 2)
+    wire.ages = {1: 400, 2: 9_000}
+    wire.offsets = {1: 8, 2: 9}
+    assert asked(views, wire) == 1
+    assert "broker 1 (broker-1.invalid:9092) applies metadata late" in views.unconfirmed
+
+
+def test_a_broker_that_catches_up_is_waited_for() -> None:
+    wire = FakeAsker(1)
+    wire.ages, wire.offsets = {1: 400}, {1: 8}
+
+    class Catching(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            wire.offsets = {1: 9}
+
+    views = Views(Catching())
+    views.remember_addresses(ADDRESSES)
+    assert asked(views, wire) == 1
+    assert (views.stale, views.unconfirmed) == ({}, "")
+
+
 def test_stale_broker_is_asked_for_other_brokers(views: Views) -> None:
     wire = FakeAsker(1)
     wire.ages = {1: 17_000, 2: 400}
