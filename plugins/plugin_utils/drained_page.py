@@ -15,7 +15,7 @@ from .command_words import connection_words, host_words
 from .page import Block, Command, Entries, Entry, Heading, Paragraph
 from .words import Result, brokers, words
 
-_NOT_KNOWN = "not known: nobody could be asked. Ask the playbook check_stop before a broker stops"
+_NOT_KNOWN = "not known: nobody could be asked. Ask the playbook kafkaops.recovery.check_stop before a broker stops"
 
 
 def blocks(stop: Result, variables: Result, *, is_check: bool) -> Iterator[Block]:

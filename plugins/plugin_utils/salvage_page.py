@@ -42,7 +42,7 @@ def disk_blocks(result: Result) -> Iterator[Block]:
         yield Heading("Groups whose saved committed offset is higher than the cluster's")
         yield Entries(tuple(Entry(printable(each["group"]), (_commit(each),)) for each in commits[:_SHOWN]))
         yield Paragraph(
-            "They get these offsets back from playbook restore_groups, with "
+            "They get these offsets back from playbook kafkaops.recovery.restore_groups, with "
             f"group_recovery_salvage_dir={printable(result['salvage_dir'] or 'DIR')}."
         )
 

@@ -103,4 +103,4 @@ def ticket_notes(kafka: BaseKafka, living: Mapping[int, Address]) -> tuple[str, 
         tickets = parse_tickets(ticket_store(kafka, living).peek())
     except (JournalError, NoBrokerAnswersError) as error:
         return (f"whether somebody is stopping brokers is unknown: {error}",)
-    return tuple(f"{each} (ticket of check_stop)" for each in split_by_time(kafka, tickets)[0])
+    return tuple(f"{each} (ticket of kafkaops.recovery.check_stop)" for each in split_by_time(kafka, tickets)[0])

@@ -48,7 +48,7 @@ METHODS = (
 CLEANERS_UNKNOWN = (
     "unknown: no RPC of Kafka returns what a log cleaner has left to clean. Metrics do "
     "(kafka.log:type=LogCleanerManager, uncleanable-bytes and time-since-last-run-ms), and the recorder reads none: "
-    "run recover_log_cleaners"
+    "run kafkaops.recovery.recover_log_cleaners"
 )
 
 

@@ -149,5 +149,5 @@ def _explain(log: LogBeginning, state: PartitionState, because: str) -> str:
 def _advise(state: PartitionState) -> str:
     return (
         f"{name_brokers(_others(state)).capitalize()} may hold the records, and would delete them when started: save "
-        "their disks first (salvage_logs), and start them later"
+        "their disks first (kafkaops.recovery.salvage_logs), and start them later"
     )

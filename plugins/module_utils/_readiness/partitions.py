@@ -241,7 +241,7 @@ def _check_unclean(states: Sequence[PartitionState], settings: TopicSettings) ->
             name,
             f"unclean.leader.election.enable is true, so the controller elects without comparing logs: "
             f"{join_first(enabled)}",
-            "Set it to false if the records matter, and elect with recover_offline_partitions",
+            "Set it to false if the records matter, and elect with kafkaops.recovery.recover_offline_partitions",
         )
     return passed(name, "unclean.leader.election.enable is false for every topic with several replicas")
 

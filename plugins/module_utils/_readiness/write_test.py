@@ -23,7 +23,7 @@ from .check import Check, CheckName, failed, passed, warning
 
 _TIMEOUT_S = 12.0
 _RIGHTS = ("DESCRIBE", "READ", "WRITE")
-_ASK = "Before a broker is stopped or drained, ask the playbook check_stop"
+_ASK = "Before a broker is stopped or drained, ask the playbook kafkaops.recovery.check_stop"
 _TEST_KEY = b"readiness"
 """Its value is null, so that a compaction removes the record, and the memory ignores it."""
 

@@ -113,7 +113,7 @@ def find_truncations(outcome: Outcome) -> Iterator[AftermathFinding]:
     for broker_id in outcome.dropped:
         text = (
             f"replica {broker_id} was dropped: if its broker starts with its old disk, the copy becomes a directory "
-            "that ends in -stray, which Kafka does not read: salvage_logs saves what it alone holds"
+            "that ends in -stray, which Kafka does not read: kafkaops.recovery.salvage_logs saves what it alone holds"
         )
         yield partition_finding(AftermathKind.DROPPED, text, outcome.topic_partition)
     for loss in outcome.losses:

@@ -133,7 +133,8 @@ def _describe_transaction(
     age_ms = time.time() * 1000 - found.last_timestamp_ms if found.last_timestamp_ms >= 0 else None
     known = coordinated.by_producer.get(found.producer_id)
     end = (
-        "its COMMIT marker may be lost, so first let restore_groups look with a salvage of the former leader's disks. "
+        "its COMMIT marker may be lost, so first let kafkaops.recovery.restore_groups look with a salvage of the "
+        "former leader's disks. "
         f"If they have none, abort it: kafka-transactions.sh --bootstrap-server {servers} abort "
         f"--topic {partition.topic} --partition {partition.partition} --start-offset {found.start_offset}"
     )

@@ -190,7 +190,7 @@ class _Case:
                 if Flag.NOT_COMPARABLE in each.flags
             ),
             "so it is unknown which replica holds the most: designate the leader (unclean_recovery_designations), or, "
-            "to keep both logs, stop the other brokers and save their disks first (salvage_logs)",
+            "to keep both logs, stop the other brokers and save their disks first (kafkaops.recovery.salvage_logs)",
         ]
 
     def _make_election(

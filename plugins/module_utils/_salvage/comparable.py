@@ -68,7 +68,8 @@ def _describe_without_leader(state: PartitionState, broker_id: int) -> str:
     )
     if {*state.replicas} - {*state.offline_replicas, broker_id}:
         return (
-            "it has no leader to compare the disk with. Look at its recovery (playbook recover_offline_partitions with "
+            "it has no leader to compare the disk with. Look at its recovery "
+            "(playbook kafkaops.recovery.recover_offline_partitions with "
             f"--check). If that can elect another replica, recover the partition, and salvage again before broker "
             f"{broker_id} starts. If it says to start broker {broker_id}, {start}"
         )

@@ -28,7 +28,7 @@ _MOST_NAMED = 5
 _MIN_ISR = "transaction.state.log.min.isr"
 
 Answer = TypeVar("Answer")
-_AS_READINESS_SAYS = " (check_readiness says whether a disk must be saved before)"
+_AS_READINESS_SAYS = " (kafkaops.recovery.check_readiness says whether a disk must be saved before)"
 
 
 def find_obstacle(kafka: Kafka, transactional_id: str) -> str:

@@ -258,7 +258,11 @@ def smallest_changes(
     left = predict_stop(whole, brokers).effects
     if down and not left:
         to_save = sorted(view.to_save)
-        saved = f"save the disks of {name_brokers(to_save)} (playbook salvage_logs), then " if to_save else ""
+        saved = (
+            f"save the disks of {name_brokers(to_save)} (playbook kafkaops.recovery.salvage_logs), then "
+            if to_save
+            else ""
+        )
         changes.append(f"{saved}{_bring_back(down)}, and wait until all replicas are in sync")
     elif left:
         names = name_partitions(sorted({each.state for each in left}))

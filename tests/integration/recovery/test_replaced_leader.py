@@ -63,7 +63,9 @@ def test_the_good_copies_are_saved_before_they_are_started(
 
         gate = run_module("stop_gate", {**connection, "brokers": [_REPLACED]})
         assert "its disk seems to have been replaced" in json.dumps(gate)
-        assert "save the disks of brokers 2, 3 (playbook salvage_logs), then start" in json.dumps(gate)
+        assert "save the disks of brokers 2, 3 (playbook kafkaops.recovery.salvage_logs), then start" in json.dumps(
+            gate
+        )
 
         copies = run_module("redundancy", {**connection, "all_under_replicated": True})
         assert any("its disk seems to have been replaced" in each for each in copies["notes"]), copies["notes"]

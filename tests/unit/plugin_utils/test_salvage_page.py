@@ -93,4 +93,4 @@ def test_groups_that_went_back_are_named_with_what_gives_their_offsets_back() ->
     result |= {"salvage_dir": "/saved", "newer_commits": [commit]}
     text = " ".join(rendered(disk_blocks(result), 200, color=False).split())
     assert "billing orders-3: offset 9 on the disk, 5 in the cluster" in text
-    assert "from playbook restore_groups, with group_recovery_salvage_dir=/saved." in text
+    assert "from playbook kafkaops.recovery.restore_groups, with group_recovery_salvage_dir=/saved." in text

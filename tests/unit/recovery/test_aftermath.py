@@ -193,7 +193,8 @@ def test_a_dropped_replica_keeps_its_copy_and_deletes_nothing(cluster: FakeClust
 
 
 HOW_TO_END = (
-    "its COMMIT marker may be lost, so first let restore_groups look with a salvage of the former leader's disks. "
+    "its COMMIT marker may be lost, so first let kafkaops.recovery.restore_groups look with a salvage of the former "
+    "leader's disks. "
     "If they have none, abort it: kafka-transactions.sh --bootstrap-server fake.invalid:9092 abort --topic orders "
     "--partition 0 --start-offset 3"
 )

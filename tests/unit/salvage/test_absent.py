@@ -125,9 +125,9 @@ def test_deleted_records_are_not_taken() -> None:
 
 
 LOOK = (
-    "it has no leader to compare the disk with. Look at its recovery (playbook recover_offline_partitions with "
-    "--check). If that can elect another replica, recover the partition, and salvage again before broker 1 starts. If "
-    "it says to start broker 1, "
+    "it has no leader to compare the disk with. Look at its recovery (playbook "
+    "kafkaops.recovery.recover_offline_partitions with --check). If that can elect another replica, recover "
+    "the partition, and salvage again before broker 1 starts. If it says to start broker 1, "
 )
 ALONE = "it has no leader to compare the disk with, and no online broker has a replica: "
 START = (

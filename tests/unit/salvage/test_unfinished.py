@@ -81,7 +81,7 @@ def test_what_the_last_transaction_waits_for_is_named(cluster: Any, expected: st
     assert explain_unfinished(cluster, ID) == expected
 
 
-SAFELY = " (check_readiness says whether a disk must be saved before)"
+SAFELY = " (kafkaops.recovery.check_readiness says whether a disk must be saved before)"
 
 
 class FakeOutage:

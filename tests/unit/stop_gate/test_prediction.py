@@ -157,7 +157,9 @@ def test_the_largest_part_and_what_has_to_be_in_sync() -> None:
     (change,) = smallest_changes(with_new_disk, (1,), bears)[1]
     others = sorted({*down.states[0].replicas} - {down.states[0].leader_id})
     named = f"broker{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
-    assert change.startswith(f"save the disks of {named} (playbook salvage_logs), then start broker 5")
+    assert change.startswith(
+        f"save the disks of {named} (playbook kafkaops.recovery.salvage_logs), then start broker 5"
+    )
     assert f"{key}: its disk seems to have been replaced" in notes_about(with_new_disk)
     single = a_view(STATE._replace(replicas=(1,), isr=(1,)))
     assert "more replicas" in smallest_changes(single, (1,), bears)[1][0]
