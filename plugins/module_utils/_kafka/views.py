@@ -34,8 +34,8 @@ OLD_MS = 5000
 """The controller writes a record every 500 ms even if nothing happens, so a healthy broker catches up that often."""
 _VALID_S = 5.0
 """How long a broker's metadata counts as current after a check."""
-_NO_QUORUM_VALID_S = 30.0
-"""The same if DescribeQuorum was not answered: then each check waits for a whole limit."""
+_UNCONFIRMED_VALID_S = 30.0
+"""The same if it could not be confirmed: then each check waits for a whole limit."""
 _EXCLUDED_S = 15.0
 _LIMIT_MS = 2000
 _RECHECK_AFTER_S = 1.0
@@ -122,10 +122,10 @@ class Views:
                     with self._lock:
                         self._excluded.clear()
                     continue
-                if late := [address for address, each in avoid.items() if each.is_late]:
-                    answer = wire.call_any(make_request, name, avoid={*avoid} - {*late})
-                    self.unconfirmed = avoid[answer[1]].reason
-                    return answer
+                if late := {address for address, each in avoid.items() if each.is_late}:
+                    answer, source = wire.call_any(make_request, name, avoid={*avoid} - late)
+                    self._accept(source, avoid[source].reason)
+                    return answer, source
                 stale = [
                     BrokerCallError(str(address), Cause.ERROR, each.reason, request=name)
                     for address, each in avoid.items()
@@ -166,7 +166,7 @@ class Views:
             late = self._find_backlog(wire, source, state) if not reason else ""
         else:
             reason, self.unconfirmed = self._compare_offsets(wire, source, error)
-            valid_s = _VALID_S if state is not None else _NO_QUORUM_VALID_S
+            valid_s = _VALID_S if state is not None else _UNCONFIRMED_VALID_S
         name = f"broker {broker_id} ({source})" if broker_id is not None else f"the broker at {source}"
         if reason:
             reason = f"{name} has lost touch with the controllers, so its metadata is not used: {reason}"
@@ -185,6 +185,13 @@ class Views:
             else:
                 self._valid_until[source] = now + valid_s
                 self.stale.pop(source, None)
+
+    def _accept(self, source: Address, reason: str) -> None:
+        """Let answers of a broker count although its metadata is late, and do not check it again for a while."""
+        with self._lock:
+            self._excluded.pop(source, None)
+            self._valid_until[source] = self._clock.monotonic() + _UNCONFIRMED_VALID_S
+            self.unconfirmed = reason
 
     def _check_age(self, wire: Asker, state: QuorumState, broker_id: int) -> str:
         """Return why the broker's metadata is old. Empty if it is current, now or after a second look."""

@@ -175,12 +175,16 @@ def test_a_broker_that_applies_metadata_late_is_reported_and_the_next_one_asked(
     )
 
 
-def test_if_all_apply_metadata_late_an_answer_is_returned_and_not_trusted(views: Views) -> None:
+def test_if_all_apply_metadata_late_an_answer_is_returned_and_not_trusted(views: Views, clock: FakeClock) -> None:
     wire = FakeAsker(1, 2)
     wire.ages = {1: 400, 2: 9_000}
     wire.offsets = {1: 8, 2: 9}
     assert asked(views, wire) == 1
     assert "broker 1 (broker-1.invalid:9092) applies metadata late" in views.unconfirmed
+    waited = clock.now
+    assert asked(views, wire) == 1
+    assert clock.now == waited, "only the first request waits"
+    assert views.unconfirmed
 
 
 def test_a_broker_that_catches_up_is_waited_for() -> None:
