@@ -11,6 +11,8 @@ import shlex
 import sys
 from pathlib import Path
 
+import pytest
+
 from lab import Cluster, scenarios
 from lab.playbook import RECOVER, typed
 from lab.printed import printed_by
@@ -18,6 +20,7 @@ from lab.printed import printed_by
 _SECRET = "kafka_sasl_password"
 
 
+@pytest.mark.wide
 def test_the_printed_command_runs_as_the_look_did(cluster: Cluster, tmp_path: Path) -> None:
     offline = scenarios.diverged(cluster, "repeated")
     inventory = tmp_path / "our hosts"

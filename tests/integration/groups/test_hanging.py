@@ -75,6 +75,7 @@ def forgotten(kafka_version: str, tmp_path: Path) -> Iterator[Forgotten]:
         yield Forgotten(cluster, producer, began_at)
 
 
+@pytest.mark.wide
 def test_a_transaction_that_its_coordinator_forgot_is_aborted(forgotten: Forgotten, tmp_path: Path) -> None:
     cluster, plan = forgotten.cluster, tmp_path / "plan.json"
     live = writer(cluster, "live", _LIMIT_S)

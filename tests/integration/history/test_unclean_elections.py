@@ -72,6 +72,7 @@ def addresses_of(cluster: Cluster) -> dict[str, str]:
     return {"kafka_bootstrap_servers": cluster.bootstrap(), "kafka_bootstrap_controllers": controllers_at(cluster)}
 
 
+@pytest.mark.wide
 def test_the_disk_is_to_be_saved_if_another_leader_was_elected_uncleanly(cluster: Cluster) -> None:
     elect_without_broker_1(cluster)
     # The partitions that are looked at are not all that the broker has.
