@@ -210,7 +210,10 @@ class Views:
             if found is None or found >= newest:
                 return ""
             applied = found
-        return f"it ends at offset {applied}, and {_RECHECK_AFTER_S:g} s ago the controllers had committed {newest}"
+        return (
+            f"it ends at offset {applied}, and {_RECHECK_AFTER_S:g} s ago the controllers had committed {newest}. Find "
+            "out what slows it down, or wait until it has caught up"
+        )
 
     def _describe_quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None, str]:
         """Return the leader's answer. Without one, return the broker that passed a refusal on, and the error."""

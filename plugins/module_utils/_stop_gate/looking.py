@@ -285,7 +285,7 @@ def unread(kafka: Kafka, cluster: Cluster, view: ClusterView, stopped: Sequence[
     unconfirmed = kafka.unconfirmed_view()
     if unconfirmed:
         found.append(
-            reason(StopReasonKind.UNKNOWN, (), unconfirmed, "Make sure that the brokers reach their controllers")
+            reason(StopReasonKind.UNKNOWN, (), unconfirmed, "Make sure that the brokers follow their controllers")
         )
     live = {each: cluster.addresses[each] for each in stopped if each in view.live}
     hidden = find_hidden_topics(kafka, live, {each.topic for each in view.states})

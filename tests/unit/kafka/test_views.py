@@ -171,7 +171,7 @@ def test_a_broker_that_applies_metadata_late_is_reported_and_the_next_one_asked(
     (reason,) = views.stale.values()
     assert reason == (
         "broker 1 (broker-1.invalid:9092) applies metadata late: it ends at offset 8, and 1 s ago"
-        " the controllers had committed 9"
+        " the controllers had committed 9. Find out what slows it down, or wait until it has caught up"
     )
 
 
