@@ -122,15 +122,16 @@ class Views:
                     with self._lock:
                         self._excluded.clear()
                     continue
-                if late := {address for address, each in avoid.items() if each.is_late}:
-                    answer, source = wire.call_any(make_request, name, avoid={*avoid} - late)
-                    self._accept(source, avoid[source].reason)
-                    return answer, source
-                stale = [
-                    BrokerCallError(str(address), Cause.ERROR, each.reason, request=name)
-                    for address, each in avoid.items()
-                ]
-                raise NoBrokerAnswersError(name, [*error.failures, *stale]) from None
+                late = {address: each.reason for address, each in avoid.items() if each.is_late}
+                if not late:
+                    stale = [
+                        BrokerCallError(str(address), Cause.ERROR, each.reason, request=name)
+                        for address, each in avoid.items()
+                    ]
+                    raise NoBrokerAnswersError(name, [*error.failures, *stale]) from None
+                answer, source = wire.call_any(make_request, name, avoid=avoid.keys() - late)
+                if source in late:
+                    self._accept(source, late[source])
             if not self._is_stale(wire, source):
                 return answer, source
 
