@@ -6,11 +6,9 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from publish import pictures, site
 
@@ -42,16 +40,3 @@ def test_the_reference_finds_ansible_s_page_about_each_kind_of_plugin(kind: str)
 def test_a_picture_shows_what_the_document_shows(name: str) -> None:
     """Of which another test knows that a real run prints it. ``python -m publish.pictures`` draws it again."""
     assert (pictures.PICTURES / f"{name}.svg").read_text(encoding="utf-8") == pictures.drawn(name)
-
-
-@pytest.mark.parametrize("guide", ["other_tools.md", "readiness.md"])
-def test_every_playbook_and_variable_that_is_named_exists(guide: str) -> None:
-    text = (site.DOCS / guide).read_text(encoding="utf-8")
-    playbooks = {each.stem for each in (site.PROJECT / "playbooks").glob("*.yml")}
-    assert set(re.findall(r"kafkaops\.recovery\.(\w+)", text)) - {""} <= playbooks
-    specs = [
-        yaml.safe_load(each.read_text("utf-8")) for each in (site.PROJECT / "roles").glob("*/meta/argument_specs.yml")
-    ]
-    known = {name for each in specs for entry in each["argument_specs"].values() for name in entry["options"]}
-    named = set(re.findall(r"\b((?:unclean_recovery|leadership_drain|readiness|kafka)_\w+)\b", text))
-    assert named <= known
