@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
-from threading import Timer
 
 import pytest
 
@@ -34,6 +34,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from unit.fakes.clock import FakeClock
 from unit.fakes.topics import (
     CLUSTER_AUTHORIZATION_FAILED,
     DELETION_DISABLED,
@@ -67,8 +68,10 @@ def journal_of(log: TopicLog) -> Journal:
 
 
 @pytest.fixture
-def kafka() -> FakeTopics:
-    return FakeTopics()
+def kafka(clock: FakeClock) -> FakeTopics:
+    found = FakeTopics()
+    found.clock = clock
+    return found
 
 
 @pytest.mark.parametrize("request_name", ["CreateTopics", "Produce", "DeleteTopics"])
@@ -138,9 +141,9 @@ def test_a_topic_whose_creator_died_before_it_added_followers_gets_them(kafka: F
     assert kafka.topics[TOPIC].replicas == (2, 1)
 
 
-def test_a_topic_that_brokers_show_late_is_waited_for(kafka: FakeTopics) -> None:
+def test_a_topic_that_brokers_show_late_is_waited_for(kafka: FakeTopics, clock: FakeClock) -> None:
     kafka.are_shown = False
-    Timer(1.2, lambda: setattr(kafka, "are_shown", True)).start()
+    clock.in_s(1.2, lambda: setattr(kafka, "are_shown", True))
     acquire(kafka, pace=replace(QUICK, timeout_s=60.0)).require_lock()
     assert kafka.sent.count("DeleteTopics") == 0
 
@@ -232,6 +235,8 @@ def test_own_records_are_not_read_again_and_those_of_others_are(kafka: FakeTopic
 
 
 def test_a_living_holder_refuses_others(kafka: FakeTopics) -> None:
+    """Heartbeats are written by a thread of its own, whose waits no fake clock shortens."""
+    kafka.clock = time
     log = acquire(kafka, "alive", LIVELY)
     with pytest.raises(LockHeldError, match="host elsewhere"):
         acquire(kafka, "other", LIVELY)
@@ -276,15 +281,14 @@ def test_a_deleted_topic_is_noticed_and_not_created_again(kafka: FakeTopics) -> 
     assert kafka.topics == {}
 
 
-def test_a_broker_that_does_not_know_the_topic_yet_does_not_end_the_run(kafka: FakeTopics) -> None:
+def test_a_broker_that_does_not_know_the_topic_yet_does_not_end_the_run(kafka: FakeTopics, clock: FakeClock) -> None:
     """Brokers apply metadata late. Seen on 4.3.1: a replay failed, because "its topic was deleted"."""
     journal = journal_of(acquire(kafka, pace=replace(QUICK, timeout_s=30)))
     journal.begin([CHANGE])
     kafka.are_shown, kafka.one_shows_them = False, True
-    later = Timer(1.5, lambda: setattr(kafka, "are_shown", True))
-    later.start()
+    clock.in_s(1.5, lambda: setattr(kafka, "are_shown", True))
     journal.require_lock()
-    assert later.finished.is_set()
+    assert clock.now >= 1.5
 
 
 def test_a_pending_change_is_seen_if_the_broker_that_answers_first_does_not_know_its_topic_yet(

@@ -187,17 +187,10 @@ def test_if_all_apply_metadata_late_an_answer_is_returned_and_not_trusted(views:
     assert views.unconfirmed
 
 
-def test_a_broker_that_catches_up_is_waited_for() -> None:
+def test_a_broker_that_catches_up_is_waited_for(views: Views, clock: FakeClock) -> None:
     wire = FakeAsker(1)
     wire.ages, wire.offsets = {1: 400}, {1: 8}
-
-    class Catching(FakeClock):
-        def sleep(self, seconds: float) -> None:
-            super().sleep(seconds)
-            wire.offsets = {1: 9}
-
-    views = Views(Catching())
-    views.remember_addresses(ADDRESSES)
+    clock.in_s(0.5, lambda: setattr(wire, "offsets", {1: 9}))
     assert asked(views, wire) == 1
     assert (views.stale, views.unconfirmed) == ({}, "")
 
@@ -216,18 +209,10 @@ def test_all_stale_brokers_are_reported_if_no_other_answers(views: Views) -> Non
     assert all(f"broker {each} (" in str(caught.value) for each in ADDRESSES)
 
 
-def test_brokers_are_checked_again_if_all_were_paused() -> None:
+def test_brokers_are_checked_again_if_all_were_paused(views: Views, clock: FakeClock) -> None:
     wire = FakeAsker(1)
     wire.ages = {1: 8_000}
-
-    class Catching(FakeClock):
-        def sleep(self, seconds: float) -> None:
-            super().sleep(seconds)
-            if self.now >= 2:
-                wire.ages = {1: 300}
-
-    views = Views(Catching())
-    views.remember_addresses(ADDRESSES)
+    clock.in_s(2, lambda: setattr(wire, "ages", {1: 300}))
     wire.settings = ConnectionSettings(bootstrap_servers=(ADDRESSES[1],), request_timeout_ms=5000)
     assert asked(views, wire) == 1
     assert ADDRESSES[1] not in views.stale
