@@ -25,6 +25,7 @@ from .cluster import Cluster, Registration, describe_cluster, probe_broker, prob
 from .errors import BrokerCallError
 from .partitions import Description, PartitionStates, describe_partitions, read_first_partitions, select_states
 from .settings import Address, ConnectionSettings
+from .views import PATIENCE_S
 from .wire import Wire
 
 Key = TypeVar("Key")
@@ -110,6 +111,14 @@ class BaseKafka:
         except (KafkaOpsError, IndexError):
             return None
         return None if time_ms is None else datetime.fromtimestamp(time_ms / 1000, UTC)
+
+    def find_late(self, addresses: Mapping[int, Address], patience_s: float = PATIENCE_S) -> dict[int, str]:
+        """Return which of these brokers apply metadata late, and what they lack. Those that do not answer are left out.
+
+        Waits for so long until they apply what is committed.
+        """
+        late = self.wire.views.find_late(self.wire, {*addresses.values()}, patience_s)
+        return {broker_id: late[address] for broker_id, address in addresses.items() if address in late}
 
     def describe_cluster(self) -> Cluster:
         """Return the cluster id, the controller and the brokers (DescribeCluster)."""

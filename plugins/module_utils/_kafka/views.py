@@ -40,6 +40,8 @@ _EXCLUDED_S = 15.0
 _LIMIT_MS = 2000
 _RECHECK_AFTER_S = 1.0
 """A new leader of the quorum lists a broker only after that broker's first Fetch."""
+PATIENCE_S = 5.0
+"""How long a broker may take to apply what was committed, before nothing is moved to it and no setting is changed."""
 _MAX_COMPARED = 4
 """Other brokers to compare with if DescribeQuorum is not answered."""
 
@@ -164,7 +166,8 @@ class Views:
             reason, self.unconfirmed = "", ""
         elif state is not None and broker_id is not None:
             reason, self.unconfirmed = self._check_age(wire, state, broker_id), ""
-            late = self._find_backlog(wire, source, state) if not reason else ""
+            if not reason:
+                late = self._find_backlogs(wire, [source], state, _RECHECK_AFTER_S).get(source, "")
         else:
             reason, self.unconfirmed = self._compare_offsets(wire, source, error)
             valid_s = _VALID_S if state is not None else _UNCONFIRMED_VALID_S
@@ -201,20 +204,37 @@ class Views:
         self._clock.sleep(_RECHECK_AFTER_S)
         return _explain_age(self._describe_quorum(wire)[0] or state, broker_id)
 
-    def _find_backlog(self, wire: Asker, source: Address, state: QuorumState) -> str:
-        """Return what the broker has not applied yet of what was committed at the check, some time after it."""
+    def find_late(
+        self, wire: Asker, addresses: Collection[Address], patience_s: float = PATIENCE_S
+    ) -> dict[Address, str]:
+        """Return the brokers that apply metadata late, and what they lack of what is committed when this is called.
+
+        They follow the controllers, and act on old metadata all the same: one that is elected does not lead before it
+        has applied that, and its own settings are old ones. A broker that does not answer is left out, and so are all
+        if DescribeQuorum is not answered.
+        """
+        state = self._describe_quorum(wire)[0] if addresses else None
+        return self._find_backlogs(wire, addresses, state, patience_s) if state is not None else {}
+
+    def _find_backlogs(
+        self, wire: Asker, addresses: Collection[Address], state: QuorumState, patience_s: float
+    ) -> dict[Address, str]:
+        """Return what brokers have not applied yet of what was committed at the check, some time after it."""
         if state.high_watermark is None:
-            return ""
-        newest, applied = state.high_watermark - 1, -1
-        for _look in looks(self._clock, _RECHECK_AFTER_S):
-            found = self._offsets(wire, [source]).get(source)
-            if found is None or found >= newest:
-                return ""
-            applied = found
-        return (
-            f"it ends at offset {applied}, and {_RECHECK_AFTER_S:g} s ago the controllers had committed {newest}. Find "
-            "out what slows it down, or wait until it has caught up"
-        )
+            return {}
+        newest, behind = state.high_watermark - 1, dict.fromkeys(addresses, -1)
+        for _look in looks(self._clock, patience_s):
+            offsets = self._offsets(wire, behind)
+            behind = {address: offset for address, offset in offsets.items() if offset < newest}
+            if not behind:
+                break
+        return {
+            address: (
+                f"it ends at offset {applied}, and {patience_s:g} s ago the controllers had committed {newest}. Find "
+                "out what slows it down, or wait until it has caught up"
+            )
+            for address, applied in behind.items()
+        }
 
     def _describe_quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None, str]:
         """Return the leader's answer. Without one, return the broker that passed a refusal on, and the error."""

@@ -37,6 +37,7 @@ from .memory import Memory, list_changes
 from .memory_topic import LeadershipOptions, MemoryTopic
 from .moves import LEADERLESS, Move, MoveStatus, doubt_leader, move_away, move_to
 from .orders import Order, find_base, with_last
+from .unfit import Unfit
 
 _ROUND_S = 0.5
 """The shortest round. Brokers usually lag behind the controller by less."""
@@ -61,17 +62,17 @@ class MoveOptions(LeadershipOptions):
     fencing_wait_ms: int = 0
     """How long to wait while leaders do not answer, until the controller fences them. Check mode does not wait."""
 
-    def judge(self, state: PartitionState, silent: Mapping[int, Broker], undone: Memory) -> Move | None:
+    def judge(self, state: PartitionState, unfit: Unfit, undone: Memory) -> Move | None:
         """Return the move of a partition; None if there is none. Orders in ``undone`` count as restored.
 
         If no broker is named, nothing is to be moved, and that is known only of partitions whose leaders answer.
-        ``silent`` are the brokers that do not answer, and that the controller has not fenced.
         """
+        silent = unfit.silent
         is_run_topic = state.topic == self.journal.topic
         if is_run_topic or (self.patterns and not matches(state.topic, self.patterns)):
             return None
-        move = move_away(state, self.from_brokers, silent, assume_reordered=self.check_mode) or move_to(
-            state, self.to_brokers, self._order_without(state, undone), silent
+        move = move_away(state, self.from_brokers, unfit.why, assume_reordered=self.check_mode) or move_to(
+            state, self.to_brokers, self._order_without(state, undone), unfit.why
         )
         if move is None and state.leader_id in silent and (not self._named or self._named.intersection(state.replicas)):
             return doubt_leader(state, describe_silent_leader(silent[state.leader_id]))
@@ -142,7 +143,8 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
             rollback = Rollback.of(writer, living, journal, progress=progress, stop=stop)
             leftovers = rollback.undo()
             orders = TemporaryOrders(writer, journal)
-            run = _Run(writer, options, silent_brokers(brokers), histories, orders, progress, stop, requested)
+            unfit = Unfit(silent_brokers(brokers))
+            run = _Run(writer, options, cluster.addresses, unfit, histories, orders, progress, stop, requested)
             moves = run.move(moves)
             moves |= {each: _unrestored(moves[each], why) for each, why in orders.not_restored.items()}
             rollback.settle_doubt()
@@ -198,7 +200,10 @@ def _look(kafka: Kafka, options: MoveOptions) -> _Look:
         undone = MemoryTopic(kafka, cluster.living(brokers), options.memory_topic).read()
     states = kafka.describe_partitions().partitions
     histories = Histories(kafka, cluster.living(brokers), options.to_brokers)
-    moves = _find_moves(options, states, silent_brokers(brokers), histories, undone)
+    unfit = Unfit(silent_brokers(brokers))
+    moves = _find_moves(options, states, unfit, histories, undone)
+    if options.check_mode and unfit.look_for_late(kafka, cluster.addresses, moves.values()):
+        moves = _find_moves(options, states, unfit, histories, undone)
     return _Look(cluster, brokers, moves, histories)
 
 
@@ -206,7 +211,8 @@ def _look(kafka: Kafka, options: MoveOptions) -> _Look:
 class _Run:
     writer: Writer
     options: MoveOptions
-    silent: Mapping[int, Broker]
+    addresses: Mapping[int, Address]
+    unfit: Unfit
     histories: Histories
     temporary_orders: TemporaryOrders
     progress: Progress
@@ -244,7 +250,7 @@ class _Run:
         """Read the leaders again, and return the moves that have changed. Failed moves are not tried again."""
         self.progress.step("looking at the leaders again")
         states = {each.topic_partition: each for each in self.writer.kafka.describe_partitions().partitions}
-        found = _find_moves(self.options, states.values(), self.silent, self.histories)
+        found = _find_moves(self.options, states.values(), self.unfit, self.histories)
         settled = [each for each in _open_moves(moves) if each not in found]
         return {each: move for each, move in found.items() if moves.get(each, move).status is not MoveStatus.FAILED} | {
             each: _end_move(moves[each], states.get(each)) for each in settled
@@ -255,6 +261,7 @@ class _Run:
 
         A move whose target has changed is returned as it is now, still to be made.
         """
+        self.unfit.look_for_late(self.writer.kafka, self.addresses, moves.values())
         ended, waiting = self._judge_again(moves)
 
         def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
@@ -285,7 +292,7 @@ class _Run:
     ) -> tuple[dict[TopicPartition, Move], dict[TopicPartition, Move]]:
         """Read the partitions, and return the moves that are over, and those that are still to be made."""
         states = read_states(self.writer.kafka, moves)
-        found = _find_moves(self.options, states.values(), self.silent, self.histories)
+        found = _find_moves(self.options, states.values(), self.unfit, self.histories)
         waiting = {each: found[each] for each in _to_move(found)}
         over = {each: found.get(each) or _end_move(moves[each], states.get(each)) for each in moves}
         return {each: move for each, move in over.items() if each not in waiting}, waiting
@@ -294,11 +301,11 @@ class _Run:
 def _find_moves(
     options: MoveOptions,
     states: Iterable[PartitionState],
-    silent: Mapping[int, Broker],
+    unfit: Unfit,
     histories: Histories,
     undone: Memory = _NOTHING,
 ) -> dict[TopicPartition, Move]:
-    judged = {state.topic_partition: options.judge(state, silent, undone) for state in states}
+    judged = {state.topic_partition: options.judge(state, unfit, undone) for state in states}
     return histories.hold_back({partition: move for partition, move in sorted(judged.items()) if move is not None})
 
 

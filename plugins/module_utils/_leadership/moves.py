@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated
 
 from .._model.fields import BrokerId, LeaderId, Meta, PartitionIndex, TopicId, TopicName
@@ -16,6 +17,7 @@ from .._model.partition import OfPartition, PartitionState
 from .._model.reason import say
 from .orders import Order, with_last
 
+_NONE: Mapping[int, str] = MappingProxyType({})
 LEADERLESS = "it has no leader: recover it first (kafkaops.recovery.recover_offline_partitions)"
 
 
@@ -26,11 +28,11 @@ class MoveStatus(StrEnum):
     """Its preferred replica leads now."""
     WOULD_MOVE = "would_move"
     ONLY_IN_SYNC = "only_in_sync"
-    """No in-sync replica is on a broker that may lead, so the leader stays."""
+    """No in-sync replica is on a broker that may lead and can, so the leader stays."""
     ALL_LISTED = "all_listed"
     """Every replica is on a listed broker, so one of them must lead."""
     LAGGING = "lagging"
-    """Its preferred replica, which should lead, is not in sync yet, or does not answer."""
+    """Its preferred replica, which should lead, is not in sync yet, does not answer, or applies metadata late."""
     STILL_PREFERRED = "still_preferred"
     """The broker that should not lead is its preferred replica: its order was not changed."""
     LEADERLESS = "leaderless"
@@ -70,11 +72,11 @@ class Move(OfPartition):
 
 
 def move_away(
-    state: PartitionState, brokers: Collection[int], silent: Collection[int] = (), *, assume_reordered: bool
+    state: PartitionState, brokers: Collection[int], unfit: Mapping[int, str] = _NONE, *, assume_reordered: bool
 ) -> Move | None:
     """Return the move of leadership away from these brokers; None if none of them leads.
 
-    No leader moves to a ``silent`` broker: it does not answer, although the controller has not fenced it.
+    No leader moves to an ``unfit`` broker, although the controller has not fenced it. The value says what is wrong.
     ``assume_reordered`` assumes the order that preferred_leader_blacklist would set, for check mode.
     """
     if state.leader_id not in brokers:
@@ -82,36 +84,38 @@ def move_away(
     order = with_last(state.replicas, brokers) if assume_reordered else state.replicas
     target, leader = order[0], state.leader_id
     in_sync = [each for each in state.isr if each not in brokers]
-    others = [each for each in in_sync if each not in silent]
+    others = [each for each in in_sync if each not in unfit]
     if all(each in brokers for each in state.replicas):
         return _move(state, target, MoveStatus.ALL_LISTED, "every replica is on a listed broker")
     if not others:
-        return _move(state, target, MoveStatus.ONLY_IN_SYNC, _explain_no_other(state, in_sync))
+        return _move(state, target, MoveStatus.ONLY_IN_SYNC, _explain_no_other(state, in_sync, unfit))
     if target in brokers:
         found = say("broker {broker} leads, and its order {order} prefers it", broker=leader, order=order)
         return _move(state, target, MoveStatus.STILL_PREFERRED, found)
     if target not in others:
         first = next(each for each in order if each in others)
-        lacks = "does not answer" if target in in_sync else "is not"
+        lacks = unfit[target] if target in in_sync else "is not"
         form = f"broker {{broker}} is in sync, and the preferred replica on broker {{broker_preferred}} {lacks}"
         found = say(form, broker=first, broker_preferred=target)
         return _move(state, first, MoveStatus.WOULD_MOVE, found)
     return _move(state, target, MoveStatus.WOULD_MOVE, say("broker {broker} is preferred, and in sync", broker=target))
 
 
-def _explain_no_other(state: PartitionState, unanswering: Collection[int]) -> str:
-    if unanswering:
-        form = "no replica on another broker is in sync and answers (ISR {isr}; {brokers} did not answer)"
-        return say(form, isr=state.isr, brokers=[*unanswering])
+def _explain_no_other(state: PartitionState, others: Collection[int], unfit: Mapping[int, str]) -> str:
+    if others:
+        form = "no in-sync replica on another broker can lead now (ISR {isr}; {why})"
+        return say(form, isr=state.isr, why="; ".join(f"broker {each} {unfit[each]}" for each in others))
     lagging = [each for each in state.replicas if each not in state.isr]
     form = "no replica on another broker is in sync (ISR {isr}; not in sync: {lagging})"
     return say(form, isr=state.isr, lagging=lagging)
 
 
-def move_to(state: PartitionState, brokers: Collection[int], order: Order, silent: Collection[int] = ()) -> Move | None:
+def move_to(
+    state: PartitionState, brokers: Collection[int], order: Order, unfit: Mapping[int, str] = _NONE
+) -> Move | None:
     """Return the move of leadership to the preferred replica; None if it leads, or is not on these brokers.
 
-    No leader moves to a ``silent`` broker: it does not answer, although the controller has not fenced it.
+    No leader moves to an ``unfit`` broker, although the controller has not fenced it. The value says what is wrong.
     ``order`` is the order to assume: in check mode, the partition does not have it yet.
     """
     target = order[0]
@@ -124,8 +128,8 @@ def move_to(state: PartitionState, brokers: Collection[int], order: Order, silen
         form = f"{leads} is not in sync (ISR {{isr}}): run again when it has caught up"
         found = say(form, broker=state.leader_id, broker_preferred=target, isr=state.isr)
         return _move(state, target, MoveStatus.LAGGING, found)
-    if target in silent:
-        form = f"{leads} does not answer: run again when it does"
+    if target in unfit:
+        form = f"{leads} {unfit[target]}: run again when that is over"
         return _move(state, target, MoveStatus.LAGGING, say(form, broker=state.leader_id, broker_preferred=target))
     return _move(state, target, MoveStatus.WOULD_MOVE, say("broker {broker} is preferred, and in sync", broker=target))
 

@@ -71,6 +71,8 @@ class FakeCluster(FakeController):
     refused_topics: dict[str, int] = field(default_factory=dict)
     described: list[set[str] | None] = field(default_factory=list)
     """The topics of each requested description; None for all."""
+    late_brokers: set[int] = field(default_factory=set)
+    """Brokers that apply metadata late."""
     fenced_but_alive: set[int] = field(default_factory=set)
     """Brokers that answer although the controller fences them."""
     writes: list[Write] = field(default_factory=list)
@@ -119,6 +121,9 @@ class FakeCluster(FakeController):
         return [each.kind for each in self.writes]
 
     # The port.
+
+    def find_late(self, addresses: Mapping[int, Address], patience_s: float = 0) -> dict[int, str]:
+        return {each: "it ends at offset 8" for each in addresses if each in self.late_brokers}
 
     def notes_on_views(self) -> tuple[str, ...]:
         return ()

@@ -277,3 +277,28 @@ def test_no_leader_returns_to_a_log_that_begins_later(bastion: Bastion, cluster:
     assert "the log on broker 1, which would be preferred again, begins at offset 500" in moves[FIRST].reason
     assert moves[SECOND].status in (MoveStatus.MOVED, MoveStatus.WOULD_MOVE)
     assert (cluster.states[FIRST].leader_id, cluster.memory().returning) == (2, (1,))
+
+
+@pytest.mark.parametrize("check_mode", [True, False])
+def test_no_leader_moves_to_a_broker_that_applies_metadata_late(
+    bastion: Bastion, cluster: WellCluster, check_mode: bool
+) -> None:
+    """Broker 2 would not lead before it knows that it is elected, and broker 1 would lead no more."""
+    cluster.late_brokers = {2}
+    cluster.add(2, (2, 1), leader=1)
+    moves = bastion.move_leaders(away_from=[1], check_mode=check_mode).moves
+    moved = MoveStatus.WOULD_MOVE if check_mode else MoveStatus.MOVED
+    assert {(moves[each].status, moves[each].target) for each in (FIRST, SECOND)} == {(moved, 3)}
+    assert "the preferred replica on broker 2 applies metadata late" in moves[FIRST].reason
+    stays = moves[TopicPartition("orders", 2)]
+    assert (stays.status, stays.leader_after) == (MoveStatus.ONLY_IN_SYNC, 1)
+    assert "broker 2 applies metadata late" in stays.reason
+
+
+def test_no_leader_returns_to_a_broker_that_applies_metadata_late(bastion: Bastion, cluster: WellCluster) -> None:
+    cluster.late_brokers = {2}
+    moves = bastion.move_leaders(back_to=[2]).moves
+    assert {(each.status, each.leader_after) for each in moves.values()} == {(MoveStatus.LAGGING, 1)}
+    assert cluster.writes == []
+    cluster.late_brokers = set()
+    assert {each.leader_after for each in bastion.move_leaders(back_to=[2]).moves.values()} == {2}

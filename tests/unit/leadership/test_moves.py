@@ -77,13 +77,14 @@ def test_check_mode_assumes_the_changed_order(order: Order, listed: frozenset[in
     ],
 )
 def test_no_leader_moves_to_a_broker_that_does_not_answer(silent: set[int], status: MoveStatus, target: int) -> None:
-    move = move_away(a_state((2, 3, 1), leader=1), {1}, silent, assume_reordered=False)
+    unfit = dict.fromkeys(silent, "does not answer")
+    move = move_away(a_state((2, 3, 1), leader=1), {1}, unfit, assume_reordered=False)
     assert move is not None
     assert (move.status, move.target) == (status, target)
 
 
 def test_no_leader_moves_back_to_a_broker_that_does_not_answer() -> None:
-    move = move_to(a_state((1, 2, 3), leader=2), {1}, (1, 2, 3), {1})
+    move = move_to(a_state((1, 2, 3), leader=2), {1}, (1, 2, 3), {1: "does not answer"})
     assert move is not None
     assert (move.status, move.reason.split(": ")[0]) == (
         MoveStatus.LAGGING,
