@@ -151,7 +151,7 @@ class KeyedTopic:
         return OwnTopics(self.kafka, self.addresses, self.addresses, self.topic, KEYED_TOPIC_RIGHTS, _TIMEOUT_S)
 
     def _create(self) -> OwnTopic:
-        replicas = [*self.addresses][:_COPIES]
+        replicas = self._own.choose_brokers(_COPIES)
         self._own.create(replicas, {**_CONFIG, MIN_ISR: str(max(1, len(replicas) - self.copies_that_may_be_lost))})
         return self._own.find_created()
 

@@ -34,6 +34,8 @@ _TOLD_AFTER_S = 2.0
 """A new leader usually answers within this time."""
 _DELETED_AFTER_S = 1.0
 """A topic counts as deleted if it is missing for this time: brokers learn of a new topic late."""
+_LATE_AFTER_S = 1.0
+"""How long brokers may take to apply metadata before a new topic is created on others."""
 _LATE_CONFIGS = (error_codes.INVALID_TIMESTAMP, error_codes.MESSAGE_TOO_LARGE, error_codes.RECORD_LIST_TOO_LARGE)
 """With these errors a leader may refuse records until it has learnt of configs that were just set."""
 _NOT_AUTHORIZED = (error_codes.TOPIC_AUTHORIZATION_FAILED, error_codes.CLUSTER_AUTHORIZATION_FAILED)
@@ -154,6 +156,16 @@ class OwnTopics:
             if found := self.find():
                 return found
         raise JournalError(f"topic {self.topic} was created, but no broker shows it")
+
+    def choose_brokers(self, copies: int) -> list[int]:
+        """Return the brokers for a new topic, leader first. Those that apply metadata late are left out, if possible.
+
+        A late broker does not know the topic for that time: as leader it refuses its records, and as follower it lets
+        acks=all wait.
+        """
+        late = self.kafka.find_late(self.living, _LATE_AFTER_S)
+        fit = [each for each in self.living if each not in late]
+        return (fit if len(fit) > 1 else [*fit, *late])[:copies]
 
     def create(self, replicas: Sequence[int], config: Mapping[str, str]) -> OwnTopic | None:
         """Create the topic and return it; None if it exists already.

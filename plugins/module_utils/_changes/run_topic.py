@@ -147,7 +147,7 @@ class RunTopics:
 
         Raises TopicUnavailableError or JournalError.
         """
-        replicas = [*self.living][:MOST_REPLICAS]
+        replicas = self._own.choose_brokers(MOST_REPLICAS)
         try:
             own = self._own.create(replicas[:1], CONFIG)
         except TopicUnavailableError:

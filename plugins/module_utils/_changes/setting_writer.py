@@ -75,6 +75,12 @@ class SettingWriter:
         address = None if change.kind == _TOPIC else self._broker_address(change)
         return self.kafka.read_configs(address, _KINDS[change.kind], change.resource, [change.name]).get(change.name)
 
+    def read_settings(self, broker_id: int, names: Sequence[str]) -> dict[str, Setting]:
+        """Return these settings of a broker, with their sources. Raises SettingError or CallError."""
+        if broker_id not in self.living:
+            raise BrokerDownError(f"broker {broker_id} does not answer")
+        return self.kafka.read_configs(self.living[broker_id], BROKER, str(broker_id), names)
+
     def read_topic_id(self, topic: str) -> str:
         """Return the id of a topic; empty if there is no such topic.
 

@@ -14,8 +14,9 @@ from functools import partial
 from .._changes.journal import Journal
 from .._changes.record import SettingChange
 from .._changes.setting_writer import SettingError, SettingWriter, change_and_restore
+from .._kafka.errors import CallError
 from .._model.run import Progress
-from .._model.setting import RestartStatus
+from .._model.setting import RestartStatus, Setting
 from .diagnosis import HEALTHY_CASES, Case, Diagnosis, Thresholds, diagnose
 from .facts import CleanerFacts, CleanerMetrics, Edit, EditError, lasting_edits, restart_edit
 from .inspection import Cleaner, ReadMetrics
@@ -97,8 +98,8 @@ class Restarter:
         try:
             if not cleaner.facts.settings:
                 raise EditError(f"its settings are unknown: {cleaner.facts.settings_error}")
-            edit = restart_edit(cleaner.facts.settings)
-        except EditError as error:
+            edit = restart_edit(self._read_again(cleaner))
+        except (EditError, SettingError, CallError) as error:
             return result(RestartStatus.FAILED, str(error))
         result = partial(result, edits=(edit,))
         changed = f"{_edit_text(edit)} for a moment"
@@ -117,6 +118,15 @@ class Restarter:
             return result(RestartStatus.RESTARTED, reason, verified_by="config")
         read = partial(self.read_metrics, cleaner.broker_id, cleaner.facts.host)
         return self._verify(cleaner.facts, read, partial(result, verified_by="metrics"), changed, restarted_at)
+
+    def _read_again(self, cleaner: Cleaner) -> Mapping[str, Setting]:
+        """Return the settings right before a change: other brokers may have taken minutes since the look at this one.
+
+        Raises SettingError or CallError.
+        """
+        if self.journal is None:
+            return cleaner.facts.settings
+        return self.writer.read_settings(cleaner.broker_id, [*cleaner.facts.settings])
 
     def _verify(
         self,

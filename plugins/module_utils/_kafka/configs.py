@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .._model.partition import in_batches
+from .._model.partition import Cause, in_batches
 from .._model.setting import Setting, SettingSource
 from . import error_codes
+from .errors import BrokerCallError
 from .settings import Address
 from .wire import Wire
 
@@ -110,8 +111,11 @@ def read_configs(
     A config that the broker does not know and that is not set is left out. For a topic ``address`` may be None: then
     any broker is asked.
 
-    Raises BrokerCallError (NoBrokerAnswersError without an address) or RequestRefusedError.
+    Raises BrokerCallError (NoBrokerAnswersError without an address), also if this broker applies metadata late, or
+    RequestRefusedError.
     """
+    if address is not None:
+        _require_current(wire, address)
     response = _ask(wire, address, partial(_describe_configs_request, kind, [resource], names))
     return {
         config.name: Setting(config.value, _SOURCES.get(config.config_source, SettingSource.OTHER))
@@ -151,6 +155,20 @@ def write_configs(wire: Wire, address: Address, kind: int, resource: str, edits:
 def write_cluster_default(wire: Wire, address: Address, name: str, value: str | None) -> None:
     """Set a config of the cluster default, or delete it (None). Raises as ``write_configs`` does."""
     write_configs(wire, address, BROKER, _CLUSTER_DEFAULT, {name: value})
+
+
+def _require_current(wire: Wire, address: Address) -> None:
+    """Raise BrokerCallError if a broker applies metadata late: a setting that another party has set is missing there.
+
+    Such a broker would also show our own change late. So what it answers must neither be restored nor compared.
+    """
+    if lacks := wire.views.find_late(wire, [address]).get(address):
+        raise BrokerCallError(
+            str(address),
+            Cause.ERROR,
+            f"this broker applies metadata late, so its own settings are not known: {lacks}",
+            request="DescribeConfigs",
+        )
 
 
 def _ask(wire: Wire, address: Address | None, describe: Callable[[], DescribeConfigsRequest]) -> Any:

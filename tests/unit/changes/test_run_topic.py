@@ -354,3 +354,11 @@ def test_many_records_are_split_into_requests_of_limited_size(kafka: FakeTopics)
     found = topics(kafka).read()
     assert found is not None
     assert len(found.pending) == 15_000
+
+
+def test_the_topic_is_created_where_metadata_is_applied_in_time(kafka: FakeTopics) -> None:
+    """A late broker does not know a new topic, so as its leader it would refuse the records of the run."""
+    kafka.late_brokers = {1}
+    three = ADDRESSES | {3: Address("broker-3.invalid", 9092)}
+    RunTopics(kafka, three, three, TOPIC, QUICK).acquire(a_run(), NullProgress())
+    assert kafka.topics[TOPIC].replicas == (2, 3)

@@ -57,6 +57,8 @@ class FakeTopics(Kafka):
         self.policy_min_replicas = 1
         """What the controller's policy for new topics requires (create.topic.policy.class.name)."""
         self.follower_is_in_sync = True
+        self.late_brokers: set[int] = set()
+        """Brokers that apply metadata late."""
         self.sent: list[str] = []
         self._number = 0
         self._lock = threading.RLock()
@@ -64,6 +66,9 @@ class FakeTopics(Kafka):
     @property
     def settings(self) -> ConnectionSettings:
         return SETTINGS
+
+    def find_late(self, addresses: Mapping[int, Address], patience_s: float = 0) -> dict[int, str]:
+        return {each: "it ends at offset 8" for each in addresses if each in self.late_brokers}
 
     def create_topic(self, _address: Address, name: str, replicas: Sequence[int], config: Mapping[str, str]) -> str:
         with self._lock:
