@@ -14,7 +14,14 @@ from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TO
 from .._model.run import KafkaOpsError, garbage_collection_paused
 from .aftermath_findings import count_and_name, partition_finding, sort_by_urgency, unknown_finding
 from .aftermath_groups import find_commits_to_lost, find_group_findings
-from .aftermath_leaders import LeaderLook, find_open_transactions, find_unanswered, list_led, look_at_leaders
+from .aftermath_leaders import (
+    LeaderLook,
+    find_late_leaders,
+    find_open_transactions,
+    find_unanswered,
+    list_led,
+    look_at_leaders,
+)
 from .expected_loss import describe_offsets
 from .outcome import AftermathFinding, AftermathKind, Outcome
 from .plan import Status, lost_of_live_replicas
@@ -40,6 +47,7 @@ def find_aftermath(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Aftermath
     rolled_back = _find_rolled_back(recovered)
     led: dict[int, list[TopicPartition]] = {}
     findings += _add_recovered(led, brokers, recovered)
+    findings += find_late_leaders(kafka, brokers, led)
     if rolled_back:
         findings += _add_online(led, brokers, kafka, recovered)
     looks: dict[int, LeaderLook] = {}

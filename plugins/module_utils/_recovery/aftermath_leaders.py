@@ -61,6 +61,18 @@ def look_at_leaders(
     return kafka.in_parallel(look, led)
 
 
+def find_late_leaders(
+    kafka: Kafka, brokers: Mapping[int, Registration], led: Mapping[int, Sequence[TopicPartition]]
+) -> Iterator[AftermathFinding]:
+    """Yield the leaders that apply metadata late: they do not know yet that they are elected."""
+    for leader, lacks in kafka.find_late({each: brokers[each].address for each in led}).items():
+        why = (
+            f"broker {leader}, which leads them by the metadata, applies metadata late, and refuses records until it "
+            f"has applied the election: {lacks}"
+        )
+        yield unknown_finding(f"whether clients can use {count_and_name(led[leader], 'partition')}", why)
+
+
 def find_unanswered(leader: int, found: LeaderLook, wanted: Sequence[TopicPartition]) -> Iterator[AftermathFinding]:
     """Yield what one leader did not answer. ``wanted`` are the partitions that it was to be asked about."""
     for what, answered in (("the transactions", found.transactions), ("the log end", found.ends)):

@@ -6,6 +6,8 @@
 
 A leader refuses such a record (NOT_ENOUGH_REPLICAS) while its ISR is smaller than ``min.insync.replicas``, or than the
 number of replicas if that is smaller (KAFKA-15583). Until then, the high watermark of the partition stands still too.
+
+A leader that applies metadata late does not know that it is elected, and refuses every record for that time.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ _MOST_S = 5.0
 def add_writability(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     """Add the ISR after the run, and how many members acks=all needs. What cannot be read stays None.
 
-    Waits for live replicas that still truncate, if they decide whether their partition is writable.
+    Waits for live replicas that still truncate, if they decide whether their partition is writable. Whether a leader
+    takes records that applies metadata late is not known either.
     """
     done = {each.topic_partition for each in outcomes if each.status in DONE}
     if not done:
@@ -40,9 +43,11 @@ def add_writability(kafka: Kafka, outcomes: Sequence[Outcome]) -> tuple[Outcome,
         leading = {each: address for each, address in unfenced.items() if each in leaders}
         configured = kafka.min_insync_replicas({each.topic for each in done}, leading)
         states = _read_settled(kafka, done, configured)
+        late = kafka.find_late(leading)
     except KafkaOpsError:
         return tuple(outcomes)
-    return tuple(_add(each, states.get(each.topic_partition), configured) for each in outcomes)
+    in_time = {partition: each for partition, each in states.items() if each.leader_id not in late}
+    return tuple(_add(each, in_time.get(each.topic_partition), configured) for each in outcomes)
 
 
 def find_unwritable(outcomes: Iterable[Outcome]) -> Iterator[AftermathFinding]:

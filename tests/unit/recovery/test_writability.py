@@ -75,3 +75,10 @@ def test_what_cannot_be_read_is_unknown(wreck: Wreck) -> None:
     assert [each.is_writable for each in outcomes] == [None, None]
     assert count_writable(outcomes) == Writability(0, 1, 1)
     assert [*find_unwritable(outcomes)] == []
+
+
+def test_whether_a_leader_takes_records_that_applies_metadata_late_is_unknown(wreck: Wreck) -> None:
+    lead(wreck, isr=(BEST,), min_isr=1)
+    wreck.cluster.late_brokers = {BEST}
+    [found] = add_writability(wreck.cluster, [replace(LED, leader_after=BEST)])
+    assert count_writable([found]) == Writability(0, 1, 1)
