@@ -43,6 +43,9 @@ class Events(FakeClock):
     texts: list[str] = field(default_factory=list)
     looked: threading.Event = field(default_factory=threading.Event)
 
+    def __post_init__(self) -> None:
+        self._later = []
+
     def sleep(self, seconds: float) -> None:
         super().sleep(seconds)
         # The threads that check brokers must run, which may take long on a busy machine.
