@@ -26,7 +26,7 @@ WIDE :=
 # And the import of every file alone.
 ONLY_WIDE := changelog pep8 yamllint pylint import
 
-TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins bench campaign demo everything integration lab publish simulator unit)
+TYPED := $(addprefix -p ,ansible_collections.kafkaops.recovery.plugins bench campaign demo everything integration lab processes publish simulator unit)
 
 # What has to be there before anything is installed. A target hands its value down to everything that it depends on.
 NEEDS := python java
@@ -120,7 +120,7 @@ sanity: install ## ansible-test sanity
 
 .PHONY: unit
 unit: install ## Tests without brokers
-	$(BIN)/python -m pytest tests/unit --numprocesses=2 --dist=loadfile $(if $(WIDE),--hypothesis-profile=wide,-m "not wide")
+	$(BIN)/python -m pytest tests/unit tests/processes --numprocesses=2 --dist=loadfile $(if $(WIDE),--hypothesis-profile=wide,-m "not wide")
 
 .PHONY: integration
 integration: install ## Tests on real brokers

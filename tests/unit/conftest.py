@@ -6,53 +6,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
-from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import INTERPRETED
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 from unit.fakes.clock import FakeClock
 from unit.fakes.journals import open_journal
 from unit.fakes.settings import FakeSettings
 from unit.fakes.topics import FakeTopics
 from unit.fakes.wreck import MakeWreck, Wreck, wrecked
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 # A busy machine makes examples slow, not wrong; pytest-timeout bounds each test.
 hypothesis.settings.register_profile("kafkaops", deadline=None)
 # `make test-all`: --hypothesis-profile=wide.
 hypothesis.settings.register_profile("wide", deadline=None, max_examples=500)
 hypothesis.settings.load_profile("kafkaops")
-
-_TESTS = Path(__file__).parents[1]
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
-    return _OneSparkSession(config, log)
-
-
-class _OneSparkSession(LoadFileScheduling):
-    """A file's tests go to one worker, and those of all files with a Spark session to the same: it is a JVM."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file: str = super()._split_scope(nodeid)
-        return "on Spark" if _is_on_spark(self.config.rootpath / file) else file
-
-
-@cache
-def _is_on_spark(file: Path) -> bool:
-    return "spark: SparkSession" in file.read_text("utf-8")
 
 
 @pytest.fixture
@@ -90,15 +60,3 @@ def journal() -> Iterator[Journal]:
 def settings() -> FakeSettings:
     """Make brokers whose configs are in memory."""
     return FakeSettings()
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Start a session as a module does; its workers can also import ``unit.fakes.brokers``."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(_TESTS), prepend=os.pathsep)
-        with spark_session() as session:
-            # Tests on brokers run what Spark compiles.
-            for name, value in INTERPRETED.items():
-                session.conf.set(name, value)
-            yield session

@@ -7,8 +7,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import pytest
 
@@ -33,26 +31,19 @@ _LONGEST_LOOK_S = 0.1
 STATE = PartitionState("orders", 0, "A" * 22, NO_LEADER, 7, (1, 2, 3), (), (1,), (1,), (1, 2))
 
 
-@dataclass
 class Events(FakeClock):
-    """A clock with scheduled events."""
+    """A clock with scheduled events, and what a run said meanwhile."""
 
-    now: float = 0.0
-    slept: list[float] = field(default_factory=list)
-    at: dict[float, Callable[[], None]] = field(default_factory=dict)
-    texts: list[str] = field(default_factory=list)
-    looked: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
-        self._later = []
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.looked = threading.Event()
 
     def sleep(self, seconds: float) -> None:
-        super().sleep(seconds)
         # The threads that check brokers must run, which may take long on a busy machine.
         self.looked.wait(_LONGEST_LOOK_S)
         self.looked.clear()
-        for due in [each for each in self.at if each <= self.now]:
-            self.at.pop(due)()
+        super().sleep(seconds)
 
     def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
         self.texts.append(text)
@@ -85,7 +76,7 @@ def wait(cluster: FakeCluster, events: Events, strategy: Strategy, limits: WaitL
 
 
 def test_the_wait_ends_when_all_brokers_have_returned(cluster: FakeCluster, events: Events) -> None:
-    events.at[8.0] = lambda: cluster.revive(2)
+    events.in_s(8.0, lambda: cluster.revive(2))
     limits = WaitLimits(30_000, 0, waits=True, lost=frozenset({1}))
     waited = wait(cluster, events, Strategy.AGGRESSIVE, limits)
     assert 8 <= events.now < 12
@@ -107,7 +98,7 @@ def test_the_wait_ends_when_the_time_is_up(cluster: FakeCluster, events: Events)
 
 
 def test_balanced_waits_longer_for_a_needed_broker_and_kafka_elects_it(cluster: FakeCluster, events: Events) -> None:
-    events.at[25.0] = lambda: cluster.revive(1)
+    events.in_s(25.0, lambda: cluster.revive(1))
     waited = wait(cluster, events, Strategy.BALANCED, WaitLimits(10_000, 60_000, waits=True))
     assert 25 <= events.now < 30
     assert waited.survey.offline == ()
@@ -119,8 +110,8 @@ def test_balanced_waits_longer_for_a_needed_broker_and_kafka_elects_it(cluster: 
 def test_a_run_waits_for_an_election_by_the_controller(cluster: FakeCluster, events: Events) -> None:
     """Without ELR, the member of the ISR is unfenced, and the metadata does not show it as leader yet."""
     cluster.change(STATE.topic_partition, isr=(1,), elr=())
-    events.at[8.0] = lambda: cluster.unfenced.add(1)
-    events.at[10.0] = lambda: cluster.revive(1)
+    events.in_s(8.0, lambda: cluster.unfenced.add(1))
+    events.in_s(10.0, lambda: cluster.revive(1))
     waited = wait(cluster, events, Strategy.BALANCED, WaitLimits(30_000, 0, waits=True))
     assert 10 <= events.now < 13
     assert waited.survey.offline == ()

@@ -22,8 +22,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.option
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import ClusterRow, Exposure
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import RecordingError
-from unit.exposure import histories
-from unit.exposure.histories import STEP, T0, Look, World
+from processes.exposure import histories
+from processes.exposure.histories import STEP, T0, Look, World
 
 LOOKS = 100
 _WANTED = Period((), None, T0 + timedelta(days=90), 3 * STEP)

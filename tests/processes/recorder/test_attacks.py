@@ -38,8 +38,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.reading import FoundRecordings, find_last_seen
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.recorder import Recorded, store
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows import BROKER_SCHEMA
-from unit.recorder.test_changes import asked, no_brokers
-from unit.recorder.test_reading import no_spark
+from processes.recorder.test_changes import asked, no_brokers
+from processes.recorder.test_reading import no_spark
 
 _T0 = datetime(2026, 1, 31, 2, 0, tzinfo=UTC)
 _ORDERS = TopicPartition("orders", 0)

@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.change
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import broker_schema, recordings_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import SnapshotName, since_full
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.reading import find_last_seen
-from unit.recorder.test_changes import asked
+from processes.recorder.test_changes import asked
 
 _T0 = datetime(2026, 1, 31, 2, 0, tzinfo=UTC)
 _ORDERS = TopicPartition("orders", 0)
