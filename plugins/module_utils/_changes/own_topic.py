@@ -314,6 +314,7 @@ class OwnTopic:
         Raises LockLostError if the topic was deleted, or JournalError.
         """
         missing_since: float | None = None
+        denied: tuple[int, float] | None = None
         problem = told = ""
         began = self._topics.kafka.clock.monotonic()
         for _look in looks(self._topics.kafka.clock, self._topics.timeout_s):
@@ -326,6 +327,8 @@ class OwnTopic:
                 )
             except RequestRefusedError as error:
                 problem = str(error)
+                if error.code == error_codes.UNKNOWN_TOPIC_ID:
+                    denied = self._denied(denied)
                 if error.code == error_codes.OFFSET_OUT_OF_RANGE:
                     raise LockLostError(f"{self.name} has lost records of this run") from None
                 if error.code not in (*_MOVED, *_LATE_CONFIGS) and not error.is_transient:
@@ -349,6 +352,19 @@ class OwnTopic:
                 if now - missing_since >= _DELETED_AFTER_S:
                     raise LockLostError(f"{self.name} (id {self.topic_id}) was deleted")
         raise JournalError(f"{self.name} does not answer: {problem}")
+
+    def _denied(self, before: tuple[int, float] | None) -> tuple[int, float] | None:
+        """Return the leader that denies the topic although it has applied all metadata, and since when. None if not.
+
+        Raises LockLostError if it does so for some time: then the topic was deleted, and only late brokers show it.
+        """
+        now = self._topics.kafka.clock.monotonic()
+        if before is not None and before[0] == self._leader_id:
+            if now - before[1] >= _DELETED_AFTER_S:
+                raise LockLostError(f"{self.name} (id {self.topic_id}) was deleted")
+            return before
+        leader = {self._leader_id: self._topics.addresses[self._leader_id]}
+        return None if self._topics.kafka.find_late(leader, _LATE_AFTER_S) else (self._leader_id, now)
 
     def _update_leader(self) -> bool:
         """Look up the leader. Return False if no broker shows a topic of this id.

@@ -286,6 +286,7 @@ def test_a_broker_that_does_not_know_the_topic_yet_does_not_end_the_run(kafka: F
     journal = journal_of(acquire(kafka, pace=replace(QUICK, timeout_s=30)))
     journal.begin([CHANGE])
     kafka.are_shown, kafka.one_shows_them = False, True
+    kafka.late_brokers = {*ADDRESSES}
     clock.in_s(1.5, lambda: setattr(kafka, "are_shown", True))
     journal.require_lock()
     assert clock.now >= 1.5
@@ -362,3 +363,11 @@ def test_the_topic_is_created_where_metadata_is_applied_in_time(kafka: FakeTopic
     three = ADDRESSES | {3: Address("broker-3.invalid", 9092)}
     RunTopics(kafka, three, three, TOPIC, QUICK).acquire(a_run(), NullProgress())
     assert kafka.topics[TOPIC].replicas == (2, 3)
+
+
+def test_a_deleted_topic_that_a_late_broker_shows_is_no_topic(kafka: FakeTopics) -> None:
+    """Only a broker that applies metadata late shows it. Its leader has applied its deletion."""
+    acquire(kafka)
+    kafka.are_shown, kafka.one_shows_them = False, True
+    patient = replace(QUICK, timeout_s=5.0)
+    assert topics(kafka, patient).read() is None
