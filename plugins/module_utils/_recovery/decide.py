@@ -232,6 +232,8 @@ class _Case:
                 "look at these brokers, then run again"
             )
             return self.leave_alone(Status.UNKNOWN, [reason])
+        if any(each.cause is not Cause.GIVEN_UP for each in self.silent):
+            return self.leave_alone(Status.UNRECOVERABLE, [f"no replica answers now: {causes}"])
         return self.leave_alone(Status.UNRECOVERABLE, [f"no replica left: {causes or 'its replica list is empty'}"])
 
 
