@@ -295,9 +295,11 @@ class OwnTopic:
                 if found is not None and found.topic_id == self.topic_id and len(found.isr) > 1:
                     self._awaits_follower = False
                     return
+        late = self._topics.kafka.find_late(self._topics.living, _LATE_AFTER_S)
+        why = "; ".join(f"broker {each} applies metadata late: {lacks}" for each, lacks in late.items())
         raise JournalError(
             f"no follower of {self.name} is in sync after {self._topics.timeout_s:g} s, so its records would be on one "
-            "broker only: look at the logs of the other brokers"
+            f"broker only: {why or 'look at the logs of the other brokers'}"
         )
 
     def delete(self) -> str:
