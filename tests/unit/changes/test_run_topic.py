@@ -100,10 +100,10 @@ def test_a_change_is_recorded_once_a_follower_is_in_sync(kafka: FakeTopics) -> N
     """The lock is taken before that: this run reads meanwhile."""
     kafka.follower_is_in_sync = False
     journal = journal_of(acquire(kafka))
-    with pytest.raises(JournalError, match="no follower of topic _kafkaops_run is in sync.*look at the logs"):
+    with pytest.raises(JournalError, match=r"no follower of topic _kafkaops_run is in sync.*look at the logs"):
         journal.begin([CHANGE])
     kafka.late_brokers = {2}
-    with pytest.raises(JournalError, match="no follower .*: broker 2 applies metadata late: it ends at offset 8"):
+    with pytest.raises(JournalError, match=r"no follower .*: broker 2 applies metadata late: it ends at offset 8"):
         journal.begin([CHANGE])
     kafka.follower_is_in_sync = True
     journal.begin([CHANGE])
