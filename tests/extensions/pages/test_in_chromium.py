@@ -24,8 +24,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 from extensions.any_document import any_document
 from extensions.browser import Browser, running_browser
+from processes.plugin_utils.test_fleet import a_fleet
 from unit.documents.examples import a_plan
-from unit.plugin_utils.test_fleet import a_fleet
 from unit.recovery import outages
 from unit.report import salvages
 from unit.report.test_page import a_report
