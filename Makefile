@@ -21,6 +21,8 @@ KAFKA_VERSIONS := 4.3.1 3.9.2
 
 # Given to make by test-all: also what takes long.
 WIDE :=
+# What precedes a command that needs no brokers.
+BESIDE :=
 # Tests of ansible-test whose rules `make lint` has, in the same versions or stricter; each would install an environment.
 # Of pylint, those are ruff's PL and mypy's; with Ansible's own few rules, it takes five times as long as all that is left.
 # And the import of every file alone.
@@ -72,8 +74,8 @@ demo: install ## A real Kafka cluster loses its leaders and records, and gets th
 
 .PHONY: test
 test: install ## Everything CI checks, on the Kafka versions above (docs/testing.md)
-	@# What waits for brokers is first, and all else fills the cores beside it.
-	+$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target integration unit molecule lint sanity galaxy demo
+	@# What waits for brokers is first and takes longest. What needs none fills the cores beside it.
+	+$(MAKE) --no-print-directory --keep-going --jobs=3 --output-sync=target BESIDE=nice integration unit molecule lint sanity galaxy demo
 
 .PHONY: test-all
 test-all: install ## All that there is, JOBS parts at a time; KEEP=yes runs nothing again that passed on an older commit
@@ -92,7 +94,7 @@ ruff: install
 
 .PHONY: mypy
 mypy: install
-	$(BIN)/mypy $(TYPED)
+	$(BESIDE) $(BIN)/mypy $(TYPED)
 
 .PHONY: print-typed
 print-typed:
@@ -104,7 +106,7 @@ yamllint: install
 
 .PHONY: ansible-lint
 ansible-lint: install
-	PATH=$(CURDIR)/$(BIN):$$PATH ansible-lint
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BESIDE) ansible-lint
 
 .PHONY: changelog-lint
 changelog-lint: install
@@ -116,11 +118,11 @@ docs-lint: install
 
 .PHONY: sanity
 sanity: install ## ansible-test sanity
-	$(BIN)/python tests/sanity/run.py $(if $(WIDE),,$(addprefix --skip-test=,$(ONLY_WIDE)))
+	$(BESIDE) $(BIN)/python tests/sanity/run.py $(if $(WIDE),,$(addprefix --skip-test=,$(ONLY_WIDE)))
 
 .PHONY: unit
 unit: install ## Tests without brokers
-	$(BIN)/python -m pytest tests/unit tests/processes --numprocesses=2 --dist=loadfile $(if $(WIDE),--hypothesis-profile=wide,-m "not wide")
+	$(BESIDE) $(BIN)/python -m pytest tests/unit tests/processes --numprocesses=2 --dist=loadfile $(if $(WIDE),--hypothesis-profile=wide,-m "not wide")
 
 .PHONY: integration
 integration: install ## Tests on real brokers
