@@ -316,10 +316,10 @@ class OwnTopic:
         Raises LockLostError if the topic was deleted, or JournalError.
         """
         missing_since: float | None = None
-        denied: tuple[int, float] | None = None
         problem = told = ""
         began = self._topics.kafka.clock.monotonic()
         for _look in looks(self._topics.kafka.clock, self._topics.timeout_s):
+            is_denied = False
             try:
                 if self._leader_id in self._topics.addresses:
                     return request(self._topics.addresses[self._leader_id])
@@ -329,8 +329,7 @@ class OwnTopic:
                 )
             except RequestRefusedError as error:
                 problem = str(error)
-                if error.code == error_codes.UNKNOWN_TOPIC_ID:
-                    denied = self._denied(denied)
+                is_denied = error.code == error_codes.UNKNOWN_TOPIC_ID and self._is_leader_current()
                 if error.code == error_codes.OFFSET_OUT_OF_RANGE:
                     raise LockLostError(f"{self.name} has lost records of this run") from None
                 if error.code not in (*_MOVED, *_LATE_CONFIGS) and not error.is_transient:
@@ -347,7 +346,7 @@ class OwnTopic:
             if not told and now - began >= _TOLD_AFTER_S:
                 told = problem
                 self._topics.tell(f"waiting up to {self._topics.timeout_s:.0f} s for {self.name}: {problem}")
-            if self._update_leader():
+            if not is_denied and self._update_leader():
                 missing_since = None
             else:
                 missing_since = missing_since or now
@@ -355,18 +354,10 @@ class OwnTopic:
                     raise LockLostError(f"{self.name} (id {self.topic_id}) was deleted")
         raise JournalError(f"{self.name} does not answer: {problem}")
 
-    def _denied(self, before: tuple[int, float] | None) -> tuple[int, float] | None:
-        """Return the leader that denies the topic although it has applied all metadata, and since when. None if not.
-
-        Raises LockLostError if it does so for some time: then the topic was deleted, and only late brokers show it.
-        """
-        now = self._topics.kafka.clock.monotonic()
-        if before is not None and before[0] == self._leader_id:
-            if now - before[1] >= _DELETED_AFTER_S:
-                raise LockLostError(f"{self.name} (id {self.topic_id}) was deleted")
-            return before
+    def _is_leader_current(self) -> bool:
+        """Return whether the leader has applied all metadata. If it denies the topic, only late brokers show it."""
         leader = {self._leader_id: self._topics.addresses[self._leader_id]}
-        return None if self._topics.kafka.find_late(leader, _LATE_AFTER_S) else (self._leader_id, now)
+        return not self._topics.kafka.find_late(leader, _LATE_AFTER_S)
 
     def _update_leader(self) -> bool:
         """Look up the leader. Return False if no broker shows a topic of this id.
@@ -377,7 +368,9 @@ class OwnTopic:
             found = self._topics.locate()
         except (CallError, TopicOfflineError):
             return True
-        if found is None or found.topic_id != self.topic_id:
+        if found is None:
+            return False
+        if found.topic_id != self.topic_id:
             return self._topics.is_shown(self.topic_id)
         self._leader_id = found.leader_id
         return True

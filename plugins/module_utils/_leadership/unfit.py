@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -21,16 +21,18 @@ class Unfit:
 
     silent: Mapping[int, Broker]
     """They do not answer."""
-    late: Collection[int] = ()
-    """They apply metadata late. One that is elected does not know it, and the former leader leads no more."""
+    why: Mapping[int, str] = field(init=False)
+    """What is wrong with each of them. Every partition is judged by it."""
 
-    @property
-    def why(self) -> Mapping[int, str]:
-        """Return what is wrong with each of them."""
-        return dict.fromkeys(self.late, "applies metadata late") | dict.fromkeys(self.silent, "does not answer")
+    def __post_init__(self) -> None:
+        self.why = dict.fromkeys(self.silent, "does not answer")
 
     def look_for_late(self, kafka: Kafka, addresses: Mapping[int, Address], moves: Iterable[Move]) -> bool:
-        """Ask the brokers that these moves could elect, and return whether one of them applies metadata late."""
+        """Ask the brokers that these moves could elect, and return whether one of them applies metadata late.
+
+        One that is elected does not know it, and the former leader leads no more.
+        """
         wanted = {each for move in moves if move.status is MoveStatus.WOULD_MOVE for each in move.isr}
-        self.late = kafka.find_late({each: addresses[each] for each in sorted(wanted & addresses.keys())}).keys()
-        return bool(self.late)
+        late = kafka.find_late({each: addresses[each] for each in sorted(wanted & addresses.keys())})
+        self.why = dict.fromkeys(late, "applies metadata late") | dict.fromkeys(self.silent, "does not answer")
+        return bool(late)
