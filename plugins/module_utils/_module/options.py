@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -133,3 +133,11 @@ def read_time(name: str, text: str | None) -> datetime | None:
 def journal_options(params: Mapping[str, Any]) -> JournalOptions:
     """Return the journal's options from a module's parameters."""
     return JournalOptions(topic=params["journal_topic"], discard_lost=params["journal_discard_lost"])
+
+
+def find_plan_contradictions(params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what options contradict each other that say what becomes of a plan."""
+    if params["plan_output_file"] and (params["plan_file"] or params["apply"]):
+        yield "a plan is either written (to be reviewed) or carried out: run this twice"
+    if params["plan_digest"] and not params["plan_file"]:
+        yield "a digest was approved, and no plan is given"

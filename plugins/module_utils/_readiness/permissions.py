@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from .._changes.run_state import RUN_TOPIC_RIGHTS
-from .._kafka.acls import grant_command, operation_options
+from .._kafka.acls import grant_command
 from .._kafka.settings import ConnectionSettings
 from .._model.reasons import join_first
 from .._model.stop_ticket import TICKET_TOPIC
@@ -294,11 +294,6 @@ def check_permissions(
         needs_missing = {(each.need.operations, acl_resource(each.need, journal_topic, memory_topic)) for each in found}
         commands = "; ".join(grant_command(settings, *each) for each in sorted(needs_missing))
         yield Check(CheckName.PERMISSIONS, status, subject, "; ".join(lines), f"Grant it: {commands}")
-
-
-def acl_options(need: Need, journal_topic: str, memory_topic: str) -> str:
-    """Return the options of kafka-acls.sh that grant the operations."""
-    return f"{operation_options(need.operations)} {acl_resource(need, journal_topic, memory_topic)}"
 
 
 def acl_resource(need: Need, journal_topic: str, memory_topic: str) -> str:

@@ -45,7 +45,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from .rows import BROKER_SCHEMA, RECORDED_SCHEMA
+    from .rows import RECORDED_SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -228,8 +228,3 @@ def find_clusters(spark: SparkSession, root: str) -> list[str]:
     """Return the ids of all clusters that were recorded below ``root``, in order. Raises RecordingError."""
     found = Recordings(spark, root_uri(root)).directories()
     return sorted(each.removeprefix(CLUSTER) for each in found if each.startswith(CLUSTER))
-
-
-def broker_schema() -> Any:
-    """Return the schema that Spark gives the rows of brokers."""
-    return from_arrow_schema(BROKER_SCHEMA)

@@ -29,7 +29,13 @@ from .._model.replaced_disk import name_replaced
 from .._model.run import KafkaOpsError, Progress, RunMode, utc_now
 from .._model.silent_leaders import silent_brokers, wait_for_fencing
 from .._module.connection import connection_settings, controller_listeners
-from .._module.options import journal_options, notes_on_file, progress_to, wanted_partitions
+from .._module.options import (
+    find_plan_contradictions,
+    journal_options,
+    notes_on_file,
+    progress_to,
+    wanted_partitions,
+)
 from .._module.quorum_preflight import require_quorum
 from .._module.replaced_leaders import find_replaced_leaders
 from .._module.run import call_all
@@ -125,16 +131,12 @@ def require_same_wish(given: RedundancyPlan, wish: WantedReplicas) -> None:
 def _check_options(params: Mapping[str, Any]) -> None:
     named = params["partitions"] or params["partitions_file"]
     wishes = params["lost_brokers"] or params["all_under_replicated"] or named
-    errors = []
+    errors = [*find_plan_contradictions(params)]
     if not params["plan_file"] and not wishes:
         errors.append(
             "say what was lost: redundancy_lost_brokers=4,5, redundancy_all_under_replicated=true, "
             "redundancy_partitions=orders:0,3, or redundancy_partitions_file"
         )
-    if params["plan_output_file"] and (params["plan_file"] or params["apply"]):
-        errors.append("a plan is either written (to be reviewed) or carried out: run this twice")
-    if params["plan_digest"] and not params["plan_file"]:
-        errors.append("a digest was approved, and no plan is given")
     throttle = params["throttle_bytes_per_second"]
     if throttle is not None and throttle < 1:
         errors.append(f"the throttle is {throttle}, which is not above 0")

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.changes import (
     compare,
@@ -22,7 +23,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.change
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import (
     Recordings,
-    broker_schema,
     recordings_of,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import (
@@ -31,7 +31,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names 
     expired,
     since_full,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows import ASKED_SCHEMA
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows import ASKED_SCHEMA, BROKER_SCHEMA
 
 _T0 = datetime(2026, 1, 31, 2, 0, tzinfo=UTC)
 _Ends = Mapping[int, int | str | None]
@@ -83,7 +83,7 @@ def record(spark: SparkSession, recordings: Recordings) -> Record:
 
 
 def no_brokers(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([], broker_schema())
+    return spark.createDataFrame([], from_arrow_schema(BROKER_SCHEMA))
 
 
 def rows(recordings: Recordings, *names: SnapshotName) -> dict[int, dict[str, Any]]:

@@ -14,12 +14,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.changes import compare, newest_rows, to_store
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import broker_schema, recordings_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import recordings_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import SnapshotName, since_full
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.reading import find_last_seen
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows import BROKER_SCHEMA
 from processes.recorder.test_changes import asked
 
 _T0 = datetime(2026, 1, 31, 2, 0, tzinfo=UTC)
@@ -43,7 +45,7 @@ def recorded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
         before = newest_rows(recordings.replicas(chain))
         compared = compare(spark.createDataFrame(asked(ends)), before, name.at, chain[-1].at if chain else None)
         rows = to_store(compared, is_full=name.is_full)
-        recordings.write(name, rows, spark.createDataFrame([], broker_schema()))
+        recordings.write(name, rows, spark.createDataFrame([], from_arrow_schema(BROKER_SCHEMA)))
     return place
 
 

@@ -14,11 +14,11 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.give_back import foresee_commit
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.group_module import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.look import GroupLook
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.options import (
     GroupOptionsError,
     require_same_wish,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.look import GroupLook
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import (
     Choice,
     CommitNeed,
@@ -114,10 +114,10 @@ def test_a_plan_is_compared_with_the_cluster(
 def test_what_is_given_beside_a_plan_must_be_what_the_plan_is_of() -> None:
     plan = replace(_PLAN, salvage_id="of-broker-1")
     ours, other = SavedCommits(salvage_id="of-broker-1"), SavedCommits(salvage_id="of-broker-2")
-    require_same_wish(plan, SavedCommits(), {"salvage_dir": None, "groups": None})
-    require_same_wish(plan, ours, {"salvage_dir": "/salvage", "groups": ["billing", "shipping"]})
+    require_same_wish(plan, None, None)
+    require_same_wish(plan, frozenset({"billing", "shipping"}), ours)
     with pytest.raises(GroupOptionsError) as refused:
-        require_same_wish(plan, other, {"salvage_dir": "/salvage", "groups": ["shipping"]})
+        require_same_wish(plan, frozenset({"shipping"}), other)
     assert str(refused.value).splitlines() == [
         "salvage_dir has salvage of-broker-2, but the plan is of of-broker-1",
         "the plan also has groups that were not asked for: billing",

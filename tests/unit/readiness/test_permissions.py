@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.acls import operation_options
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import CheckStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permissions import (
@@ -20,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.permi
     Access,
     Need,
     Resource,
-    acl_options,
+    acl_resource,
     check_permissions,
 )
 
@@ -58,6 +59,10 @@ def without(access: Access, resource: Resource, operation: str) -> Access:
     return replace(access, cluster=cluster, memory=less)
 
 
+def _options(need: Need) -> str:
+    return f"{operation_options(need.operations)} {acl_resource(need, JOURNAL, MEMORY)}"
+
+
 def test_with_all_acls_nothing_is_missing() -> None:
     assert {each.status for each in check_permissions(FULL, JOURNAL, MEMORY, SETTINGS)} == {CheckStatus.OK}
 
@@ -72,7 +77,7 @@ def test_a_missing_acl_is_reported_with_its_command(playbook: str, need: Need, o
     check = found[f"playbook {playbook}"]
     assert check.status is not CheckStatus.OK
     assert f"{operation} on " in check.found
-    assert acl_options(need, JOURNAL, MEMORY) in check.remedy
+    assert _options(need) in check.remedy
 
 
 def test_an_optional_acl_is_a_warning() -> None:
@@ -99,7 +104,7 @@ def test_the_documented_commands_are_those_of_the_code() -> None:
     sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL))
     for playbook, needs in NEEDS.items():
         documented = re.findall(r"^\| `([^`]+)` \|.*\| (optional)? *\|$", sections[playbook], re.MULTILINE)
-        wanted = [(acl_options(each, JOURNAL, MEMORY), "" if each.is_required else "optional") for each in needs]
+        wanted = [(_options(each), "" if each.is_required else "optional") for each in needs]
         assert documented == wanted, playbook
 
 
