@@ -16,7 +16,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import INTERPRETED
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.interpreted import interpreted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 
 if TYPE_CHECKING:
@@ -47,8 +47,5 @@ def spark() -> Iterator[SparkSession]:
     """Start a session as a module does; its workers can also import ``unit.fakes.brokers``."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(_TESTS), prepend=os.pathsep)
-        with spark_session() as session:
-            # Tests on brokers run what Spark compiles.
-            for name, value in INTERPRETED.items():
-                session.conf.set(name, value)
+        with spark_session() as session, interpreted(session):
             yield session

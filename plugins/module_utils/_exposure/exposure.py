@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ from .._recorder.names import (
     scope_directory,
     usable,
 )
-from .._spark.options import INTERPRETED, is_uri
+from .._spark.interpreted import interpreted
+from .._spark.options import is_uri
 from .brokers import BROKER, absences, deaths, disks, lags, worst_moments
 from .options import Period
 from .protection import min_isr_of_partitions, racks_of_partitions
@@ -93,7 +94,7 @@ def expose(
         if not with_snapshots:
             return timelines, notes, {}
         progress.step("comparing the snapshots")
-        with _settings(spark, INTERPRETED if has_few else {}):
+        with interpreted(spark) if has_few else nullcontext():
             return timelines, notes, explained(place, lambda: _compute(spark, place, scope, with_snapshots))
 
     (timelines, notes, rows), _damaged = read_around_damaged(compute)
@@ -101,18 +102,6 @@ def expose(
         _cluster(each, {name: found[each.cluster_id] for name, found in rows.items()}) for each in timelines
     )
     return Exposure(place=place, scope=scope, clusters=clusters, notes=tuple(notes))
-
-
-@contextmanager
-def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    before = {name: str(spark.conf.get(name)) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
 
 
 def find_timelines(

@@ -18,6 +18,7 @@ from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, Re
 from .._model.program import program
 from .._module.libraries import missing_libraries_message
 from .._spark.failures import explain_failure
+from .._spark.interpreted import interpreted
 from .._spark.java import SparkUnavailableError, find_java
 from .._spark.options import SparkOptions
 from .._spark.session import has_class_archive, spark_session
@@ -31,17 +32,22 @@ with suppress(ImportError):  # a missing library is reported before the module s
     import pyarrow as pa
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
     from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
     from .rows import COMPARED_SCHEMA, REPLICA_LOG_SCHEMA, read_ranked_partitions, to_record_batch
 
 
+_FEW = 20_000
+"""Up to so many rows, one task that interprets a query is faster."""
+
+
 class OnSpark:
     """The engine that uses a Spark session."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, few: int = _FEW) -> None:
         self._spark = spark
+        self._few = few
 
     def ask(self, work: Sequence[BrokerWork], ask_brokers: AskBrokers) -> pa.Table:
         """Ask the brokers by as many tasks as Spark runs at the same time.
@@ -59,8 +65,7 @@ class OnSpark:
         Spark gets the columns that decide, and the number of each row. It returns what it found by this number.
         """
         numbers = pa.array(range(replica_logs.num_rows), pa.int64())
-        answers = self._spark.createDataFrame(replica_logs.select([*RANKED_BY]).append_column(ROW, numbers))
-        found = answers.transform(compare).toArrow().sort_by(ROW)
+        found = self._query(replica_logs.select([*RANKED_BY]).append_column(ROW, numbers), compare).sort_by(ROW)
         added = COMPARED_SCHEMA.names[replica_logs.num_columns :]
         return pa.Table.from_arrays(
             [*replica_logs.columns, *(found[name].cast(COMPARED_SCHEMA.field(name).type) for name in added)],
@@ -69,8 +74,7 @@ class OnSpark:
 
     def summarize(self, replica_logs: pa.Table) -> Summary:
         """Count the partitions and replicas, and the silent ones by cause."""
-        answers = self._spark.createDataFrame(replica_logs.select(["topic", "partition", "cause"]))
-        counts = answers.transform(summarize).collect()
+        counts = self._query(replica_logs.select(["topic", "partition", "cause"]), summarize).to_pylist()
         causes = {row["cause"]: row["replicas"] for row in counts}
         return Summary(
             partitions=sum(row["partitions"] for row in counts),
@@ -78,6 +82,13 @@ class OnSpark:
             answered=causes.pop(None, 0),
             silent=dict(sorted(causes.items())),
         )
+
+    def _query(self, table: pa.Table, transformation: Callable[[DataFrame], DataFrame]) -> pa.Table:
+        rows = self._spark.createDataFrame(table)
+        if table.num_rows > self._few:
+            return rows.transform(transformation).toArrow()
+        with interpreted(self._spark):
+            return rows.coalesce(1).transform(transformation).toArrow()
 
     def write_parquet(self, table: pa.Table, uri: str) -> str:
         """Write a table to one file in a new directory. Return why the file system refused, empty if it did not."""
@@ -139,6 +150,7 @@ _LATER = "os.nice(19)\nmake_class_archive()\n"
 def rehearse(spark: SparkSession) -> None:
     """Rank and read one invented partition, and gather it without a broker where Spark's tasks can run Python."""
     rank_once(spark)
+    rank_once(spark, few=0)
     if missing_libraries_message(("pandas",)):
         return
     partition = PartitionState("rehearsal", 0, "", -1, 0, (0,), (), None, None, ())
@@ -146,12 +158,12 @@ def rehearse(spark: SparkSession) -> None:
     OnSpark(spark).ask(divide_by_broker(_TWO, [partition]), ask_brokers)
 
 
-def rank_once(spark: SparkSession) -> None:
+def rank_once(spark: SparkSession, few: int = _FEW) -> None:
     """Rank and read one invented partition."""
     logs = [
         to_record_batch(_answer_rehearsal("", each, [TopicPartition("rehearsal", 0)], 0), [0], False) for each in _TWO
     ]
-    list(read_ranked_partitions(OnSpark(spark).rank(pa.Table.from_batches(logs))))
+    list(read_ranked_partitions(OnSpark(spark, few).rank(pa.Table.from_batches(logs))))
 
 
 _TWO = tuple(

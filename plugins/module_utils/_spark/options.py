@@ -17,8 +17,6 @@ from .._model.run import KafkaOpsError
 
 LOCAL = "local[*,4]"
 """Spark on this host, with a task slot for each core. A failed task is retried."""
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-"""Settings of a session that has few rows: to compile its queries costs more than it saves."""
 _LOOKS_SECRET = re.compile(r"secret|password|passwd|token|credential|access[._-]?key", re.IGNORECASE)
 """Like Spark's own spark.redaction.regex, with a few additions."""
 _NOT_SECRET_SUFFIXES = (".file", ".path", ".enabled", ".renewal.ratio")

@@ -297,6 +297,9 @@ def _stop(context: SparkContext, *, gently: bool) -> subprocess.Popen[bytes]:
     """
     if not gently or _jvm().poll() is not None:
         context._jsc = None  # PySpark then forgets the context without a request to the JVM
+        # Its server for accumulators looks every half second whether to stop, and the caller waits for that.
+        in_background(context._accumulatorServer.shutdown, "spark-accumulators")
+        context._accumulatorServer = None  # type: ignore[assignment]  # as PySpark itself does
     with suppress(*_LOST):  # the JVM may have ended
         context.stop()
     return _forget_jvm()

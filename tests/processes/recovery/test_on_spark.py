@@ -88,11 +88,12 @@ def in_order(table: pa.Table) -> pa.Table:
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(partitions)
+@given(partitions, st.booleans())
 def test_spark_ranks_compares_and_counts_as_this_process_does(
-    spark: SparkSession, partitions: list[list[Replica]]
+    spark: SparkSession, partitions: list[list[Replica]], are_few: bool
 ) -> None:
-    answers, engine = to_rows(partitions), OnSpark(spark)
+    answers = to_rows(partitions)
+    engine = OnSpark(spark, few=answers.num_rows if are_few else 0)
     ranked = engine.rank(answers)
     assert ranked.schema.equals(COMPARED_SCHEMA)
     assert in_order(ranked.select(RANKED_SCHEMA.names)).to_pylist() == in_order(rank_table(answers)).to_pylist()
