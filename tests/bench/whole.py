@@ -31,22 +31,15 @@ _NOT_SLOWER = 1.0
 _TIMEOUT_S = 1500.0
 
 
-_PAGE = "Write the HTML report"
-"""The task's name."""
-
-
 def run(_options: Options) -> Iterator[Row]:
-    """Once each, and a tenth first: ten times as long would be linear. The goal is for plan, elections and report."""
-    runs = {partitions: _measured(partitions) for partitions in (_MANY // 10, _MANY)}
+    """Once each, and a tenth first: ten times as long would be linear."""
     few, many = (
-        Timing(f"{partitions:,} partitions: plan, elections, report", [Run(each.seconds - each.phases[_PAGE])])
-        for partitions, each in runs.items()
+        Timing(f"{partitions:,} partitions: plan, elections, report, page", [_measured(partitions)])
+        for partitions in (_MANY // 10, _MANY)
     )
     yield Row(few, many, _LINEAR)
-    few, many = (Timing(f"{partitions:,}, with the HTML page", [each]) for partitions, each in runs.items())
-    yield Row(few, many)
     on_spark = _measured(_MANY, EngineName.SPARK)
-    yield Row(many, Timing(f"{_MANY:,} on Spark, with the HTML page", [on_spark]), _NOT_SLOWER)
+    yield Row(many, Timing(f"{_MANY:,} on Spark", [on_spark]), _NOT_SLOWER)
 
 
 def _measured(partitions: int, engine: EngineName = EngineName.PROCESS) -> Run:

@@ -10,10 +10,11 @@ Brokers differ while a new value is rolled out, or if it was set on some of them
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from .._model.partition import MIN_ISR
-from .configs import TopicConfig, topic_configs
+from .configs import TopicConfig, broker_config, topic_configs
 from .errors import RequestRefusedError
 from .settings import Address
 from .wire import Wire
@@ -71,11 +72,17 @@ def read_min_isrs(wire: Wire, topics: Collection[str], living: Mapping[int, Addr
     some = sorted(found.inherited)[-_MOST_TOPICS:]
 
     def ask(broker_id: int) -> int | None:
-        try:
-            of_broker = topic_configs(wire, some, MIN_ISR, living[broker_id])
-        except RequestRefusedError:
-            return None
-        return next((int(each.value) for each in of_broker.values() if each.value and not each.is_own), None)
+        address = living[broker_id]
+        with suppress(RequestRefusedError):
+            for each in topic_configs(wire, some, MIN_ISR, address).values():
+                if each.value and not each.is_own:
+                    return int(each.value)
+        # It does not know these topics yet. Or it was restarted, and topics of their names were deleted before: then it
+        # shows the configs of those (Kafka 4.3.1 and 4.4.0: ConfigurationsDelta, when all of it is replayed at once).
+        with suppress(RequestRefusedError):
+            own = broker_config(wire, address, broker_id, MIN_ISR)
+            return int(own.value) if own is not None and own.value else None
+        return None
 
     answers = wire.in_parallel(ask, living) if some else {}
     return MinIsrs(

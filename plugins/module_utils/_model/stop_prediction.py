@@ -44,6 +44,8 @@ class StopReasonKind(StrEnum):
     """It would have a leader, and refuse records with acks=all."""
     LOST_RECORDS = "lost_records"
     """The next leader lacks records of the present one, which producers with acks=1 take for stored."""
+    LATE_LEADER = "late_leader"
+    """The next leader applies metadata late: for that time it does not lead, and nobody else does."""
     ALREADY_LEADERLESS = "already_leaderless"
     """It has no leader now, and a replica that a recovery may need would stop."""
     REASSIGNMENT = "reassignment"

@@ -50,6 +50,7 @@ _IT_RUNS = {
     ),
     BrokerState.NOT_AUTHORIZED: "It runs. Correct the credentials or the certificate, or grant what is missing",
 }
+_LATE = "Move no leader to it until then: a partition that it is elected for takes no records for that time"
 SAVE_FIRST = (
     "Do not start it yet: it may hold the only copy of records that a leader lacks, and would delete them. "
     "Save its disk first (playbook kafkaops.recovery.salvage_logs)"
@@ -80,7 +81,7 @@ def check_brokers(
     def identify(broker_id: int) -> None:
         kafka.wire.with_connection(live[broker_id], lambda connection: check_identity(connection, broker_id))
 
-    identities = kafka.in_parallel(identify, live)
+    identities, late = kafka.in_parallel(identify, live), kafka.find_late(live)
     servers = ",".join(map(str, kafka.settings.bootstrap_servers))
     unregister = f"kafka-cluster.sh unregister --bootstrap-server {servers}"
     reach = "correct advertised.listeners, name resolution or the packet filter between it and this host"
@@ -102,6 +103,9 @@ def check_brokers(
             yield failed(CheckName.BROKERS, f"{each.state.value}: {each.cause}", what, subject)
         elif isinstance(identity, BrokerCallError):
             yield failed(CheckName.BROKERS, str(identity), f"{reach[0].upper()}{reach[1:]}", subject)
+        elif each.broker_id in late:
+            found = f"answers at {live[each.broker_id]}, and applies metadata late: {late[each.broker_id]}"
+            yield warning(CheckName.BROKERS, found, _LATE, subject)
         else:
             yield passed(CheckName.BROKERS, f"answers at {live[each.broker_id]}", subject)
 

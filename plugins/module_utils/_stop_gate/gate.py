@@ -175,7 +175,7 @@ _TEXTS: Mapping[StopReasonKind, tuple[str, str]] = {
     ),
     StopReasonKind.UNKNOWN: (
         "min.insync.replicas or unclean.leader.election.enable could not be read for {count}: {names}",
-        "Grant DESCRIBE_CONFIGS on their topics",
+        "Grant DESCRIBE_CONFIGS on their topics. If one was just created, run this again",
     ),
 }
 _ORDER = list(StopReasonKind)

@@ -6,14 +6,15 @@
 
 1. Read the brokers, the partitions, their settings, the running reassignments and the quorum.
 2. Predict each stop from the partitions, which are of one broker's answer.
-3. Compare the log ends of the leaders that would stop with those of the next leaders.
+3. Compare the log ends of the leaders that would stop with those of the next leaders. Ask the next leaders whether
+   they apply metadata late.
 4. Read the partitions again: if the next leaders are others by now, start again.
 5. Read the tickets of others (``taking`` takes them).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._changes.record import JournalError
@@ -92,6 +93,7 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
         ends = replace(
             ends, unread=tuple(sorted({each for some in _new_leaders(view, sets).values() for each in some}))
         )
+    late = kafka.find_late({each: cluster.addresses[each] for each in _next_leaders(view, sets) & view.live})
     view = replace(view, reassignments=kafka.running_reassignments([each.topic_partition for each in view.states]))
 
     tickets, expired, unknown_tickets = _read_tickets(kafka, cluster.living(view.brokers))
@@ -105,6 +107,7 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
             *reasons_of(prediction, brokers),
             *_no_broker_left(view, brokers),
             *_about_log_ends(brokers, prediction, ends),
+            *_about_late(brokers, prediction, late),
             *(ticket_reason(brokers, each) for each in tickets if not is_renewal(each, owner, brokers)),
             *(
                 reason(StopReasonKind.QUORUM, brokers, text, "See playbook kafkaops.recovery.check_quorum")
@@ -219,6 +222,10 @@ def _new_leaders(
     return {brokers: predict_stop(view, brokers).new_leaders for brokers in sets}
 
 
+def _next_leaders(view: ClusterView, sets: Iterable[tuple[int, ...]]) -> frozenset[int]:
+    return frozenset(each for found in _new_leaders(view, sets).values() for each in found.values())
+
+
 def _compare_log_ends(
     kafka: Kafka,
     cluster: Cluster,
@@ -277,6 +284,18 @@ def _about_log_ends(brokers: Sequence[int], prediction: Prediction, ends: LogEnd
             reason(StopReasonKind.UNKNOWN, brokers, text, "Run this again; if it stays, look at their brokers", unread)
         )
     return found
+
+
+def _about_late(brokers: Sequence[int], prediction: Prediction, late: Mapping[int, str]) -> Iterator[StopReason]:
+    for broker_id, lacks in late.items():
+        led = sorted(each for each, leader in prediction.new_leaders.items() if leader == broker_id)
+        if led:
+            text = (
+                f"{plural(len(led), 'partition')} would be led by broker {broker_id}, which applies metadata late and "
+                f"takes no records for that time: {name_partitions(led)}. Of the metadata, {lacks}"
+            )
+            remedy = f"Keep their present leaders up until broker {broker_id} has caught up"
+            yield reason(StopReasonKind.LATE_LEADER, brokers, text, remedy, led)
 
 
 def unread(kafka: Kafka, cluster: Cluster, view: ClusterView, stopped: Sequence[int]) -> list[StopReason]:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A broker that applies metadata late does not show the topic of a ticket that was just taken: the others are asked."""
+"""A broker that applies metadata late: it does not know a ticket that was just taken, and cannot lead at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Answer, Gate
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_prediction import StopReasonKind
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import Answer, Gate, PartitionName
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import check_stop
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.question import Question
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.taking import TicketTerms, take_ticket
 from integration.stop_gate.tickets import TOPIC, tickets_in, write_ticket
@@ -37,8 +39,27 @@ def test_the_ticket_of_another_pipeline_is_seen(cluster: Cluster) -> None:
         found = take(cluster, 2)
         assert TOPIC not in shown_by(cluster, SLOW), "it did not know the topic all the time"
     assert found.verdict is Answer.NO
-    assert any("being stopped by one" in each.text for each in found.reasons)
+    assert any("being stopped by one" in each.text for each in found.reasons), found.reasons
     assert tickets_in(cluster).keys() == {"one"}
+
+
+@pytest.mark.wide
+@pytest.mark.on_every_version
+def test_no_leader_stops_if_the_next_one_is_slow(cluster: Cluster) -> None:
+    cluster.client.create_topic("orders", {0: [1, SLOW], 1: [1, 2]})
+    slow = SlowMetadata(cluster.brokers[SLOW])
+    slow.prepare()
+    wait_until(lambda: len(cluster.client.describe("orders")[0].isr) > 1, 30, what="it is in sync")
+    with slow.applied_late():
+        create_tickets_topic(cluster)  # from now on, there is metadata that it lacks
+        found = ask(cluster, 1)
+        assert cluster.client.describe("orders")[0].isr == (1, SLOW), "it is in the ISR all the time"
+    assert found.verdict is Answer.NO
+    assert len(found.reasons) == 1, found.reasons
+    against = found.reasons[0]
+    assert (against.kind, against.partitions) == (StopReasonKind.LATE_LEADER, (PartitionName("orders", 0),))
+    assert "would be led by broker 3, which applies metadata late" in against.text
+    wait_until(lambda: ask(cluster, 1).verdict is Answer.YES, 90, what="it has caught up")
 
 
 def create_tickets_topic(cluster: Cluster) -> None:
@@ -51,6 +72,11 @@ def create_tickets_topic(cluster: Cluster) -> None:
 def shown_by(cluster: Cluster, broker_id: int) -> list[str]:
     broker = cluster.brokers[broker_id]
     return wire.topics(broker.host, broker.ports[settings.INTERNAL])
+
+
+def ask(cluster: Cluster, broker_id: int) -> Gate:
+    with Wire(settings_from({"bootstrap_servers": cluster.bootstrap()})) as connection:
+        return check_stop(Kafka(connection), Question(((broker_id,),)))
 
 
 def take(cluster: Cluster, broker_id: int) -> Gate:

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors im
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker, BrokerState, Cause
+from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.check import CheckStatus
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.endpoints import (
     check_brokers,
     check_log_dirs,
@@ -25,13 +26,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.endpo
 _ADDRESS = Address("kafka1", 9092)
 
 
-def fake_kafka(error: BrokerCallError | None = None) -> Any:
+def fake_kafka(error: BrokerCallError | None = None, late: Mapping[int, str] = MappingProxyType({})) -> Any:
     """Return a fake whose live brokers all answer, or end every identification with this error."""
 
     def in_parallel(_ask: Callable[[int], None], brokers: Collection[int]) -> dict[int, BrokerCallError | None]:
         return dict.fromkeys(brokers, error)
 
-    return SimpleNamespace(in_parallel=in_parallel, settings=SimpleNamespace(bootstrap_servers=[_ADDRESS]))
+    return SimpleNamespace(
+        in_parallel=in_parallel,
+        settings=SimpleNamespace(bootstrap_servers=[_ADDRESS]),
+        find_late=lambda _addresses: late,
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,6 +61,13 @@ def test_a_live_broker_at_another_brokers_address_is_not_to_be_started() -> None
     wrong = BrokerCallError("kafka1:9092", Cause.WRONG_BROKER, "it is broker 2")
     (check,) = check_brokers(fake_kafka(wrong), [broker], {1: _ADDRESS}, {1})
     assert check.remedy.startswith("Correct advertised.listeners")
+
+
+def test_a_broker_that_applies_metadata_late_is_a_warning() -> None:
+    broker = Broker(1, "kafka1", 9092, None, False, BrokerState.ONLINE)
+    (check,) = check_brokers(fake_kafka(late={1: "it ends at offset 8"}), [broker], {1: _ADDRESS}, {1})
+    assert check.status is CheckStatus.WARNING
+    assert check.found == "answers at kafka1:9092, and applies metadata late: it ends at offset 8"
 
 
 def test_a_failed_log_directory_is_saved_before_its_broker_restarts_with_it() -> None:
