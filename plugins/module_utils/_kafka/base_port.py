@@ -21,11 +21,11 @@ from .._model.quorum import SeenLeader
 from .._model.run import Clock, KafkaOpsError
 from .._model.setting import Setting
 from . import configs, log_dirs, quorum, reassignments, topics
+from .applied_metadata import PATIENCE_S
 from .cluster import Cluster, Registration, describe_cluster, probe_broker, probe_brokers
 from .errors import BrokerCallError
 from .partitions import Description, PartitionStates, describe_partitions, read_first_partitions, select_states
 from .settings import Address, ConnectionSettings
-from .views import PATIENCE_S
 from .wire import Wire
 
 Key = TypeVar("Key")

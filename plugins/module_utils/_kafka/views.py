@@ -12,19 +12,19 @@ other broker's ends at a higher offset.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from .._model.partition import Cause
 from .._model.quorum import QuorumState, SeenLeader
-from .._model.run import Clock, KafkaOpsError, looks
+from .._model.run import Clock, KafkaOpsError
 from . import error_codes, quorum
+from .applied_metadata import LIMIT_MS, PATIENCE_S, Asker, find_backlogs, read_applied_offsets
 from .errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
-from .settings import Address, ConnectionSettings
+from .exclusions import Exclusions
+from .settings import Address
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest
@@ -36,60 +36,18 @@ _VALID_S = 5.0
 """How long a broker's metadata counts as current after a check."""
 _UNCONFIRMED_VALID_S = 30.0
 """The same if it could not be confirmed: then each check waits for a whole limit."""
-_EXCLUDED_S = 15.0
-_LIMIT_MS = 2000
 _RECHECK_AFTER_S = 1.0
 """A new leader of the quorum lists a broker only after that broker's first Fetch."""
 _CHECKED_WITHIN_S = 0.1
 """An answer is asked for again if the check of its broker took longer."""
-PATIENCE_S = 5.0
-"""How long a broker may take to apply what was committed, before nothing is moved to it and no setting is changed."""
 _MAX_COMPARED = 4
 """Other brokers to compare with if DescribeQuorum is not answered."""
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-
-
-class Asker(Protocol):
-    """The methods of Wire that a check uses."""
-
-    settings: ConnectionSettings
-
-    def call(self, address: Address, request: Any, *, timeout_ms: int | None = None) -> Any: ...
-
-    def call_any(
-        self,
-        make_request: Callable[[], Any],
-        name: str,
-        *,
-        timeout_ms: int | None = None,
-        avoid: Collection[Address] = (),
-    ) -> tuple[Any, Address]: ...
-
-    def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]: ...
-
-    def known_addresses(self) -> Collection[Address]: ...
-
-    def remember_addresses(self, brokers: Mapping[int, Address]) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Exclusion:
-    """Why no request goes to a broker, and until when by the clock."""
-
-    reason: str
-    until: float
-    is_late: bool
-    """The broker follows the controllers, and applies late what it gets from them."""
 
 
 class Views:
     """Which of the brokers that one wire asks have current metadata."""
 
     def __init__(self, clock: Clock = time) -> None:
-        self.stale: dict[Address, str] = {}
-        """The brokers whose metadata was old, and a text about each for the operator."""
         self.unconfirmed = ""
         """Why it is unknown whether the metadata that was read last is current. Empty if it is current."""
         self.leaderless = ""
@@ -97,10 +55,13 @@ class Views:
         self.seen_leader: SeenLeader | None = None
         """The quorum's leader by the first answer to DescribeQuorum. None without an answer."""
         self._clock = clock
-        self._valid_until: dict[Address, float] = {}
-        self._excluded: dict[Address, _Exclusion] = {}
+        self._exclusions = Exclusions(clock)
         self._broker_ids: dict[Address, int] = {}
-        self._lock = threading.Lock()
+
+    @property
+    def stale(self) -> Mapping[Address, str]:
+        """The brokers whose metadata was old, and a text about each for the operator."""
+        return self._exclusions.stale
 
     def remember_addresses(self, brokers: Mapping[int, Address]) -> None:
         """Remember which broker answers at which address."""
@@ -117,14 +78,13 @@ class Views:
         """
         deadline = self._clock.monotonic() + wire.settings.request_timeout_ms / 1000
         while True:
-            avoid = self._current_exclusions()
+            avoid = self._exclusions.now()
             try:
                 answer, source = wire.call_any(make_request, name, avoid=avoid)
             except NoBrokerAnswersError as error:
                 if avoid and self._clock.monotonic() < deadline:
                     self._clock.sleep(_RECHECK_AFTER_S)
-                    with self._lock:
-                        self._excluded.clear()
+                    self._exclusions.end()
                     continue
                 late = {address: each.reason for address, each in avoid.items() if each.is_late}
                 if not late:
@@ -152,14 +112,8 @@ class Views:
             answer = wire.call(source, DescribeClusterRequest(include_fenced_brokers=True))
             wire.remember_addresses({each.broker_id: Address(each.host, each.port) for each in answer.brokers})
 
-    def _current_exclusions(self) -> dict[Address, _Exclusion]:
-        now = self._clock.monotonic()
-        with self._lock:
-            self._excluded = {address: each for address, each in self._excluded.items() if each.until > now}
-            return dict(self._excluded)
-
     def _is_stale(self, wire: Asker, source: Address) -> bool:
-        if self._valid_until.get(source, 0.0) > self._clock.monotonic():
+        if self._exclusions.is_current(source):
             return False
         if len(wire.known_addresses()) == 1 or source not in self._broker_ids:
             self._find_other_brokers(wire, source)
@@ -175,35 +129,26 @@ class Views:
         elif state is not None and broker_id is not None:
             reason, self.unconfirmed = self._check_age(wire, state, broker_id), ""
             if not reason:
-                late = self._find_backlogs(wire, [source], state, _RECHECK_AFTER_S).get(source, "")
+                backlogs = find_backlogs(wire, self._clock, [source], state.high_watermark, _RECHECK_AFTER_S)
+                late = backlogs.get(source, "")
         else:
             reason, self.unconfirmed = self._compare_offsets(wire, source, error)
             valid_s = _VALID_S if state is not None else _UNCONFIRMED_VALID_S
         name = f"broker {broker_id} ({source})" if broker_id is not None else f"the broker at {source}"
         if reason:
-            reason = f"{name} has lost touch with the controllers, so its metadata is not used: {reason}"
+            lost = f"{name} has lost touch with the controllers, so its metadata is not used: {reason}"
+            self._exclusions.exclude(source, lost, is_late=False)
         elif late:
-            reason = f"{name} applies metadata late: {late}"
-        self._remember(source, reason, valid_s, is_late=bool(late))
-        return bool(reason)
-
-    def _remember(self, source: Address, reason: str, valid_s: float, *, is_late: bool) -> None:
-        """Exclude a broker whose metadata is old, for this reason. Without one, do not check it again for a while."""
-        now = self._clock.monotonic()
-        with self._lock:
-            if reason:
-                self.stale[source] = reason
-                self._excluded[source] = _Exclusion(reason, now + _EXCLUDED_S, is_late)
-            else:
-                self._valid_until[source] = now + valid_s
-                self.stale.pop(source, None)
+            self._exclusions.exclude(source, f"{name} applies metadata late: {late}", is_late=True)
+        else:
+            self._exclusions.count_as_current(source, valid_s)
+            self._exclusions.forget(source)
+        return bool(reason or late)
 
     def _accept(self, source: Address, reason: str) -> None:
         """Let answers of a broker count although its metadata is late, and do not check it again for a while."""
-        with self._lock:
-            self._excluded.pop(source, None)
-            self._valid_until[source] = self._clock.monotonic() + _UNCONFIRMED_VALID_S
-            self.unconfirmed = reason
+        self._exclusions.count_as_current(source, _UNCONFIRMED_VALID_S)
+        self.unconfirmed = reason
 
     def _check_age(self, wire: Asker, state: QuorumState, broker_id: int) -> str:
         """Return why the broker's metadata is old. Empty if it is current, now or after a second look."""
@@ -215,39 +160,19 @@ class Views:
     def find_late(
         self, wire: Asker, addresses: Collection[Address], patience_s: float = PATIENCE_S
     ) -> dict[Address, str]:
-        """Return the brokers that apply metadata late, and what they lack of what is committed when this is called.
+        """Return the brokers that apply metadata late, and what they lack, as ``find_backlogs`` does.
 
-        They follow the controllers, and act on old metadata all the same: one that is elected does not lead before it
-        has applied that, and its own settings are old ones. A broker that does not answer is left out, and so are all
-        if DescribeQuorum is not answered.
+        All are left out if DescribeQuorum is not answered.
         """
         state = self._describe_quorum(wire)[0] if addresses else None
-        return self._find_backlogs(wire, addresses, state, patience_s) if state is not None else {}
-
-    def _find_backlogs(
-        self, wire: Asker, addresses: Collection[Address], state: QuorumState, patience_s: float
-    ) -> dict[Address, str]:
-        """Return what brokers have not applied yet of what was committed at the check, some time after it."""
-        if state.high_watermark is None:
-            return {}
-        newest, behind = state.high_watermark - 1, dict.fromkeys(addresses, -1)
-        for _look in looks(self._clock, patience_s):
-            offsets = self._offsets(wire, behind)
-            behind = {address: offset for address, offset in offsets.items() if offset < newest}
-            if not behind:
-                break
-        return {
-            address: (
-                f"it ends at offset {applied}, and {patience_s:g} s ago the controllers had committed {newest}. Find "
-                "out what slows it down, or wait until it has caught up"
-            )
-            for address, applied in behind.items()
-        }
+        return (
+            find_backlogs(wire, self._clock, addresses, state.high_watermark, patience_s) if state is not None else {}
+        )
 
     def _describe_quorum(self, wire: Asker) -> tuple[QuorumState | None, Address | None, str]:
         """Return the leader's answer. Without one, return the broker that passed a refusal on, and the error."""
-        limit_ms = min(wire.settings.request_timeout_ms, _LIMIT_MS)
-        avoid = set(self._current_exclusions())
+        limit_ms = min(wire.settings.request_timeout_ms, LIMIT_MS)
+        avoid = set(self._exclusions.now())
         while True:
             try:
                 answer, source = wire.call_any(
@@ -281,7 +206,7 @@ class Views:
     def _compare_offsets(self, wire: Asker, source: Address, error: str) -> tuple[str, str]:
         """Compare a broker's metadata with other brokers'. Return why it is old, or why that is unknown."""
         others = [each for each in wire.known_addresses() if each != source][:_MAX_COMPARED]
-        offsets = self._offsets(wire, [source, *others])
+        offsets = read_applied_offsets(wire, [source, *others])
         own = offsets.get(source)
         found = [offset for address, offset in offsets.items() if address != source]
         if own is None or not found:
@@ -289,23 +214,11 @@ class Views:
         if own < max(found):
             # The broker may just be catching up.
             self._clock.sleep(_RECHECK_AFTER_S)
-            again = self._offsets(wire, [source]).get(source)
+            again = read_applied_offsets(wire, [source]).get(source)
             if again is None or again < max(found):
                 why = f"its metadata ends at offset {own}, and another broker's at {max(found)}"
                 return f"{why}; DescribeQuorum failed ({error})" if error else why, ""
         return "", ""
-
-    @staticmethod
-    def _offsets(wire: Asker, addresses: Collection[Address]) -> dict[Address, int]:
-        limit_ms = min(wire.settings.request_timeout_ms, _LIMIT_MS)
-        answers = wire.in_parallel(
-            lambda address: wire.call(address, quorum.features_request(), timeout_ms=limit_ms), addresses
-        )
-        return {
-            address: answer.finalized_features_epoch
-            for address, answer in answers.items()
-            if not isinstance(answer, BrokerCallError) and answer.finalized_features_epoch >= 0
-        }
 
 
 def _explain_age(state: QuorumState, broker_id: int) -> str:
