@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Print the outcome of each partition, and fail if one was not recovered."""
+"""Print the outcome of each partition, and fail if one was not recovered. Publish the summary if it does not fail."""
 
 from __future__ import annotations
 
@@ -28,7 +28,16 @@ class ActionModule(PrintingAction):
         "failure": {"type": "str", "default": ""},
         "warning": {"type": "str", "default": ""},
         "variables": {"type": "dict", "default": {}},
+        "published": {"type": "dict"},
     }
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        published = self._task.args.get("published")
+        if not published:
+            return result
+        # As ansible.builtin.set_stats does. Ansible ignores it in the result of a task that fails.
+        return result | {"ansible_stats": {"data": published, "per_host": False, "aggregate": False}}
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         result = arguments["result"]
