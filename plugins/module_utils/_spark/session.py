@@ -297,12 +297,18 @@ def _stop(context: SparkContext, *, gently: bool) -> subprocess.Popen[bytes]:
     """
     if not gently or _jvm().poll() is not None:
         context._jsc = None  # PySpark then forgets the context without a request to the JVM
-        # Its server for accumulators looks every half second whether to stop, and the caller waits for that.
-        in_background(context._accumulatorServer.shutdown, "spark-accumulators")
-        context._accumulatorServer = None  # type: ignore[assignment]  # as PySpark itself does
+        _end_accumulators(context)
     with suppress(*_LOST):  # the JVM may have ended
         context.stop()
     return _forget_jvm()
+
+
+def _end_accumulators(context: SparkContext) -> None:
+    """Stop PySpark's server for accumulators without waiting: it looks every half second whether to stop."""
+    server: Any = context._accumulatorServer
+    context._accumulatorServer = None  # type: ignore[assignment]  # as PySpark itself does
+    server.handle_error = lambda *_request: None  # it would print that the JVM ends
+    in_background(server.shutdown, "spark-accumulators")
 
 
 def _gateway() -> Any:
