@@ -34,13 +34,28 @@ def test_the_ticket_of_another_pipeline_is_seen(cluster: Cluster) -> None:
     wait_until(lambda: "orders" in shown_by(cluster, SLOW), 30, what="the broker knows the topics")
     with slow.applied_late():
         create_tickets_topic(cluster)
-        write_ticket(cluster, "one", [1], minutes_ago=0, minutes=30)
+        write_ticket(cluster, "one", [1], minutes_ago=0, minutes=30, by=1)
         assert TOPIC not in shown_by(cluster, SLOW)
         found = take(cluster, 2)
         assert TOPIC not in shown_by(cluster, SLOW), "it did not know the topic all the time"
     assert found.verdict is Answer.NO
     assert any("being stopped by one" in each.text for each in found.reasons), found.reasons
     assert tickets_in(cluster).keys() == {"one"}
+
+
+@pytest.mark.wide
+@pytest.mark.on_every_version
+def test_a_ticket_is_taken_and_its_topic_gets_no_copy_on_it(cluster: Cluster) -> None:
+    slow = SlowMetadata(cluster.brokers[SLOW])
+    slow.prepare()
+    with slow.applied_late():
+        create_tickets_topic(cluster)
+        found = take(cluster, 5)
+        assert TOPIC not in shown_by(cluster, SLOW)
+        replicas = cluster.client.describe(TOPIC, broker=1)[0].replicas
+    assert found.verdict is Answer.YES, found.reasons
+    assert len(replicas) == 3
+    assert SLOW not in replicas
 
 
 @pytest.mark.wide
