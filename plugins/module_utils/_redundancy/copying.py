@@ -330,7 +330,7 @@ _LEADERLESS = (
     "throttle: then run this again"
 )
 _STAYS_RUNNING = (
-    "the reassignment stays listed until the lost replica that could not be replaced is in sync (Kafka before 4.0)"
+    "the reassignment stays listed until the lost replica that could not be replaced is in sync (Kafka before 4.3)"
 )
 
 

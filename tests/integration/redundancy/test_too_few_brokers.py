@@ -4,7 +4,7 @@
 
 """Two of four brokers are lost, so only one of two lost replicas can be placed: on real brokers.
 
-Before Kafka 4.0, a reassignment to a target with a dead broker stays listed until that broker is in sync.
+Before Kafka 4.3, a reassignment to a target with a dead broker stays listed until that broker is in sync.
 """
 
 from __future__ import annotations
