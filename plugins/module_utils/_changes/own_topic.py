@@ -223,7 +223,7 @@ class OwnTopics:
         others = {each: address for each, address in self.living.items() if each not in found.replicas}
         if len(found.replicas) >= copies or not others:
             return
-        # A copy on a late broker would be copied for so long, and a later run adds it as well.
+        # A late broker begins its copy late. A later run adds one as well.
         late = self.kafka.find_late(others, _LATE_AFTER_S)
         if missing := [each for each in others if each not in late][: copies - len(found.replicas)]:
             OwnTopic(self, found.topic_id, found.leader_id).add_followers([*found.replicas, *missing])

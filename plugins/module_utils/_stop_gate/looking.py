@@ -82,18 +82,17 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
     sets, unknown_racks = resolve(question, view.brokers)
     together = tuple(sorted({each for some in sets for each in some}))
 
-    ends = LogEnds({}, ())
+    ends, new_leaders = LogEnds({}, ()), _new_leaders(view, sets)
     for _round in range(_ROUNDS):
-        new_leaders = _new_leaders(view, sets)
         ends = _compare_log_ends(kafka, cluster, view, new_leaders)
         view = replace(view, states=_describe(kafka, leave_out))
-        if _new_leaders(view, sets) == new_leaders:
+        before, new_leaders = new_leaders, _new_leaders(view, sets)
+        if new_leaders == before:
             break
     else:
-        ends = replace(
-            ends, unread=tuple(sorted({each for some in _new_leaders(view, sets).values() for each in some}))
-        )
-    late = kafka.find_late({each: cluster.addresses[each] for each in _next_leaders(view, sets) & view.live})
+        ends = replace(ends, unread=tuple(sorted({each for some in new_leaders.values() for each in some})))
+    next_leaders = {each for found in new_leaders.values() for each in found.values()}
+    late = kafka.find_late({each: cluster.addresses[each] for each in sorted(next_leaders)})
     # Whoever takes a ticket adds copies to this topic, and that must not be a reason against the stop.
     names = [each.topic_partition for each in view.states if each.topic != TICKET_TOPIC]
     view = replace(view, reassignments=kafka.running_reassignments(names))
@@ -222,10 +221,6 @@ def _new_leaders(
     view: ClusterView, sets: Iterable[tuple[int, ...]]
 ) -> dict[tuple[int, ...], Mapping[TopicPartition, int]]:
     return {brokers: predict_stop(view, brokers).new_leaders for brokers in sets}
-
-
-def _next_leaders(view: ClusterView, sets: Iterable[tuple[int, ...]]) -> frozenset[int]:
-    return frozenset(each for found in _new_leaders(view, sets).values() for each in found.values())
 
 
 def _compare_log_ends(
