@@ -14,6 +14,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -69,6 +70,19 @@ def artifact(coordinate: str) -> Path:
     if len(jars) != 1:
         raise JarError(f"Expected one jar for {coordinate}, Maven copied {[jar.name for jar in jars]}.")
     return jars[0]
+
+
+def part(jar: Path, prefix: str) -> Path:
+    """Return a jar of those classes of another whose paths begin with ``prefix``."""
+    target = cache_dir() / f"{jar.stem}-{prefix.rpartition('/')[2]}.jar"
+    with exclusive(target.stem):
+        if not target.exists():
+            with zipfile.ZipFile(jar) as whole, zipfile.ZipFile(target.with_suffix(".part"), "w") as chosen:
+                for name in whole.namelist():
+                    if name.startswith(prefix):
+                        chosen.writestr(name, whole.read(name))
+            target.with_suffix(".part").rename(target)
+    return target
 
 
 def _kafka_jars(version: str, name: str, artifacts: Sequence[str]) -> list[Path]:

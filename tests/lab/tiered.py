@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from lab import jars, settings
+from lab import jars, settings, versions
 from lab.cluster import Cluster
 from lab.waiting import wait_until
 
@@ -30,7 +30,7 @@ def tiered_cluster(version: str, tier: Path) -> Cluster:
     properties = {
         "remote.log.storage.system.enable": "true",
         "remote.log.storage.manager.class.name": _STORAGE,
-        "remote.log.storage.manager.class.path": jars.artifact(f"org.apache.kafka:kafka-storage:{version}:test"),
+        "remote.log.storage.manager.class.path": _class_path(version),
         "remote.log.storage.manager.impl.prefix": "rsm.config.",
         "rsm.config.dir": tier,
         "remote.log.metadata.manager.listener.name": settings.INTERNAL,
@@ -43,6 +43,16 @@ def tiered_cluster(version: str, tier: Path) -> Cluster:
     }
     enabled = {"remote.log.storage.system.enable": "true"}
     return Cluster(version, proxied=True, properties=properties, controller_properties=enabled)
+
+
+def _class_path(version: str) -> str:
+    built_for = versions.tiered_storage(version)
+    paths = [jars.artifact(f"org.apache.kafka:kafka-storage:{built_for}:test")]
+    if built_for != version:
+        # Kafka 4.4 has moved LogContext, by which this storage logs.
+        clients = jars.artifact(f"org.apache.kafka:kafka-clients:{built_for}")
+        paths.append(jars.part(clients, "org/apache/kafka/common/utils/LogContext"))
+    return ":".join(map(str, paths))
 
 
 def create_topic(cluster: Cluster, topic: str) -> None:

@@ -23,6 +23,9 @@ S3A_NEEDS = (
 """The parts of Amazon's SDK that hadoop-aws needs, instead of the bundle of 500 MB, in the versions of its pom."""
 S3_PROXY = "org.gaul:s3proxy:2.7.0"
 
+_TIERED_STORAGE = {"4.2.2": "4.2.1", "4.4.0": "4.3.1"}
+"""Where Maven Central lacks the test archive of kafka-storage: the version whose archive serves."""
+
 # Agents for a node's JVM: f"-javaagent:{jars.artifact(versions.BYTEMAN)}=script:..."
 BYTEMAN = "org.jboss.byteman:byteman:4.0.25"
 JMX_EXPORTER = "io.prometheus.jmx:jmx_prometheus_javaagent:1.0.1"
@@ -51,6 +54,11 @@ def has_elr(version: str) -> bool:
 def has_pre_vote(version: str) -> bool:
     """Whether controllers of a version ask for pre-votes (KIP-996): from 4.0 on."""
     return check(version) != "3.9.2"
+
+
+def tiered_storage(version: str) -> str:
+    """Return the version of the archive that holds Kafka's LocalTieredStorage for brokers of a version (KIP-405)."""
+    return _TIERED_STORAGE.get(check(version), version)
 
 
 def check(version: str) -> str:
