@@ -39,6 +39,14 @@ options:
       - A copy that ends more than 10 s ago dates the outage, but proves nothing about records that were acknowledged
         with C(acks=all).
     type: path
+  host_boot_times:
+    description:
+      - When the hosts of brokers booted, by broker id, as RFC 3339 times with a zone. A process that is killed loses
+        nothing as long as its host runs, and a host that loses power loses what was not synced. No log of Kafka tells
+        these apart. So a replica whose broker was killed is proven to hold what it held only if its host is named here,
+        and booted before that.
+      - Name a host only if its broker has not moved to another one since.
+    type: dict
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.selection,
   kafkaops.recovery.selection.names, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes,
@@ -156,6 +164,10 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.host_boots import (
+    describe_host_boots,
+    read_host_boots,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.outage import (
     HISTORY,
     find_outages,
@@ -187,10 +199,11 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.survey import survey
 
     params = module.params
-    settings, wanted, controllers = call_all(
+    settings, wanted, controllers, host_boots = call_all(
         lambda: connection_settings(params),
         lambda: wanted_partitions(params),
         lambda: controller_listeners(params),
+        lambda: read_host_boots(params),
     )
     with Wire(settings, controllers) as wire:
         kafka = Kafka(wire)
@@ -202,7 +215,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             cluster_id=found.cluster_id,
             limits=history_limits(params),
             log_dir=params["metadata_log_dir"],
+            host_boots=host_boots,
         )
+    for note in describe_host_boots(host_boots, found.brokers):
+        module.warn(note)
     read = outages.read
     rows = [_row(each, outage) for each, outage in sorted(outages.outages.items())]
     return {

@@ -90,6 +90,7 @@ _PLANNED_WITH = (
     "unclean_recovery_proof",
     "unclean_recovery_recordings",
     "unclean_recovery_metadata_log_dir",
+    "unclean_recovery_host_boot_times",
     "unclean_recovery_lost_brokers",
     "unclean_recovery_wait_ms",
     "unclean_recovery_duration_ms",

@@ -252,7 +252,7 @@ def _broker_moments(event: Event) -> list[BrokerMoment]:
             directories = tuple(id_text(each) for each in fields["log_dirs"] or ())
             found = [BrokerMoment(at_ms, BrokerChange.REGISTERED, epoch, directories, event.is_change)]
             if not fields["fenced"]:  # a snapshot has the state of a broker in its registration
-                found.append(BrokerMoment(at_ms, BrokerChange.UNFENCED, epoch))
+                found.append(BrokerMoment(at_ms, BrokerChange.UNFENCED, epoch, is_change=event.is_change))
             return found
         case RecordType.UNREGISTER_BROKER.value:
             return [BrokerMoment(at_ms, BrokerChange.UNREGISTERED, epoch)]

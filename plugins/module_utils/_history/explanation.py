@@ -24,11 +24,10 @@ _HEARTBEAT_MS = 2_000
 _SHRINK_MS = 2_000
 """How long an active controller may take to write a change of the ISR into its log."""
 
+_SILENT_MS = 300_000
+
 _SHORTEST_MS = 1_000
 """A rate that was measured for a shorter time says nothing."""
-
-_NEW_CONTROLLER_MS = 30_000
-"""controller.socket.timeout.ms: how long a broker may wait for a controller that is gone before it asks the next."""
 
 
 class LogRate(NamedTuple):
@@ -57,6 +56,13 @@ class NoticeLimits:
     """replica.lag.time.max.ms: how long a replica stays in the ISR after it was caught up last."""
     session_ms: int | None = None
     """broker.session.timeout.ms of the controllers: how long a dead broker keeps its leaderships."""
+    session_is_known: bool = False
+    """The controllers said it. Otherwise it is a guess."""
+
+    @property
+    def silence_ms(self) -> int | None:
+        """More than a broker can be silent before it is fenced: each new controller waits for it anew."""
+        return max(_SILENT_MS, 10 * self.session_ms) if self.session_is_known and self.session_ms is not None else None
 
 
 def explain_outage(
@@ -130,7 +136,7 @@ def _caught_up_ms(
     first = found.moments[0].at_ms if found.begins_with_creation else None
     until = promise.left_at_ms
     while True:
-        since = _before_gaps(history, until, limits.replica_lag_ms * 3 // 2 + _SHRINK_MS)
+        since = history.before_gaps(until, limits.replica_lag_ms * 3 // 2 + _SHRINK_MS)
         if first is not None and since <= first:
             return first
         if since < history.begins_at_ms:
@@ -139,15 +145,6 @@ def _caught_up_ms(
         if not began:
             return since
         until = min(began)
-
-
-def _before_gaps(history: MetadataHistory, until_ms: int, duration_ms: int) -> int:
-    """Return the time so long before another one, without the times in which no controller was active."""
-    since = until_ms - duration_ms
-    for begin, end in reversed(history.gaps):
-        if begin < until_ms and end > since:
-            since -= min(end, until_ms) - begin + _NEW_CONTROLLER_MS
-    return since
 
 
 def _lacks_ms(promise: Promise, caught_up: int | None) -> int | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from .._kafka.errors import BrokerCallError, RequestRefusedError
@@ -25,6 +26,7 @@ from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .directory import confirmed
 from .explanation import LogRate, LogTimes, NoticeLimits, explain_outage
+from .host_boots import HOST_BOOTS
 from .reading import HistoryLimits, HistoryQuestion, ReadHistory, read_history, side_to_read
 
 HISTORY = Arguments(
@@ -32,6 +34,7 @@ HISTORY = Arguments(
         "max_bytes": {"type": "int", "default": 256 * 1024 * 1024},
         "max_seconds": {"type": "int", "default": 10},
         "metadata_log_dir": {"type": "path"},
+        **HOST_BOOTS.argument_spec,
     }
 )
 
@@ -57,10 +60,12 @@ def find_outages(
     cluster_id: str,
     limits: HistoryLimits,
     log_dir: str | None = None,
+    host_boots: Mapping[int, int] = MappingProxyType({}),
 ) -> FoundOutages:
     """Return what is known of the outage of each offline partition.
 
-    Needs CLUSTER_ACTION at the controllers, or ``log_dir``, a directory with a copy of the metadata log.
+    Needs CLUSTER_ACTION at the controllers, or ``log_dir``, a directory with a copy of the metadata log. ``host_boots``
+    has when hosts of brokers booted, in milliseconds of POSIX time.
     """
     states = {each.topic_partition: each for each in offline}
     if not states:
@@ -99,6 +104,9 @@ def find_outages(
         sources.append("the timestamps of the survivors' records")
     limits_of_notice, doubts = _read_limits(kafka, online) if read.history is not None else (NoticeLimits(), [])
     missing = [*filter(None, [read.missing]), *missing, *doubts]
+    if read.history is not None:
+        said = replace(read.history, host_boots=host_boots, silence_ms=limits_of_notice.silence_ms)
+        read = replace(read, history=said)
     outages = explain_outage(read.history, times, limits_of_notice, sources, missing)
     return FoundOutages(outages, read)
 
@@ -111,13 +119,18 @@ def begin_to_find_outages(
     limits: HistoryLimits,
     *,
     log_dir: str | None = None,
+    host_boots: Mapping[int, int] = MappingProxyType({}),
 ) -> Callable[[], Mapping[TopicPartition, Outage]]:
     """Begin ``find_outages`` in the background, and return a function that waits for it.
 
     The function waits at most for the seconds of ``limits``. It never raises: what is missing is named.
     """
     begun = in_background(
-        lambda: find_outages(kafka, offline, brokers, cluster_id=cluster_id, limits=limits, log_dir=log_dir).outages,
+        lambda: (
+            find_outages(
+                kafka, offline, brokers, cluster_id=cluster_id, limits=limits, log_dir=log_dir, host_boots=host_boots
+            ).outages
+        ),
         "history",
     )
 
@@ -174,15 +187,16 @@ def _read_limits(kafka: Kafka, online: Mapping[int, Address]) -> tuple[NoticeLim
     """Return how late an ISR shrinks and a leader's death is noticed, and what is not known about it."""
     session_ms, doubts = _read_session(kafka, online)
     lags = _read_ms(kafka, online, _REPLICA_LAG)
+    limits = NoticeLimits(lags[-1] if lags else None, session_ms, session_is_known=not doubts)
     if not lags:
-        return NoticeLimits(None, session_ms), [*doubts, _explain_unread(_REPLICA_LAG)]
+        return limits, [*doubts, _explain_unread(_REPLICA_LAG)]
     if len(lags) > 1:
         doubts = [
             *doubts,
             f"brokers differ in {_REPLICA_LAG} ({', '.join(map(str, lags))}), and the last leader cannot be asked: the "
             "greatest value is assumed for it",
         ]
-    return NoticeLimits(lags[-1], session_ms), doubts
+    return limits, doubts
 
 
 def _explain_unread(name: str) -> str:

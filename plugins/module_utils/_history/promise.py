@@ -11,14 +11,16 @@ that left the ISR before the leader was lost has these steps:
 1. While the replica was in the ISR, nothing was acknowledged that it did not hold.
 2. After it left, the ISR was smaller than ``min.insync.replicas`` until the leader was lost. So the leader acknowledged
    nothing more. It learns of a smaller ISR later than the controller, and until then it still waits for the replica.
-3. Since then, the replica has kept its records: it did not restart uncleanly, its disk is the same and did not fail, it
-   is not empty, no leader with fewer records made it truncate its log, and no reassignment deleted it.
+3. Since then, the replica has kept its records: it did not restart uncleanly (or its host ran on), its disk is the same
+   and did not fail, it is not empty, no leader with fewer records made it truncate its log, and no reassignment
+   deleted it.
 
 After a controlled shutdown, step 3 has a condition, which its text names. The metadata log has the request for the
 shutdown, not its end: the host did not lose power in between. And nobody has restored the disk from an older image,
 which has the same directory id. Only Kafka's ELR notices that, by the broker epoch in ``.kafka_cleanshutdown``:
 it takes the broker out of the ELR when it registers, and the metadata log has that. Without ELR, Kafka believes the
-disk.
+disk. A process that was killed leaves its records in the page cache, and loses none as long as its host runs. No log
+tells when a host booted, so the operator may say it.
 
 A step that cannot be shown makes the answer unknown, never "kept".
 """
@@ -40,7 +42,7 @@ from .._model.metadata_history import (
 )
 from .._model.partition import MIN_ISR, NO_LEADER, TopicPartition
 from .._model.reasons import name_brokers
-from .restarts import BrokerRestart, restarts_since
+from .restarts import BrokerRestart, host_ran_on, restarts_since
 
 CONFIG_LAG_MS = 300_000
 """How long a broker may be late with a changed config. Brokers apply changes within seconds."""
@@ -100,6 +102,8 @@ class Promise:
     """The smallest min.insync.replicas since it left, at most the number of replicas (KAFKA-15583)."""
     restarted: tuple[int, ...] = ()
     """The brokers that were shut down and started since, and whose disks count as they were."""
+    killed: tuple[int, ...] = ()
+    """The brokers that ended without a shutdown since, and were started, while their hosts ran on."""
 
     @property
     def is_kept(self) -> bool:
@@ -148,7 +152,10 @@ _WORDS = {
         "them may hold records that were acknowledged before that election"
     ),
     Obstacle.WAS_NO_REPLICA: "broker {broker} was no replica for a while since it left the ISR, so its log was deleted",
-    Obstacle.UNCLEAN_RESTART: "broker {broker} restarted since then, and no record says that it was shut down properly",
+    Obstacle.UNCLEAN_RESTART: (
+        "broker {broker} restarted since then, and no record says that it was shut down properly: if it was killed, "
+        "and its host ran on, host_boot_times can prove that it lost nothing"
+    ),
     Obstacle.LEFT_ELR: (
         "Kafka took broker {broker} out of the ELR when it came back: its disk is not as the broker left it, as after "
         "a power loss, or when it is restored from an older image"
@@ -180,24 +187,25 @@ _KEPT = (
     "after broker {broker} left the ISR, the ISR was smaller than min.insync.replicas ({min_isr}), so nothing was "
     "acknowledged with acks=all that it does not hold"
 )
-_CONDITION = (
-    "; {restarted} {were} shut down and started since: this holds unless a host lost power before its broker had "
+_SHUT_DOWN = (
+    "; {brokers} {were} shut down and started since: this holds unless a host lost power before its broker had "
     "stopped, or a disk was restored from an older image then"
+)
+_KILLED = (
+    "; {brokers} {were} started since without a shutdown before, and the host ran on, by the boot times that were "
+    "given: this holds unless they are wrong, or a disk was restored from an older image then"
 )
 
 
 def explain_promise(promise: Promise) -> str:
     """Return the proof in one sentence, or why there is none."""
     text = _KEPT if promise.obstacle is None else _WORDS[promise.obstacle]
-    if promise.keeps_its_end and promise.restarted:
-        text += _CONDITION
-    return text.format(
-        broker=promise.broker_id,
-        isr=[*promise.isr],
-        min_isr=promise.min_isr,
-        restarted=name_brokers(promise.restarted),
-        were="was" if len(promise.restarted) == 1 else "were",
-    )
+    text = text.format(broker=promise.broker_id, isr=[*promise.isr], min_isr=promise.min_isr)
+    if promise.keeps_its_end:
+        for condition, brokers in ((_SHUT_DOWN, promise.restarted), (_KILLED, promise.killed)):
+            were = "was" if len(brokers) == 1 else "were"
+            text += condition.format(brokers=name_brokers(brokers), were=were) if brokers else ""
+    return text
 
 
 def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id: int, *, is_empty: bool) -> Promise:
@@ -224,8 +232,12 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
     if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:
         return _broken(promise, Obstacle.CLOCKS_DIFFER)
     restarts = [*_restarts_since(history, found, promise)]
-    restarted = {each for each, restart in restarts if restart.is_believed}
-    promise = replace(promise, restarted=tuple(sorted(restarted)))
+    believed = {(each, restart.was_clean) for each, restart in restarts if restart.is_believed}
+    promise = replace(
+        promise,
+        restarted=tuple(sorted(each for each, was_clean in believed if was_clean)),
+        killed=tuple(sorted(each for each, was_clean in believed if not was_clean)),
+    )
     # What may have cost it its log, or the end of it, comes before what only breaks the promise.
     broken = min(
         _obstacles_of_log(found, promise, restarts),
@@ -294,11 +306,13 @@ def _restarts_since(
     for broker_id in sorted({each for each in leaders if each is not None} - {NO_LEADER} | {promise.broker_id}):
         for restart in restarts_since(history, broker_id, left):
             if broker_id == promise.broker_id or _led_after(found, broker_id, restart.at_ms):
-                yield broker_id, replace(restart, left_elr=found.left_elr_at(broker_id, restart.at_ms))
+                left_elr = found.left_elr_at(broker_id, restart.at_ms)
+                ran_on = host_ran_on(history, broker_id, restart)
+                yield broker_id, replace(restart, left_elr=left_elr, host_ran_on=ran_on)
 
 
 def _why_not_believed(restart: BrokerRestart) -> Obstacle:
-    if not restart.was_clean:
+    if not (restart.was_clean or restart.host_ran_on):
         return Obstacle.UNCLEAN_RESTART
     return Obstacle.LOG_DIR_FAILED if restart.log_dir_failed else Obstacle.LEFT_ELR
 

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 from .._model.metadata_history import BrokerChange, BrokerMoment, MetadataHistory
 
+_CLOCKS_MS = 10_000
+"""How far the clocks of a host and of the controllers may differ."""
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerRestart:
@@ -30,6 +33,12 @@ class BrokerRestart:
     """One of its log directories went offline before. A controlled shutdown does not flush the logs in it."""
     left_elr: bool = False
     """Kafka took it out of the ELR of the partition in question by the same batch of records."""
+    heard_at_ms: int | None = None
+    """When its earlier process was heard last: it registered, or was unfenced. None if that was not read."""
+    lost_at_ms: int | None = None
+    """When the controllers noticed at last that its earlier process was gone. None if that was not read."""
+    host_ran_on: bool = False
+    """Its host did not lose power in between: what its earlier process wrote was not lost with the page cache."""
 
     @property
     def has_new_disk(self) -> bool:
@@ -43,8 +52,12 @@ class BrokerRestart:
 
     @property
     def is_believed(self) -> bool:
-        """Whether its disk counts as it was when it stopped."""
-        return self.was_clean and not self.left_elr and not self.log_dir_failed
+        """Whether its disk counts as it was when its earlier process ended.
+
+        Kafka takes a broker out of the ELR after each unclean stop. After a clean one, that has another cause.
+        """
+        is_as_left = not self.left_elr if self.was_clean else self.host_ran_on
+        return is_as_left and not self.log_dir_failed
 
 
 def restarts_since(history: MetadataHistory, broker_id: int, since_ms: int) -> Iterator[BrokerRestart]:
@@ -62,6 +75,23 @@ def knows_earlier_starts(history: MetadataHistory, broker_id: int, since_ms: int
     return all(each.before is not None for each in restarts_since(history, broker_id, since_ms))
 
 
+def host_ran_on(history: MetadataHistory, broker_id: int, restart: BrokerRestart) -> bool:
+    """Return whether the host of a broker surely did not lose power between a restart and the process before it.
+
+    It booted before the last time at which the log proves that this process ran: a controller heard it then, or fenced
+    it so soon after that it cannot have been silent since.
+    """
+    booted = history.host_boots.get(broker_id)
+    if booted is None:
+        return False
+    heard = [] if restart.heard_at_ms is None else [restart.heard_at_ms]
+    if restart.lost_at_ms is not None and history.silence_ms is not None:
+        at_least = history.before_gaps(restart.lost_at_ms, history.silence_ms)
+        # Before that, there may be times without a controller that were not read.
+        heard += [at_least] if at_least >= history.begins_at_ms else []
+    return any(booted + _CLOCKS_MS <= each for each in heard)
+
+
 def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[BrokerRestart]:
     """Yield each start of a broker.
 
@@ -70,16 +100,33 @@ def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[BrokerRestart]:
     asked_for_stop = log_dir_failed = False
     epoch: int | None = None
     directories: tuple[str, ...] | None = None
+    heard_at = fenced_at = None
+    was_unfenced = False
     for moment in moments:
         if moment.change is BrokerChange.SHUTTING_DOWN:
             asked_for_stop = True
         elif moment.change is BrokerChange.LOG_DIR_FAILED:
             log_dir_failed = True
+        elif moment.change is BrokerChange.FENCED:
+            fenced_at = moment.at_ms
+        elif moment.change is BrokerChange.UNFENCED:
+            # A snapshot says that it was unfenced, not that it was heard at that time.
+            was_unfenced, fenced_at = True, None
+            heard_at = moment.at_ms if moment.is_change else heard_at
         elif moment.change is BrokerChange.REGISTERED and not moment.is_change and epoch in (None, moment.broker_epoch):
             # A snapshot has the directories that are online.
             log_dir_failed |= directories is not None and not {*directories} <= {*moment.directories}
             epoch, directories = moment.broker_epoch, directories or moment.directories
         elif moment.change is BrokerChange.REGISTERED:
-            yield BrokerRestart(moment.at_ms, asked_for_stop, directories, moment.directories, log_dir_failed)
-            asked_for_stop = log_dir_failed = False
+            yield BrokerRestart(
+                moment.at_ms,
+                asked_for_stop,
+                directories,
+                moment.directories,
+                log_dir_failed,
+                heard_at_ms=heard_at,
+                lost_at_ms=fenced_at or (moment.at_ms if was_unfenced else None),
+            )
+            asked_for_stop = log_dir_failed = was_unfenced = False
             epoch, directories = moment.broker_epoch, moment.directories
+            heard_at, fenced_at = moment.at_ms if moment.is_change else None, None

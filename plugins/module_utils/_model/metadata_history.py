@@ -80,6 +80,9 @@ class ConfigKey(NamedTuple):
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
 
+_NEW_CONTROLLER_MS = 30_000
+"""controller.socket.timeout.ms: how long a broker may wait for a controller that is gone before it asks the next."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionHistory:
@@ -173,3 +176,15 @@ class MetadataHistory:
     """Until then, times do not follow the order of the log, because the controllers' clocks differ. 0: they do."""
     gaps: tuple[tuple[int, int], ...] = ()
     """From when until when no controller was active, oldest first. An active one writes twice a second (NoOpRecord)."""
+    host_boots: Mapping[int, int] = field(default_factory=dict)
+    """When the hosts of brokers booted, in milliseconds by their own clocks. The operator says so, not the log."""
+    silence_ms: int | None = None
+    """More than a broker can be silent before an active controller fences it. None is not known."""
+
+    def before_gaps(self, until_ms: int, duration_ms: int) -> int:
+        """Return the time so long before another one, without the times in which no controller was active."""
+        since = until_ms - duration_ms
+        for begin, end in reversed(self.gaps):
+            if begin < until_ms and end > since:
+                since -= min(end, until_ms) - begin + _NEW_CONTROLLER_MS
+        return since

@@ -23,12 +23,13 @@ from .._model.reason import because, say
 from .._model.reasons import name_brokers
 from .candidate import Candidate, Flag, SilentReplica
 from .empty_leader import ALLOW_EMPTY, explain_empty_leader, is_empty
-from .expected_loss import ExpectedLosses, describe_forecast, describe_losses, explain_estimate_refusal
+from .expected_loss import ExpectedLoss, ExpectedLosses, describe_forecast, describe_losses, explain_estimate_refusal
 from .forecast import Comparison, Forecast, explain_limit_refusal, forecast_losses
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, explain_choice, leave_alone, plan_election
 from .preconditions import find_election_order, find_obstacles
 from .strategy import Policy, Step, Strategy, apply_strategy
 
+_NOT_PROVEN = "it is not proven that an election now loses no record that was acknowledged with acks=all"
 _ASKED_FOR = "an ordinary election, which loses no committed record, is such a change"
 
 
@@ -64,7 +65,8 @@ def decide(
         return case.plan_ordinary_election(ruling.reason, designated)
     if ruling.step is Step.LEAVE_TO_CONTROLLER:
         return case.plan_election_of_isr_member(ruling.reason, designated)
-    return case.leave_alone(Status.REFUSED, [ruling.reason, *case.find_warnings()])
+    unproven = case.explain_unproven(designated) if ruling.step is Step.WAIT else []
+    return case.leave_alone(Status.REFUSED, [ruling.reason, *unproven, *case.find_warnings()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,20 @@ class _Case:
         ``balanced`` waits for replicas that hold all committed records. The proof shows that this replica is one, as a
         member of the ELR would be (KIP-966).
         """
+        loss = self._loss_by_proof(designated)
+        return loss is not None and loss.acks_all_lost == 0
+
+    def explain_unproven(self, designated: int | None) -> list[str]:
+        """Return why the policy accepts a proof, and there is none."""
+        loss = self._loss_by_proof(designated)
+        return [f"{_NOT_PROVEN}: {loss.proof}"] if loss is not None and loss.proof else []
+
+    def _loss_by_proof(self, designated: int | None) -> ExpectedLoss | None:
+        """Return the loss by the leader. None if the policy accepts no proof, or if the leader is not compared."""
         best = next((each.broker_id for each in self.candidates if each.broker_id in self.acceptable), None)
         leader = best if designated is None else designated
         may_accept = self.policy.strategy is Strategy.BALANCED and self.policy.accepts_proof
-        return may_accept and any(each.broker_id == leader and each.acks_all_lost == 0 for each in self.losses)
+        return next((each for each in self.losses if may_accept and each.broker_id == leader), None)
 
     def plan_unclean_election(self, designated: int | None) -> PlannedElection | LeftAlone:
         best = next((each for each in self.candidates if each.broker_id in self.acceptable), None)

@@ -13,6 +13,7 @@ from typing import Any
 
 from .._documents.errors import DocumentError
 from .._documents.report_file import ReportFile
+from .._history.host_boots import describe_host_boots, read_host_boots
 from .._history.outage import begin_to_find_outages
 from .._history.reading import HistoryLimits
 from .._history.unclean_elections import begin_to_count
@@ -99,6 +100,8 @@ class PlanOptions:
     """The directory or URI of a recorder."""
     metadata_log_dir: str | None = None
     """A log directory with a copy of the metadata log, for the history."""
+    host_boots: Mapping[int, int] = field(default_factory=dict)
+    """When hosts of brokers booted, in milliseconds of POSIX time."""
     fencing_wait_ms: int = 0
     """How long to wait while brokers that do not answer are leaders in the metadata."""
     counts_unclean_elections: bool = True
@@ -112,11 +115,12 @@ def plan_options(params: Mapping[str, Any], *, waits: bool, carries_out: bool) -
 
     Raises KafkaOpsError with every problem.
     """
-    asked, policies, how, limits = call_all(
+    asked, policies, how, limits, host_boots = call_all(
         lambda: read_wanted(params),
         lambda: read_policy_options(params),
         lambda: read_gathering_options(params),
         lambda: read_wait_limits(params, waits=waits),
+        lambda: read_host_boots(params),
     )
     return PlanOptions(
         asked,
@@ -127,6 +131,7 @@ def plan_options(params: Mapping[str, Any], *, waits: bool, carries_out: bool) -
         may_drop=params["allow_dropping_unregistered"],
         recordings=params["recordings"],
         metadata_log_dir=params["metadata_log_dir"],
+        host_boots=host_boots,
         fencing_wait_ms=params["fencing_wait_ms"] if waits else 0,
         counts_unclean_elections=not carries_out,
     )
@@ -202,7 +207,11 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         policies = read_policies(kafka, topics, options.policies, found.brokers) if topics else {}
         waited = wait_for_brokers(kafka, found, policies, options.limits, progress)
         found = add_tiered_topics(kafka, waited.survey)
-        notes = (*kafka.notes_on_views(), *describe_lost(found.lost, found.brokers))
+        notes = (
+            *kafka.notes_on_views(),
+            *describe_lost(found.lost, found.brokers),
+            *describe_host_boots(options.host_boots, found.brokers),
+        )
         if not found.offline:
             plan = Plan(found.cluster_id, utc_now(), (), found.left_alone, racks_of(found.brokers))
             return Planned(plan, found.brokers, awaited=waited.awaited, notes=notes, doubtful=found.count_doubtful())
@@ -211,7 +220,13 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
         # Beside the questions to the replicas, which take longer.
         counted_brokers = _begin_to_count(kafka, found, options)
         outages = begin_to_find_outages(
-            kafka, found.offline, found.brokers, found.cluster_id, _HISTORY, log_dir=options.metadata_log_dir
+            kafka,
+            found.offline,
+            found.brokers,
+            found.cluster_id,
+            _HISTORY,
+            log_dir=options.metadata_log_dir,
+            host_boots=options.host_boots,
         )
         plan, collected = plan_from_survey(
             engines,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._changes.orders import read_states
+from .._history.host_boots import HOST_BOOTS
 from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
@@ -40,6 +41,7 @@ POLICY = Arguments(
         "max_estimated_loss": {"type": "int"},
         "recordings": {"type": "path"},
         "metadata_log_dir": {"type": "path"},
+        **HOST_BOOTS.argument_spec,
         "allow_empty_leader": {"type": "bool", "default": False},
         "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
         "allow_dropping_unregistered": {"type": "bool", "default": False},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ class Verdict:
     none_said_min_2: int = 0
     killed_min_2: int = 0
     """Of those that lost none and did not say so, the ones whose leader was killed and started again (SIGKILL)."""
+    none_said_min_2_booted: int = 0
+    """As none_said_min_2, of a plan that was told when this host booted."""
     times_judged: int = 0
     times_wrong: int = 0
     """Claims of which a record was lost that was written before the time that the election is said to give up."""
@@ -102,10 +104,8 @@ class Judge:
             "recovery_duration_ms": 2_000,
             "engine": "process",
         }
-        plan = run_module("leader_candidate_info", options)
-        if "partitions" not in plan:
-            raise RuntimeError(f"no plan: {plan}")
-        rows = {(each["topic"], each["partition"]): each for each in plan["partitions"]}
+        rows = _plan(options)
+        told = _plan({**options, "host_boot_times": dict.fromkeys(map(str, self.cluster.brokers), _booted())})
         done = run_module(
             "unclean_recovery",
             {**options, "recovery_election_attempts": 3, "report_file": str(self.directory / "r.json")},
@@ -122,6 +122,8 @@ class Judge:
                 continue
             self.verdict.elections += 1
             self._judge_partition((topic, number), rows.get((topic, number), {}), disks[topic, number], leader)
+            for loss in told.get((topic, number), {}).get("losses", ()):
+                self._judge_told((topic, number), loss, disks[topic, number], is_elected=loss["broker_id"] == leader)
         self._read_again(disks, leaders)
 
     def _judge_partition(
@@ -142,24 +144,43 @@ class Judge:
     def _judge_promise(
         self, partition: Partition, loss: Mapping[str, Any], disks: Mapping[int, Mapping[str, int]], *, is_elected: bool
     ) -> None:
-        survivor = loss["broker_id"]
-        exists = set().union(*disks.values())
-        missing = (self.outage.acknowledged.get(partition, set()) & exists) - set(disks[survivor])
-        said = loss["acks_all_lost"]
+        survivor, said = loss["broker_id"], loss["acks_all_lost"]
+        missing = self._find_missing(partition, loss, disks)
         self.verdict.none_said += said == 0
         self.verdict.none_said_elected += said == 0 and is_elected
-        if said is not None and len(missing) > said:
-            self.verdict.broken_promises += 1
-            self.verdict.notes.append(
-                f"{partition}: broker {survivor} lacks {len(missing)} promised records, at most {said} by the proof: "
-                f"{loss['proof']}; for example {sorted(missing)[:3]}"
-            )
         if is_elected and not missing and partition[0] in OF_MIN_2:
             self.verdict.none_true_min_2 += 1
             self.verdict.none_said_min_2 += said == 0
             self.verdict.killed_min_2 += said != 0 and survivor in self.outage.restarted
             if said != 0:
                 self.verdict.notes.append(f"{partition}: broker {survivor} lacks nothing, unproven: {loss['proof']}")
+
+    def _judge_told(
+        self, partition: Partition, loss: Mapping[str, Any], disks: Mapping[int, Mapping[str, int]], *, is_elected: bool
+    ) -> None:
+        missing = self._find_missing(partition, loss, disks)
+        if is_elected and not missing and partition[0] in OF_MIN_2:
+            self.verdict.none_said_min_2_booted += loss["acks_all_lost"] == 0
+            if loss["acks_all_lost"] != 0:
+                self.verdict.notes.append(
+                    f"{partition}: broker {loss['broker_id']} lacks nothing, unproven though the boot time is known: "
+                    f"{loss['proof']}"
+                )
+
+    def _find_missing(
+        self, partition: Partition, loss: Mapping[str, Any], disks: Mapping[int, Mapping[str, int]]
+    ) -> set[str]:
+        """Return the promised records that a survivor lacks. A broken promise is counted."""
+        survivor, said = loss["broker_id"], loss["acks_all_lost"]
+        exists = set().union(*disks.values())
+        missing = (self.outage.acknowledged.get(partition, set()) & exists) - set(disks[survivor])
+        if said is not None and len(missing) > said:
+            self.verdict.broken_promises += 1
+            self.verdict.notes.append(
+                f"{partition}: broker {survivor} lacks {len(missing)} promised records, at most {said} by the proof: "
+                f"{loss['proof']}; for example {sorted(missing)[:3]}"
+            )
+        return missing
 
     def _judge_time(
         self,
@@ -222,6 +243,21 @@ class Judge:
             if gone:
                 self.verdict.broken_promises += 1
                 self.verdict.notes.append(f"{topic}-{number}: {len(gone)} records of its leader are gone")
+
+
+def _plan(options: Mapping[str, Any]) -> dict[Partition, Mapping[str, Any]]:
+    plan = run_module("leader_candidate_info", options)
+    if "partitions" not in plan:
+        raise RuntimeError(f"no plan: {plan}")
+    return {(each["topic"], each["partition"]): each for each in plan["partitions"]}
+
+
+def _booted() -> str:
+    """Return when this host booted, on which all brokers of the lab run, by the clock as it is now."""
+    since = next(
+        line for line in Path("/proc/stat").read_text(encoding="utf-8").splitlines() if line.startswith("btime")
+    )
+    return datetime.fromtimestamp(int(since.split()[1]), UTC).isoformat()
 
 
 def _milliseconds(text: str | None) -> float | None:

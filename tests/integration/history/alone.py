@@ -46,7 +46,7 @@ def produce(cluster: Cluster, topic: str, count: int, acks: str) -> None:
     assert errors == [None] * count
 
 
-def loss_at_only_survivor(cluster: Cluster, topic: str) -> dict[str, Any]:
+def loss_at_only_survivor(cluster: Cluster, topic: str, **more: Any) -> dict[str, Any]:
     """Return what electing the only survivor of a topic's partition loses, with its proof, as a plan has it."""
     asked = {
         "bootstrap_servers": [cluster.bootstrap()],
@@ -54,6 +54,7 @@ def loss_at_only_survivor(cluster: Cluster, topic: str) -> dict[str, Any]:
         "partitions": [{"topic": topic, "partition": 0}],
         "recovery_duration_ms": 2_000,
         "proof": "accept",
+        **more,
     }
     (row,) = run_module("leader_candidate_info", asked)["partitions"]
     loss: dict[str, Any]
