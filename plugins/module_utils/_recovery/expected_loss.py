@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, TypeAlias
 
@@ -68,7 +68,32 @@ def describe_losses(
     forecasts: Iterable[Forecast], pasts: Mapping[int, ReplicaPast] = MappingProxyType({})
 ) -> tuple[ExpectedLoss, ...]:
     """Return the expected loss of each candidate. ``pasts`` is what is known besides the logs, by broker id."""
-    return tuple(_describe_loss(each, pasts.get(each.broker_id, UNKNOWN_PAST)) for each in forecasts)
+    return tuple(_describe_loss(each, _known_by_others(each, pasts)) for each in forecasts)
+
+
+def _known_by_others(forecast: Forecast, pasts: Mapping[int, ReplicaPast]) -> ReplicaPast:
+    """Return what is known of a candidate, also by another one: what is proven of a log is proven of one that holds it.
+
+    A replica that left the ISR early may have caught up with one that left late. No record says so, but their logs do.
+    """
+    own = pasts.get(forecast.broker_id, UNKNOWN_PAST)
+    if forecast.tier is not None and forecast.tier.missing:
+        return own
+    held = [(each.broker_id, pasts[each.broker_id]) for each in forecast.against if _holds(each, pasts)]
+    lacks = [each.lacks_seconds for each in (own, *(past for _id, past in held)) if each.lacks_seconds is not None]
+    found = replace(own, lacks_seconds=min(lacks, default=None))
+    if own.keeps_acks_all:
+        return found
+    proofs = [(broker_id, past.proof) for broker_id, past in held if past.keeps_acks_all]
+    if not proofs:
+        return found
+    broker_id, proof = proofs[0]
+    return replace(found, keeps_acks_all=True, proof=f"it holds all that broker {broker_id} holds, and {proof}")
+
+
+def _holds(other: LossAgainst, pasts: Mapping[int, ReplicaPast]) -> bool:
+    """Return whether the candidate holds each record that this other replica holds, of which something is known."""
+    return other.broker_id in pasts and other.is_exact and not other.lost and not other.deleted
 
 
 def _describe_loss(forecast: Forecast, past: ReplicaPast) -> ExpectedLoss:
