@@ -53,7 +53,7 @@ extends_documentation_fragment: [
   kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 seealso:
   - module: kafkaops.recovery.leader_candidate_info
-    description: Ranks the replicas, and says how many records each election loses.
+    description: Ranks the replicas. What is proven of one log is proven there of each other one that holds all of it.
 """
 
 EXAMPLES = r"""
