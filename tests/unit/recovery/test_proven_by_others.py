@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expect
     describe_losses,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import PlannedElection
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, PlannedElection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
@@ -75,3 +75,19 @@ def test_balanced_elects_the_first_of_equal_logs_by_the_proof_of_the_other() -> 
     assert isinstance(election, PlannedElection)
     assert election.designated_leader == 2
     assert "it holds all that broker 3 holds, and broker 3 left the ISR last" in election.explained
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_explained"),
+    [
+        pytest.param(Policy(Strategy.BALANCED, None, accepts_proof=True), True, id="the proof is asked for"),
+        pytest.param(Policy(Strategy.BALANCED, None), False, id="it is not"),
+    ],
+)
+def test_a_refusal_says_why_a_proof_that_was_asked_for_is_missing(policy: Policy, is_explained: bool) -> None:
+    left = decide(
+        ONE_IS_DEAD, [a_candidate(2, (0, 150))], [SilentReplica(1, Cause.UNREACHABLE, "")], policy, pasts=PASTS
+    )
+    assert isinstance(left, LeftAlone)
+    why = "not proven that an election now loses no record that was acknowledged with acks=all: it left the ISR early"
+    assert (why in left.reason) == is_explained
