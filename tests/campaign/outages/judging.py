@@ -46,8 +46,9 @@ class Verdict:
     none_said_min_2: int = 0
     killed_min_2: int = 0
     """Of those that lost none and did not say so, the ones whose leader was killed and started again (SIGKILL)."""
+    none_true_min_2_booted: int = 0
+    """As none_true_min_2, of a plan that was told when this host booted. A replica may answer one of the two plans."""
     none_said_min_2_booted: int = 0
-    """As none_said_min_2, of a plan that was told when this host booted."""
     times_judged: int = 0
     times_wrong: int = 0
     """Claims of which a record was lost that was written before the time that the election is said to give up."""
@@ -160,6 +161,7 @@ class Judge:
     ) -> None:
         missing = self._find_missing(partition, loss, disks)
         if is_elected and not missing and partition[0] in OF_MIN_2:
+            self.verdict.none_true_min_2_booted += 1
             self.verdict.none_said_min_2_booted += loss["acks_all_lost"] == 0
             if loss["acks_all_lost"] != 0:
                 self.verdict.notes.append(
