@@ -18,10 +18,10 @@ from .._model.run import NullProgress, Progress
 from .journal import Journal
 from .journal_reader import JournalReader
 from .journal_recovery import recover_run_topic
-from .own_topic import TopicOfflineError
 from .run_state import new_holder
 from .run_topic import TopicLog
 from .stop_tickets import ticket_notes
+from .topic_by_name import TopicOfflineError
 
 
 @dataclass(frozen=True, slots=True)

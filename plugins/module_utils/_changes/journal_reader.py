@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from .._kafka.base_port import BaseKafka
 from .._kafka.cluster import Cluster
 from .._model.partition import Broker
-from .own_topic import TopicOfflineError, TopicUnavailableError
 from .record import Change
 from .run_state import RunState
 from .run_topic import RUN_TOPIC, RunTopics
+from .topic_by_name import TopicOfflineError, TopicUnavailableError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,9 @@ from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
 from .._model.run import looks
-from .own_topic import send_to_any
 from .record import JournalError
 from .run_topic import RunTopics
+from .topic_by_name import send_to_any
 
 _PROBE_S = 10.0
 _LEADER_S = 15.0

@@ -24,8 +24,9 @@ from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG
 from .._model.partition import MIN_ISR
 from .._model.run import looks
+from .find_own_topic import OwnTopics
 from .journal import Journal
-from .own_topic import OwnTopic, OwnTopics
+from .own_topic import OwnTopic
 from .record import JournalError
 from .sender import NEW_TOPIC_S
 

@@ -26,10 +26,12 @@ from .._kafka.errors import CallError, NoBrokerAnswersError
 from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG
 from .._model.run import Progress, looks
+from .find_own_topic import OwnTopics
 from .journal import LockLostError
-from .own_topic import OwnTopic, OwnTopics, TopicUnavailableError, send_to_any
+from .own_topic import OwnTopic
 from .record import Entry, JournalError
 from .run_state import RUN_TOPIC_RIGHTS, Holder, RunState
+from .topic_by_name import TopicUnavailableError, send_to_any
 
 RUN_TOPIC = "_kafkaops_run"
 MOST_REPLICAS = 3

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .._changes.journal_reader import JournalOptions, JournalReader
-from .._changes.own_topic import TopicUnavailableError
+from .._changes.topic_by_name import TopicUnavailableError
 from .._history.unclean_elections import begin_to_count
 from .._kafka.cluster import Cluster
 from .._kafka.configs import TopicConfig

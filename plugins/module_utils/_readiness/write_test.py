@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .._changes.cluster_journal import ClusterJournal
+from .._changes.find_own_topic import OwnTopics
 from .._changes.journal_reader import JournalOptions
-from .._changes.own_topic import OwnTopics
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._model.partition import Broker

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._changes.own_topic import OwnTopics, send_to_any
+from .._changes.find_own_topic import OwnTopics
+from .._changes.topic_by_name import send_to_any
 from .._kafka import error_codes
 from .._kafka.errors import CallError
 from .._kafka.log_reading import SETTLE_S, CommittedLog, OpenTransactionError, Tell

@@ -16,10 +16,8 @@ import pytest
 from crc32c import crc32c
 from kafka.record.memory_records import MemoryRecordsBuilder
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import (
-    OwnTopics,
-    TopicUnavailableError,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.find_own_topic import OwnTopics
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.topic_by_name import TopicUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import (
     OWN_TOPIC_CONFIG,

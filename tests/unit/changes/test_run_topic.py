@@ -13,10 +13,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, LockLostError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import (
-    BYTES_PER_REQUEST,
-    TopicUnavailableError,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import BYTES_PER_REQUEST
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     JournalError,
     OrderChange,
@@ -29,6 +26,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_top
     RunTopics,
     TopicLog,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.topic_by_name import TopicUnavailableError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import error_codes
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
