@@ -89,9 +89,13 @@ class Site:
 
 
 def lose(cluster: Cluster, lost: Sequence[int]) -> None:
-    """Kill controllers, and delete their disks."""
+    """Kill controllers, and delete their disks.
+
+    All are killed at once: meanwhile, brokers may read records that the survivor does not have, and would end then.
+    """
     for node_id in lost:
         cluster.controllers[node_id].kill()
+    for node_id in lost:
         shutil.rmtree(cluster.controllers[node_id].data_dirs[0])
 
 

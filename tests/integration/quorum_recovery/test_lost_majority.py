@@ -17,6 +17,7 @@ import pytest
 from integration.quorum_recovery.combined import CombinedCluster
 from integration.quorum_recovery.site import Site, files_of, lose
 from lab.cluster import Cluster
+from lab.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -46,6 +47,7 @@ def test_the_survivor_becomes_the_only_voter(cluster: Cluster, tmp_path: Path) -
     first, *lost = cluster.controllers
     survivor = cluster.controllers[first]
     site = Site(cluster, tmp_path)
+    wait_until(cluster.has_whole_quorum, what="the survivor has all that was committed")
     lose(cluster, lost)
     began = time.monotonic()
 
