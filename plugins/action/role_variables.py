@@ -36,6 +36,8 @@ _OF_OTHERS = "kafka_connection_"
 _OUTPUTS = ("_report_file", "_report_html", "_output_file")
 _DECIDED = "unclean_recovery"
 """The role whose variables are decided on together. Few variables of the other roles depend on each other."""
+_PLAN = "unclean_recovery_plan"
+"""A plan as data, which is large. A command that repeats the run only needs whether there was one."""
 _REPORTS = {"unclean_recovery": "recovery", "leadership_drain": "leadership"}
 """The roles that write a report of every run, and how the names of these files begin."""
 _OF_A_CLUSTER = ("kafka_bootstrap_servers", "kafka_command_config")
@@ -95,12 +97,11 @@ class ActionModule(ActionBase):
     ) -> dict[str, Any]:
         """Return what a command needs that repeats this run: no secret, and no value that is the default.
 
-        Of a dictionary, a command only needs whether it is given. ROLE_hosts is a variable of the playbook, and not one
-        of the role.
+        ROLE_hosts is a variable of the playbook, and not one of the role.
         """
         hosts = self._acting_hosts(self._templar.template(variables.get(f"{role}_hosts", "")), variables)
         given = {
-            name: bool(value) if isinstance(value, dict) else value
+            name: bool(value) if name == _PLAN else value
             for name, value in values.items()
             if value != options[name].get("default")
         }

@@ -20,5 +20,6 @@ def set_variable(name: str, value: object) -> tuple[str, str]:
     if isinstance(value, bool):
         return "-e", f"{name}={str(value).lower()}"
     if isinstance(value, list | dict) or not _PLAIN.fullmatch(str(value)):
-        return "-e", json.dumps({name: value})
+        # A time in a file of variables is no text: YAML has a type for it.
+        return "-e", json.dumps({name: value}, default=str)
     return "-e", f"{name}={value}"

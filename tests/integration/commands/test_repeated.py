@@ -26,7 +26,9 @@ def test_the_printed_command_runs_as_the_look_did(cluster: Cluster, tmp_path: Pa
     inventory = tmp_path / "our hosts"
     (inventory / "group_vars").mkdir(parents=True)
     (inventory / "hosts").write_text(f"bastion ansible_connection=local ansible_python_interpreter={sys.executable}\n")
-    (inventory / "group_vars" / "all.yml").write_text("unclean_recovery_engine: process\n")
+    # YAML has types for the number and the time.
+    booted = "unclean_recovery_host_boot_times: {3: 2026-01-31T02:00:00Z}"
+    (inventory / "group_vars" / "all.yml").write_text(f"unclean_recovery_engine: process\n{booted}\n")
     controllers = [f"{each.host}:{each.port}" for each in cluster.controllers.values()]
     given = {
         "unclean_recovery_hosts": "bastion",
@@ -47,6 +49,7 @@ def test_the_printed_command_runs_as_the_look_did(cluster: Cluster, tmp_path: Pa
     for name, value in given.items():
         assert name in command, command
         assert (value in command) == (name != _SECRET), command
+    assert '{"unclean_recovery_host_boot_times": {"3": "2026-01-31' in command, command
 
     done = typed(tmp_path, *shlex.split(command.replace("\\\n", "").replace("SASL_PASSWORD", "not-to-print")))
     assert done.returncode == 0, done.output

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import shlex
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -43,6 +44,11 @@ def read(pasted: str) -> Any:
 )
 def test_a_value_survives(value: object) -> None:
     assert read(shlex.join(set_variable("name", value))) == {"name": value}
+
+
+def test_a_time_of_a_file_of_variables_is_a_text() -> None:
+    booted = datetime(2026, 1, 31, 2, tzinfo=UTC)
+    assert read(shlex.join(set_variable("name", {3: booted}))) == {"name": {"3": "2026-01-31 02:00:00+00:00"}}
 
 
 def test_numbers_and_truth_are_words() -> None:

@@ -48,6 +48,10 @@ def test_a_run_of_all_partitions_is_repeated() -> None:
         ({"unclean_recovery_proof": "accept"}, ["unclean_recovery_proof=accept"]),
         ({"unclean_recovery_recordings": "/recordings"}, ["unclean_recovery_recordings=/recordings"]),
         ({"unclean_recovery_metadata_log_dir": "/kraft"}, ["unclean_recovery_metadata_log_dir=/kraft"]),
+        (
+            {"unclean_recovery_host_boot_times": {"3": "2026-01-31T02:00:00Z"}},
+            ['{"unclean_recovery_host_boot_times": {"3": "2026-01-31T02:00:00Z"}}'],
+        ),
         ({"unclean_recovery_include_internal_topics": True}, ["unclean_recovery_include_internal_topics=true"]),
         ({"unclean_recovery_allow_dropping_unregistered": True}, ["unclean_recovery_allow_dropping_unregistered=true"]),
         (
