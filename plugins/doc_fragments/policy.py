@@ -61,14 +61,6 @@ options:
       - A copy of another cluster, a truncated one, and one without the snapshot that it needs are named, and the plan
         is made without a history.
     type: path
-  host_boot_times:
-    description:
-      - When the hosts of brokers booted, by broker id, as RFC 3339 times with a zone. A process that is killed loses
-        nothing as long as its host runs, and a host that loses power loses what was not synced. No log of Kafka tells
-        these apart. So a replica whose broker was killed is proven to hold what it held only if its host is named here,
-        and booted before that.
-      - Name a host only if its broker has not moved to another one since.
-    type: dict
   allow_empty_leader:
     description:
       - Elect an empty log although another replica holds records, or may hold records because it does not answer. The
@@ -93,4 +85,16 @@ options:
         the creation of a topic C(_kafkaops_run) on it, which needs CREATE on that name. It creates nothing.
     type: bool
     default: false
+"""
+
+    HOST_BOOT_TIMES = r"""
+options:
+  host_boot_times:
+    description:
+      - When the hosts of brokers booted, by broker id, as RFC 3339 times with a zone. A process that is killed loses
+        nothing as long as its host runs, and a host that loses power loses what was not synced. No log of Kafka tells
+        these apart. So a replica whose broker was killed is proven to hold what it held only if its host is named here,
+        and booted before that.
+      - Name a host only if its broker has not moved to another one since.
+    type: dict
 """

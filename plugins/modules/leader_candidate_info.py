@@ -27,8 +27,8 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
   kafkaops.recovery.selection.designations, kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows,
-  kafkaops.recovery.controllers, kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.report,
-  kafkaops.recovery.progress, kafkaops.recovery.attributes,
+  kafkaops.recovery.controllers, kafkaops.recovery.policy, kafkaops.recovery.policy.host_boot_times,
+  kafkaops.recovery.waiting, kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.attributes,
   kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 attributes:
   action_group: {membership: [kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.planning]}

@@ -39,17 +39,10 @@ options:
       - A copy that ends more than 10 s ago dates the outage, but proves nothing about records that were acknowledged
         with C(acks=all).
     type: path
-  host_boot_times:
-    description:
-      - When the hosts of brokers booted, by broker id, as RFC 3339 times with a zone. A process that is killed loses
-        nothing as long as its host runs, and a host that loses power loses what was not synced. No log of Kafka tells
-        these apart. So a replica whose broker was killed is proven to hold what it held only if its host is named here,
-        and booted before that.
-      - Name a host only if its broker has not moved to another one since.
-    type: dict
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.controllers, kafkaops.recovery.selection,
-  kafkaops.recovery.selection.names, kafkaops.recovery.gathering.max_rows, kafkaops.recovery.attributes,
+  kafkaops.recovery.selection.names, kafkaops.recovery.policy.host_boot_times, kafkaops.recovery.gathering.max_rows,
+  kafkaops.recovery.attributes,
   kafkaops.recovery.attributes.info_module, kafkaops.recovery.attributes.action_group]
 seealso:
   - module: kafkaops.recovery.leader_candidate_info

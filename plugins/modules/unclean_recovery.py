@@ -26,7 +26,8 @@ author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.kafka, kafkaops.recovery.selection, kafkaops.recovery.selection.names,
   kafkaops.recovery.selection.designations, kafkaops.recovery.gathering, kafkaops.recovery.gathering.max_rows,
-  kafkaops.recovery.policy, kafkaops.recovery.waiting, kafkaops.recovery.elections, kafkaops.recovery.salvage,
+  kafkaops.recovery.policy, kafkaops.recovery.policy.host_boot_times,
+  kafkaops.recovery.waiting, kafkaops.recovery.elections, kafkaops.recovery.salvage,
   kafkaops.recovery.journal, kafkaops.recovery.quorum_preflight, kafkaops.recovery.quorum_preflight.seen,
   kafkaops.recovery.controllers, kafkaops.recovery.report, kafkaops.recovery.progress, kafkaops.recovery.attributes,
   kafkaops.recovery.attributes.action_group]

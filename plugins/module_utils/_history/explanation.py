@@ -25,6 +25,7 @@ _SHRINK_MS = 2_000
 """How long an active controller may take to write a change of the ISR into its log."""
 
 _SILENT_MS = 300_000
+"""Many times the default of broker.session.timeout.ms, which is 9 s."""
 
 _SHORTEST_MS = 1_000
 """A rate that was measured for a shorter time says nothing."""

@@ -16,7 +16,7 @@ from typing import Any
 from .._model.partition import Broker
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
-from .._module.options import read_time
+from .._module.options import describe_unknown_brokers, read_time
 from .._module.run import call_all
 
 _NAME = "host_boot_times"
@@ -46,7 +46,5 @@ def _read(broker_id: Any, booted: Any) -> tuple[int, int]:
 
 
 def describe_host_boots(boots: Mapping[int, int], brokers: Collection[Broker]) -> Iterator[str]:
-    """Yield a note for each broker that was named, and that the cluster does not have: perhaps a typo."""
-    for unknown in sorted({*boots} - {each.broker_id for each in brokers}):
-        known = ", ".join(str(each.broker_id) for each in brokers)
-        yield f"{_NAME} names broker {unknown}, which the cluster does not have, nor any replica: it has {known}"
+    """Yield a note for each broker that was named, and that the cluster does not have."""
+    return describe_unknown_brokers(_NAME, boots, brokers)

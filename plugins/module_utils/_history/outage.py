@@ -29,12 +29,11 @@ from .explanation import LogRate, LogTimes, NoticeLimits, explain_outage
 from .host_boots import HOST_BOOTS
 from .reading import HistoryLimits, HistoryQuestion, ReadHistory, read_history, side_to_read
 
-HISTORY = Arguments(
+HISTORY = HOST_BOOTS + Arguments(
     argument_spec={
         "max_bytes": {"type": "int", "default": 256 * 1024 * 1024},
         "max_seconds": {"type": "int", "default": 10},
         "metadata_log_dir": {"type": "path"},
-        **HOST_BOOTS.argument_spec,
     }
 )
 
@@ -91,8 +90,10 @@ def find_outages(
     if read.is_copy and read.history is not None:
         history, more = confirmed(read.history, states, read.source)
         read = replace(read, history=history, missing="; ".join(filter(None, [read.missing, *more])))
-    sources = [read.source] if read.history is not None else []
+    sources: list[str] = []
+    limits_of_notice, doubts = NoticeLimits(), list[str]()
     if read.history is not None:
+        sources = [read.source]
         late = _find_late(read.history, times)
         again, _said_before = _read_log_times(
             kafka, states, {each: online[each] for each in {b for _p, b in late}}, late
@@ -100,13 +101,12 @@ def find_outages(
         for partition, broker_id in late:
             found = again[partition].get(broker_id, LogTimes())
             times[partition][broker_id] = replace(times[partition][broker_id], rates=found.rates)
+        limits_of_notice, doubts = _read_limits(kafka, online)
+        history = replace(read.history, host_boots=host_boots, silence_ms=limits_of_notice.silence_ms)
+        read = replace(read, history=history)
     if any(each.ends_at_ms is not None for of_partition in times.values() for each in of_partition.values()):
         sources.append("the timestamps of the survivors' records")
-    limits_of_notice, doubts = _read_limits(kafka, online) if read.history is not None else (NoticeLimits(), [])
     missing = [*filter(None, [read.missing]), *missing, *doubts]
-    if read.history is not None:
-        said = replace(read.history, host_boots=host_boots, silence_ms=limits_of_notice.silence_ms)
-        read = replace(read, history=said)
     outages = explain_outage(read.history, times, limits_of_notice, sources, missing)
     return FoundOutages(outages, read)
 

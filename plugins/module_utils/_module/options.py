@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from .._changes.journal_reader import JournalOptions
 from .._changes.run_topic import RUN_TOPIC
-from .._model.partition import TopicPartition
+from .._model.partition import Broker, TopicPartition
 from .._model.run import KafkaOpsError, NullProgress, Progress
 from .connection import Arguments
 
@@ -110,6 +110,16 @@ class FileProgress:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with open(descriptor, "a", encoding="utf-8") as file:
                 file.write(line)
+
+
+def describe_unknown_brokers(option: str, broker_ids: Collection[int], brokers: Collection[Broker]) -> Iterator[str]:
+    """Yield a note for each broker that an option names, and that the cluster does not have: perhaps a typo.
+
+    ``brokers`` are those that are registered, and those with a replica.
+    """
+    known = ", ".join(str(each.broker_id) for each in brokers)
+    for unknown in sorted({*broker_ids} - {each.broker_id for each in brokers}):
+        yield f"{option} names broker {unknown}, which the cluster does not have, nor any replica: it has {known}"
 
 
 class TimeOptionError(KafkaOpsError):

@@ -21,6 +21,7 @@ from .._kafka.log_dirs import LogDirs
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState
 from .._model.reasons import plural
+from .._module.options import describe_unknown_brokers
 
 
 class HasOfflineReplicas(Protocol):
@@ -74,9 +75,7 @@ def describe_lost(lost: Collection[int], brokers: Collection[Broker]) -> Iterato
 
     ``brokers`` are those that are registered, and those with a replica.
     """
-    for unknown in sorted({*lost} - {each.broker_id for each in brokers}):
-        known = ", ".join(str(each.broker_id) for each in brokers)
-        yield f"lost_brokers names broker {unknown}, which the cluster does not have, nor any replica: it has {known}"
+    yield from describe_unknown_brokers("lost_brokers", lost, brokers)
     for each in brokers:
         if each.broker_id not in lost or each.state is not BrokerState.ONLINE:
             continue

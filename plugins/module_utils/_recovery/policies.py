@@ -29,7 +29,7 @@ from .survey import Survey
 
 _FROM_CONFIG = "from_config"
 
-POLICY = Arguments(
+POLICY = HOST_BOOTS + Arguments(
     argument_spec={
         "recovery_strategy": {
             "type": "str",
@@ -41,7 +41,6 @@ POLICY = Arguments(
         "max_estimated_loss": {"type": "int"},
         "recordings": {"type": "path"},
         "metadata_log_dir": {"type": "path"},
-        **HOST_BOOTS.argument_spec,
         "allow_empty_leader": {"type": "bool", "default": False},
         "acknowledge_unclean_leader_election": {"type": "bool", "default": False},
         "allow_dropping_unregistered": {"type": "bool", "default": False},

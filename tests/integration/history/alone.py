@@ -46,17 +46,20 @@ def produce(cluster: Cluster, topic: str, count: int, acks: str) -> None:
     assert errors == [None] * count
 
 
-def loss_at_only_survivor(cluster: Cluster, topic: str, **more: Any) -> dict[str, Any]:
-    """Return what electing the only survivor of a topic's partition loses, with its proof, as a plan has it."""
-    asked = {
+def options_of(cluster: Cluster, topic: str, **more: Any) -> dict[str, Any]:
+    """Return the options of a module that plans for a topic's only partition, or recovers it."""
+    return {
         "bootstrap_servers": [cluster.bootstrap()],
         "bootstrap_controllers": [controllers_at(cluster)],
         "partitions": [{"topic": topic, "partition": 0}],
         "recovery_duration_ms": 2_000,
-        "proof": "accept",
         **more,
     }
-    (row,) = run_module("leader_candidate_info", asked)["partitions"]
+
+
+def loss_at_only_survivor(cluster: Cluster, topic: str, **more: Any) -> dict[str, Any]:
+    """Return what electing the only survivor of a topic's partition loses, with its proof, as a plan has it."""
+    (row,) = run_module("leader_candidate_info", options_of(cluster, topic, proof="accept", **more))["partitions"]
     loss: dict[str, Any]
     (loss,) = row["losses"]
     return loss

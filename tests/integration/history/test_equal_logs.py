@@ -6,23 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from integration.history.alone import WITHOUT_ELR, controllers_at, produce
+from integration.history.alone import options_of, produce
 from lab import Cluster, scenarios
 from lab.module_process import run_module
-from lab.pool import ClusterPool
 
 _TOPIC = "equal"
-
-
-@pytest.fixture
-def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
-        yield healthy
 
 
 @pytest.mark.wide
@@ -40,15 +32,8 @@ def test_the_first_of_equal_logs_is_elected_by_the_proof_of_the_other(cluster: C
     for broker in (2, 3):
         scenarios.wait_offline(cluster, _TOPIC, away={1}, seen_by=broker)
 
-    asked = {
-        "bootstrap_servers": [cluster.bootstrap()],
-        "bootstrap_controllers": [controllers_at(cluster)],
-        "partitions": [{"topic": _TOPIC, "partition": 0}],
-        "recovery_duration_ms": 2_000,
-        "recovery_strategy": "balanced",
-        "proof": "accept",
-        "report_file": str(tmp_path / "report.json"),
-    }
+    report = str(tmp_path / "report.json")
+    asked = options_of(cluster, _TOPIC, recovery_strategy="balanced", proof="accept", report_file=report)
     (row,) = run_module("unclean_recovery", asked)["partitions"]
     assert row["status"] == "recovered", row["reason"]
     proofs = {each["broker_id"]: (each["acks_all_lost"], each["proof"]) for each in row["losses"]}

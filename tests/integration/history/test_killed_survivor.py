@@ -7,24 +7,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from integration.history.alone import WITHOUT_ELR, controllers_at, loss_at_only_survivor, produce
+from integration.history.alone import controllers_at, loss_at_only_survivor, produce
 from lab import Cluster, scenarios
 from lab.playbook import RECOVER, run_playbook
-from lab.pool import ClusterPool
 
 _TOPIC = "killed"
-
-
-@pytest.fixture
-def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
-        yield healthy
 
 
 @pytest.mark.wide

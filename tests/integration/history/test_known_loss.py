@@ -12,30 +12,22 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from confluent_kafka import Producer
 
 from extensions.awx_parts import job_template
-from integration.history.alone import WITHOUT_ELR, controllers_at
+from integration.history.alone import controllers_at, options_of
 from lab import Cluster, scenarios
 from lab.module_process import run_module
 from lab.playbook import RECOVER, run_playbook
-from lab.pool import ClusterPool
 
 _PER_SECOND = 50
 _OTHER = "unproven"
-
-
-@pytest.fixture
-def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
-        yield healthy
 
 
 def write_steadily(
@@ -72,15 +64,8 @@ def write_until_isr(cluster: Cluster, topic: str, isr: set[int]) -> int:
     return written
 
 
-def options_of(cluster: Cluster, topic: str, **more: Any) -> dict[str, Any]:
-    return {
-        "bootstrap_servers": [cluster.bootstrap()],
-        "bootstrap_controllers": [controllers_at(cluster)],
-        "partitions": [{"topic": topic, "partition": 0}],
-        "recovery_duration_ms": 2_000,
-        "engine": "process",
-        **more,
-    }
+def in_process(cluster: Cluster, topic: str, **more: Any) -> dict[str, Any]:
+    return options_of(cluster, topic, engine="process", **more)
 
 
 def run_unattended(cluster: Cluster, directory: Path) -> dict[str, str]:
@@ -114,10 +99,10 @@ def test_balanced_elects_on_a_proof_and_keeps_what_was_acknowledged_by_all(clust
     cluster.brokers[3].thaw()
     scenarios.wait_offline(cluster, topic, away={1, 2}, seen_by=3)
 
-    refused = run_module("leader_candidate_info", options_of(cluster, topic))
+    refused = run_module("leader_candidate_info", in_process(cluster, topic))
     (waits,) = refused["partitions"]
     assert waits["status"] == "refused", waits
-    (row,) = run_module("leader_candidate_info", options_of(cluster, topic, proof="accept"))["partitions"]
+    (row,) = run_module("leader_candidate_info", in_process(cluster, topic, proof="accept"))["partitions"]
     assert (row["status"], row["designated_leader"]) == ("would_recover", 3), row["reason"]
     (loss,) = row["losses"]
     assert (loss["at_most"], loss["acks_all_lost"]) == (None, 0)
@@ -138,11 +123,11 @@ def test_balanced_elects_on_a_proof_and_keeps_what_was_acknowledged_by_all(clust
     assert "acknowledged with acks=all" in row["reason"]
     assert f"broker 1 led alone from {history['alone_since']} until {history['leader_lost_at']}" in row["reason"]
 
-    limited = options_of(cluster, topic, proof="accept", max_estimated_loss=estimate["high"] - 1)
+    limited = in_process(cluster, topic, proof="accept", max_estimated_loss=estimate["high"] - 1)
     (above,) = run_module("leader_candidate_info", limited)["partitions"]
     assert above["status"] == "refused"
     assert "limit of the estimate" in above["reason"]
-    unknown = options_of(cluster, topic, recovery_strategy="aggressive", max_estimated_loss=10**9)
+    unknown = in_process(cluster, topic, recovery_strategy="aggressive", max_estimated_loss=10**9)
     without = run_module("leader_candidate_info", unknown | {"bootstrap_controllers": ["127.0.0.1:1"]})
     (blind,) = without["partitions"]
     assert blind["status"] == "refused"

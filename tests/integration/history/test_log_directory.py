@@ -10,23 +10,15 @@ The oracle is the history that the active controller returns.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from integration.history.alone import WITHOUT_ELR, break_down, controllers_at
+from integration.history.alone import break_down, controllers_at
 from lab import Cluster, scenarios
 from lab.module_process import run_module
-from lab.pool import ClusterPool
 from lab.waiting import wait_until
-
-
-@pytest.fixture
-def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
-        yield healthy
 
 
 def history(cluster: Cluster, topic: str, **options: Any) -> dict[str, Any]:

@@ -9,8 +9,6 @@ The oracle wrote the records itself, and knows which of them were acknowledged w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
@@ -27,21 +25,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controlle
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import parse_addresses, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR, TopicPartition
-from integration.history.alone import WITHOUT_ELR, break_down, controllers_at
+from integration.history.alone import break_down, controllers_at
 from integration.on_call import OnCall
 from lab import Cluster
 from lab.module_process import run_module
-from lab.pool import ClusterPool
 
 _HEARTBEAT_MS = 4_000
 """The lab's brokers are fenced after 3 s."""
 _ALL_LIMITS = HistoryLimits()
-
-
-@pytest.fixture
-def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
-        yield healthy
 
 
 def read(

@@ -7,22 +7,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from integration.history.alone import WITHOUT_ELR, loss_at_only_survivor, produce
+from integration.history.alone import loss_at_only_survivor, produce
 from lab import Cluster, scenarios
-from lab.pool import ClusterPool
 
 _TOPIC = "imaged"
-
-
-@pytest.fixture
-def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
-        yield healthy
 
 
 @pytest.mark.wide

@@ -9,26 +9,18 @@ The leader was elected by an earlier run, or by another tool: the partition is h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from integration.history.alone import WITHOUT_ELR, controllers_at, produce
+from integration.history.alone import controllers_at, produce
 from lab import Cluster, scenarios, wait_until
 from lab.module_process import run_module
 from lab.playbook import RECOVER, SALVAGE, run_playbook
-from lab.pool import ClusterPool
 
 _OFFLINE, _LED, _MOVED = "only-there", "elected-uncleanly", "moved-cleanly"
 _UNKNOWN = "It is not known whether another partition's leader was elected uncleanly since it stopped"
-
-
-@pytest.fixture
-def cluster(clusters: ClusterPool, kafka_version: str) -> Iterator[Cluster]:
-    with clusters.lease(WITHOUT_ELR, kafka_version) as healthy:
-        yield healthy
 
 
 def looked_at(cluster: Cluster, **more: Any) -> dict[int, int | None]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from lab.cluster import Cluster
 from lab.node import Controller, Node
 from lab.playbook import PlaybookRun, run_playbook, start_playbook
+from lab.waiting import wait_until
 
 _PLAYBOOK = "kafkaops.recovery.recover_quorum"
 
@@ -91,8 +92,11 @@ class Site:
 def lose(cluster: Cluster, lost: Sequence[int]) -> None:
     """Kill controllers, and delete their disks.
 
-    All are killed at once: meanwhile, brokers may read records that the survivor does not have, and would end then.
+    If all run, each has what was committed before, and all are killed at once. A broker that had read more than the
+    survivor has would end itself.
     """
+    if all(each.running for each in cluster.controllers.values()):
+        wait_until(cluster.has_whole_quorum, what="each controller has all that was committed")
     for node_id in lost:
         cluster.controllers[node_id].kill()
     for node_id in lost:
