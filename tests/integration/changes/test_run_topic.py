@@ -24,6 +24,8 @@ from lab.changes import Run, a_change, cluster_journal
 from lab.waiting import wait_until
 
 _CREATE_TOPICS, _DELETE_TOPICS, _PRODUCE, _API_VERSIONS = 19, 20, 0, 18
+_AT_ONCE_S = 14.0
+"""A lock that waits for a silent holder costs 15 s."""
 
 
 def exists(cluster: Cluster) -> bool:
@@ -88,19 +90,16 @@ def test_one_of_several_concurrent_runs_gets_the_lock(cluster: Cluster, dead: tu
 
 
 def test_a_lock_costs_eight_requests(cluster: Cluster) -> None:
-    """Create, claim, read; begin, check; end, check, delete. On an idle machine they take less than 0.5 s."""
+    """Create, claim, read; begin, check; end, check, delete."""
     with cluster_journal(cluster.bootstrap()) as lock:
         asked = len(cluster.proxy.requests())
-        before = time.monotonic()
         with lock.open() as journal:
             journal.begin([a_change()])
             journal.require_lock()
             journal.end(journal.pending, "test")
-        took = time.monotonic() - before
     sent = [each.api_key for each in cluster.proxy.requests()[asked:] if each.api_key != _API_VERSIONS]
     assert [each for each in sent if each in {_CREATE_TOPICS, _DELETE_TOPICS}] == [_CREATE_TOPICS, _DELETE_TOPICS]
     assert sent.count(_PRODUCE) <= 5, "the first one may come before the broker knows of the topic"
-    assert took < 5
 
 
 def test_the_next_run_gets_a_killed_runs_changes_at_once(cluster: Cluster) -> None:
@@ -112,7 +111,7 @@ def test_the_next_run_gets_a_killed_runs_changes_at_once(cluster: Cluster) -> No
     with cluster_journal(cluster.bootstrap()) as lock:
         before = time.monotonic()
         with lock.open() as journal:
-            assert time.monotonic() - before < 5
+            assert time.monotonic() - before < _AT_ONCE_S
             assert journal.pending == (a_change(),)
             journal.end(journal.pending, "test")
             journal.require_lock()
@@ -128,7 +127,7 @@ def test_pending_changes_stay_for_the_next_run(cluster: Cluster) -> None:
             journal.end([a_change(1)], "test")
         before = time.monotonic()
         with lock.open() as journal:
-            assert time.monotonic() - before < 2, "a released lock is taken at once"
+            assert time.monotonic() - before < _AT_ONCE_S, "a released lock is taken at once"
             assert journal.pending == (a_change(0),)
             journal.end(journal.pending, "test")
     assert_gone(cluster)
@@ -275,7 +274,7 @@ def test_if_deletion_is_disabled_the_topic_stays_and_blocks_no_run(kafka_version
             with cluster_journal(cluster.bootstrap()) as lock:
                 before = time.monotonic()
                 with lock.open() as journal:
-                    assert time.monotonic() - before < 5, "the lock is taken at once"
+                    assert time.monotonic() - before < _AT_ONCE_S, "the lock is taken at once"
                     journal.begin([a_change()])
                     journal.end(journal.pending, "test")
                 assert "is not needed any more and could not be deleted" in journal.notes[0]

@@ -23,6 +23,8 @@ from lab import Cluster
 
 _PASSWORD = "alice-secret"
 _LIMIT_MS = 3000
+# What a busy machine may add. Without the limit, a client waits for 30 s or more.
+_SLACK_S = 10.0
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,7 @@ def _refusal(options: dict[str, Any]) -> str:
     began = time.monotonic()
     with pytest.raises(NoBrokerAnswersError) as refused:
         _cluster_id(options)
-    assert time.monotonic() - began < _LIMIT_MS / 1000 + 1
+    assert time.monotonic() - began < _LIMIT_MS / 1000 + _SLACK_S
     assert _PASSWORD not in str(refused.value)
     return str(refused.value)
 
