@@ -111,6 +111,8 @@ ansible-lint: install
 .PHONY: changelog-lint
 changelog-lint: install
 	$(BIN)/antsibull-changelog lint
+	@# If they differ: antsibull-changelog generate
+	$(BIN)/antsibull-changelog generate --output /dev/stdout | diff - CHANGELOG.md
 
 .PHONY: docs-lint
 docs-lint: install
@@ -145,7 +147,7 @@ galaxy: install ## Build the artifact for Galaxy, and check it with Galaxy's imp
 	$(BIN)/python -m publish $(if $(WIDE),--lint)
 
 .PHONY: release-check
-release-check: install ## Whether this tree can be released: changelog, version, same bytes twice, installations; offline
+release-check: install changelog-lint ## Whether this tree can be released: changelog, version, same bytes twice, installations; offline
 	$(BIN)/python -m publish.release
 
 .PHONY: test-ansible

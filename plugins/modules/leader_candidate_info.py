@@ -192,18 +192,15 @@ partitions:
         explanation: {type: str, description: "The same in words, with the offsets."}
         against: {type: list, elements: dict, description: The comparison with each other replica.}
         log_ends_at: {type: str, description: "The timestamp of its newest record, null if unknown."}
-        lacks_seconds:
-          description:
-            - How many seconds before the leader was lost the oldest record was written that it lacks, at most, or null.
-          type: int
+        lacks_seconds: {type: int, description: "It lacks at most the writes of so many last seconds, or null."}
         acks_all_lost: {type: int, description: "C(acks=all) records that are lost at most, null if unknown."}
         proof: {type: str, description: "The proof from the metadata log, or why there is none."}
         estimate: {type: dict, description: "Estimated lost records, with C(low), C(high) and C(method). No bound."}
         recorded:
-          type: dict
           description:
-            - What the silent last leader held beyond this log when it was recorded, with C(broker_id), C(seen_at) and
-              C(records). Null without such a recording.
+            - The C(records) that the silent last leader C(broker_id) held beyond this log at C(seen_at), or null.
+          type: dict
+        assumptions: {type: list, elements: str, description: See RV(loss.assumptions).}
     isr: {type: list, elements: int, description: "Broker ids of the ISR, null if unknown."}
     elr: {type: list, elements: int, description: "Broker ids of the ELR, null if unknown or without ELR."}
     last_known_elr: {type: list, elements: int, description: "Broker ids of the last known ELR, null if unknown."}
@@ -277,6 +274,7 @@ loss:
     estimated: {type: list, elements: int, description: "Estimate, low, high where C(at_most) is unknown, or null."}
     estimates: {type: int, description: "Of C(timed), the partitions that C(estimated) is about."}
     keeps_acks_all: {type: bool, description: Proven to lose no record that was acknowledged with C(acks=all).}
+    assumptions: {type: list, elements: str, description: "What C(seconds) and C(keeps_acks_all) rest on, unproven."}
 summary:
   description: How many partitions have each status.
   returned: success

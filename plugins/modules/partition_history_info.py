@@ -103,6 +103,14 @@ partitions:
           description: V(true) if it is proven that it holds every record that was acknowledged with C(acks=all).
           type: bool
         proof: {type: str, description: "The proof, or why there is none."}
+        assumptions:
+          description:
+            - What C(lacks_seconds) and C(keeps_acks_all) rest on that no log of Kafka shows.
+            - V(shutdown_completed), no host lost power before its broker had stopped.
+            - V(boot_times_right), the boot times in O(host_boot_times) are right.
+            - V(disk_not_older), no disk was restored from an older image.
+          type: list
+          elements: str
         estimate:
           description: How many records its election gives up. It is no bound.
           type: dict
@@ -151,7 +159,6 @@ not_decoded:
   sample: 0
 """
 
-from dataclasses import asdict
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -176,7 +183,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._module.connecti
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import KAFKA, RECORDS
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import SELECTION, wanted_partitions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run
+from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, to_json_types
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.options import MAX_ROWS
 
 ARGUMENTS = CONNECTION + CONTROLLERS + SELECTION + HISTORY + MAX_ROWS
@@ -225,8 +232,10 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
 
 def _row(partition: TopicPartition, outage: Outage) -> dict[str, Any]:
-    history = {name: value for name, value in asdict(outage.history).items() if name not in {"sources", "missing"}}
-    survivors = [{"broker_id": broker_id, **asdict(past)} for broker_id, past in outage.replicas.items()]
+    history = {
+        name: value for name, value in to_json_types(outage.history).items() if name not in {"sources", "missing"}
+    }
+    survivors = [{"broker_id": broker_id, **to_json_types(past)} for broker_id, past in outage.replicas.items()]
     return {**partition._asdict(), **history, "survivors": survivors}
 
 

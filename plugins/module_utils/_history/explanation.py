@@ -120,6 +120,7 @@ def _judge(
         True if promise.is_kept else None,
         explain_promise(promise),
         _estimate(promise, times, caught_up, _unnoticed_ms(history, found, limits)),
+        assumptions=promise.assumptions,
     )
 
 

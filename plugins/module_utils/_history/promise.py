@@ -40,6 +40,7 @@ from .._model.metadata_history import (
     MetadataHistory,
     PartitionHistory,
 )
+from .._model.outage import Assumption
 from .._model.partition import MIN_ISR, NO_LEADER, TopicPartition
 from .._model.reasons import name_brokers
 from .restarts import BrokerRestart, host_ran_on, restarts_since
@@ -121,6 +122,18 @@ class Promise:
         No log tells that from a process that was killed.
         """
         return self.keeps_its_log and self.obstacle not in _END_MAY_BE_LOST
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What must be true if its log is to end where it ended then, and no log shows."""
+        if not self.keeps_its_end:
+            return ()
+        needed = {
+            Assumption.SHUTDOWN_COMPLETED: self.restarted,
+            Assumption.BOOT_TIMES_RIGHT: self.killed,
+            Assumption.DISK_NOT_OLDER: self.restarted or self.killed,
+        }
+        return tuple(each for each, brokers in needed.items() if brokers)
 
 
 _END_MAY_BE_LOST = frozenset({Obstacle.UNCLEAN_RESTART, Obstacle.LEFT_ELR, Obstacle.LOG_DIR_FAILED})

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 from .fields import INT32_MAX, INT64_MAX, BrokerId, LeaderId, Meta, Moment, Replicas
@@ -83,6 +84,35 @@ class RecordedLoss:
     records: _Records
 
 
+class Assumption(StrEnum):
+    """What a proof rests on that no log of Kafka shows."""
+
+    SHUTDOWN_COMPLETED = "shutdown_completed"
+    """The metadata log has a broker's request for a controlled shutdown, not its end."""
+    BOOT_TIMES_RIGHT = "boot_times_right"
+    """The operator gave the boot times of the hosts."""
+    DISK_NOT_OLDER = "disk_not_older"
+    """A disk image has the directory id of the disk, whatever its age."""
+
+
+_ASSUMED = {
+    Assumption.SHUTDOWN_COMPLETED: "no host lost power before its broker had stopped",
+    Assumption.BOOT_TIMES_RIGHT: "the given boot times are right",
+    Assumption.DISK_NOT_OLDER: "no disk was restored from an older image",
+}
+
+
+def describe_assumptions(assumptions: Iterable[Assumption]) -> str:
+    """Return a clause such as "provided that the given boot times are right". Empty if there are none."""
+    words = [text for each, text in _ASSUMED.items() if each in {*assumptions}]
+    return f"provided that {' and '.join(words)}" if words else ""
+
+
+Assumptions: TypeAlias = Annotated[
+    tuple[Annotated[Assumption, Meta("an assumption")], ...], Meta(description="the assumptions are a list")
+]
+
+
 @dataclass(frozen=True, slots=True)
 class ReplicaPast:
     """What is known of one surviving replica besides its log."""
@@ -98,6 +128,8 @@ class ReplicaPast:
     estimate: Estimate | None = None
     recorded: RecordedLoss | None = None
     """What it lacks of the records that the silent last leader held when it was recorded."""
+    assumptions: Assumptions = ()
+    """What ``keeps_acks_all`` and ``lacks_seconds`` rest on."""
 
 
 UNKNOWN_PAST = ReplicaPast()

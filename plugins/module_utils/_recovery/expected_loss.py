@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 
 from .._model.fields import INT32_MAX, INT64_MAX, BrokerId, Meta, Moment
 from .._model.log_contents import Stretches, records_in
-from .._model.outage import UNKNOWN_PAST, Estimate, RecordedLoss, ReplicaPast, in_words
+from .._model.outage import UNKNOWN_PAST, Assumption, Assumptions, Estimate, RecordedLoss, ReplicaPast, in_words
 from .._model.reason import say
 from .._model.reasons import plural
 from .forecast import Forecast, LossAgainst
@@ -48,6 +48,8 @@ class ExpectedLoss:
     """How many records are lost that only the last leader held. Never a bound."""
     recorded: RecordedLoss | None = None
     """Of ``at_least``: what the silent last leader held beyond this log when it was recorded."""
+    assumptions: Assumptions = ()
+    """What ``acks_all_lost`` and ``lacks_seconds`` rest on that no log shows."""
 
     @property
     def bounded_seconds(self) -> int | None:
@@ -58,7 +60,9 @@ class ExpectedLoss:
     def past(self) -> ReplicaPast:
         """What was known of the candidate besides its log."""
         keeps = True if self.acks_all_lost == 0 and self.at_most != 0 else None
-        return ReplicaPast(self.log_ends_at, self.lacks_seconds, keeps, self.proof, self.estimate, self.recorded)
+        return ReplicaPast(
+            self.log_ends_at, self.lacks_seconds, keeps, self.proof, self.estimate, self.recorded, self.assumptions
+        )
 
 
 ExpectedLosses: TypeAlias = Annotated[tuple[ExpectedLoss, ...], Meta(description="the expected losses are a list")]
@@ -79,16 +83,28 @@ def _known_by_others(forecast: Forecast, pasts: Mapping[int, ReplicaPast]) -> Re
     own = pasts.get(forecast.broker_id, UNKNOWN_PAST)
     if forecast.tier is not None and forecast.tier.missing:
         return own
-    held = [(each.broker_id, pasts[each.broker_id]) for each in forecast.against if _holds(each, pasts)]
-    lacks = [each.lacks_seconds for each in (own, *(past for _id, past in held)) if each.lacks_seconds is not None]
-    found = replace(own, lacks_seconds=min(lacks, default=None))
-    if own.keeps_acks_all:
-        return found
-    proofs = [(broker_id, past.proof) for broker_id, past in held if past.keeps_acks_all]
-    if not proofs:
-        return found
-    broker_id, proof = proofs[0]
-    return replace(found, keeps_acks_all=True, proof=f"it holds all that broker {broker_id} holds, and {proof}")
+    known = [own, *(_known_by(each.broker_id, pasts) for each in forecast.against if _holds(each, pasts))]
+    timed = [each for each in known if each.lacks_seconds is not None]
+    shortest = min(timed, key=lambda each: (each.lacks_seconds, len(each.assumptions)), default=own)
+    # The first of the proofs that assume least.
+    proven = min([each for each in known if each.keeps_acks_all], key=lambda each: len(each.assumptions), default=own)
+    return replace(
+        own,
+        lacks_seconds=shortest.lacks_seconds,
+        keeps_acks_all=proven.keeps_acks_all,
+        proof=proven.proof,
+        assumptions=_all_of(proven, shortest),
+    )
+
+
+def _known_by(broker_id: int, pasts: Mapping[int, ReplicaPast]) -> ReplicaPast:
+    past = pasts[broker_id]
+    return replace(past, proof=f"it holds all that broker {broker_id} holds, and {past.proof}")
+
+
+def _all_of(*pasts: ReplicaPast) -> tuple[Assumption, ...]:
+    assumed = {assumption for past in pasts for assumption in past.assumptions}
+    return tuple(each for each in Assumption if each in assumed)
 
 
 def _holds(other: LossAgainst, pasts: Mapping[int, ReplicaPast]) -> bool:
@@ -115,6 +131,7 @@ def _describe_loss(forecast: Forecast, past: ReplicaPast) -> ExpectedLoss:
         past.proof,
         past.estimate,
         recorded,
+        past.assumptions if forecast.at_most != 0 else (),
     )
 
 

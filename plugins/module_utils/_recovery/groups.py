@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from .._model.outage import in_words, led_alone
+from .._model.outage import Assumption, in_words, led_alone
 from .._model.partition import grouped
 from .._model.reason import likeness
 from .._model.reasons import NamedTopics, common_reason, name_topics, plural, ranges
@@ -240,7 +240,19 @@ def _sum_losses(losses: Sequence[ExpectedLoss | None], dangers: Sequence[tuple[D
         with_gap=sum(Danger.GAP in each for each in dangers),
         **_sum_pasts([each for each in losses if each is not None and _is_timed(each)]),
         keeps_acks_all=bool(losses) and all(each is not None and each.acks_all_lost == 0 for each in losses),
+        assumptions=_assumptions_of([each for each in losses if each is not None and each.at_most is None]),
     )
+
+
+def _assumptions_of(unbounded: Sequence[ExpectedLoss]) -> tuple[Assumption, ...]:
+    """Return what the times and proofs of losses without an upper bound rest on."""
+    assumed = {
+        assumption
+        for each in unbounded
+        if _is_timed(each) or each.acks_all_lost == 0
+        for assumption in each.assumptions
+    }
+    return tuple(each for each in Assumption if each in assumed)
 
 
 def _is_timed(loss: ExpectedLoss) -> bool:

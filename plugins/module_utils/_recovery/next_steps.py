@@ -105,9 +105,11 @@ class AfterRun:
     @property
     def to_save(self) -> set[int]:
         """The brokers whose disks must be saved before they start, or restart with an offline log directory."""
-        is_any = (Status.RECOVERED in self.statuses and self.is_unbounded) or self.is_led_by_replaced
-        # Otherwise those that earlier runs, or Kafka itself, elected leaders without.
-        return {each for each in (*self.away, *self.offline_log_dirs) if is_any or self.unclean_elections.get(each)}
+        away = {*self.away, *self.offline_log_dirs}
+        if self.is_led_by_replaced or (Status.RECOVERED in self.statuses and self.is_unbounded):
+            return away
+        # Those that earlier runs, or Kafka itself, elected leaders without.
+        return {each for each in away if self.unclean_elections.get(each)}
 
 
 def salvage_command(connection: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .._model.outage import in_words
+from .._model.outage import Assumption, describe_assumptions, in_words
 from .._model.reasons import plural
 
 _OTHERS = ("refused", "unrecoverable", "unknown", "failed")
@@ -38,6 +38,8 @@ class LossTotal:
     """Of ``unbounded``: the number of partitions for which ``seconds`` holds."""
     estimates: int = 0
     """Of ``timed``: the number of partitions that have an estimate."""
+    assumptions: tuple[Assumption, ...] = ()
+    """What ``seconds`` and ``keeps_acks_all`` rest on that no log shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ def describe_knowledge(loss: LossTotal) -> Iterator[str]:
         yield f"estimated{some}: about {plural(records, 'record')}, {low:,} to {high:,}"
     if loss.keeps_acks_all:
         yield "none of them was acknowledged with acks=all"
+    if loss.assumptions:
+        yield describe_assumptions(loss.assumptions)
 
 
 def _count_lost(count: int, *, is_done: bool) -> str:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,3 +68,9 @@ def test_the_boot_time_of_its_host_proves_that_a_killed_replica_holds_all(cluste
     assert cluster.client.leader(_TOPIC) == 3
     assert cluster.client.log_end_offset(_TOPIC, 0, 3) == 50, "all that was acknowledged with acks=all is there"
     assert "the host ran on, by the boot times that were given" in report.read_text(encoding="utf-8")
+    (loss,) = json.loads(report.read_text(encoding="utf-8"))["partitions"][0]["losses"]
+    assert loss["assumptions"] == ["boot_times_right", "disk_not_older"]
+    assert (
+        "none of them was acknowledged with acks=all, provided that the given boot times are right and no disk was "
+        "restored from an older image" in done.words
+    )

@@ -41,7 +41,9 @@ def test_the_proof_after_a_clean_restart_says_on_what_it_rests(cluster: Cluster,
     scenarios.wait_offline(cluster, _TOPIC, away={1, 2}, seen_by=3)
     assert cluster.client.log_end_offset(_TOPIC, 0, 3) == 10, "150 records are gone that were acknowledged by all"
 
-    assert loss_at_only_survivor(cluster, _TOPIC)["proof"].endswith(
+    loss = loss_at_only_survivor(cluster, _TOPIC)
+    assert loss["assumptions"] == ["shutdown_completed", "disk_not_older"]
+    assert loss["proof"].endswith(
         "broker 3 was shut down and started since: this holds unless a host lost power before its broker had stopped, "
         "or a disk was restored from an older image then"
     )

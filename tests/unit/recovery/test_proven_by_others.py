@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import ReplicaPast
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Assumption, ReplicaPast
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
@@ -19,14 +19,18 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expect
     describe_losses,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import total_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, PlannedElection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_loss
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
 ONE_IS_DEAD = an_offline_partition(elr=None, last_known_elr=None, isr=(1,), offline=(1,), leader_epoch=3)
 UNPROVEN = ReplicaPast(lacks_seconds=60, proof="it left the ISR early")
 PROVEN = ReplicaPast(lacks_seconds=20, keeps_acks_all=True, proof="broker 3 left the ISR last")
 PASTS = {2: UNPROVEN, 3: PROVEN}
+RIGHT, NOT_OLDER = Assumption.BOOT_TIMES_RIGHT, Assumption.DISK_NOT_OLDER
+EQUAL = (a_candidate(2, (0, 150)), a_candidate(3, (0, 150)))
 
 
 def loss_of_two(two: Candidate, three: Candidate) -> ExpectedLoss:
@@ -69,9 +73,8 @@ def test_a_log_that_lacks_a_record_of_it_is_not_proven(two: Candidate, three: Ca
 
 
 def test_balanced_elects_the_first_of_equal_logs_by_the_proof_of_the_other() -> None:
-    equal = (a_candidate(2, (0, 150)), a_candidate(3, (0, 150)))
     policy = Policy(Strategy.BALANCED, None, accepts_proof=True)
-    election = decide(ONE_IS_DEAD, equal, [SilentReplica(1, Cause.UNREACHABLE, "")], policy, pasts=PASTS)
+    election = decide(ONE_IS_DEAD, EQUAL, [SilentReplica(1, Cause.UNREACHABLE, "")], policy, pasts=PASTS)
     assert isinstance(election, PlannedElection)
     assert election.designated_leader == 2
     assert "it holds all that broker 3 holds, and broker 3 left the ISR last" in election.explained
@@ -91,3 +94,36 @@ def test_a_refusal_says_why_a_proof_that_was_asked_for_is_missing(policy: Policy
     assert isinstance(left, LeftAlone)
     why = "not proven that an election now loses no record that was acknowledged with acks=all: it left the ISR early"
     assert (why in left.reason) == is_explained
+
+
+@pytest.mark.parametrize(
+    ("own", "assumed", "words"),
+    [
+        pytest.param(UNPROVEN, (RIGHT, NOT_OLDER), "broker 3 left the ISR last", id="the other's proof"),
+        pytest.param(replace(PROVEN, proof="it left last"), (), "it left last", id="its own proof assumes nothing"),
+        pytest.param(
+            replace(PROVEN, lacks_seconds=30, proof="it left last"),
+            (RIGHT, NOT_OLDER),
+            "it left last",
+            id="its own proof, and the other's time",
+        ),
+    ],
+)
+def test_the_assumptions_are_those_of_what_is_used(
+    own: ReplicaPast, assumed: tuple[Assumption, ...], words: str
+) -> None:
+    pasts = {2: own, 3: replace(PROVEN, assumptions=(NOT_OLDER, RIGHT))}
+    losses = describe_losses(forecast_losses(ONE_IS_DEAD, EQUAL, (1,)), pasts)
+    loss = next(each for each in losses if each.broker_id == 2)
+    assert (loss.acks_all_lost, loss.assumptions) == (0, assumed)
+    assert loss.proof.endswith(words)
+    verdict = describe_loss(total_of(loss), 1, is_done=False)
+    condition = "provided that the given boot times are right and no disk was restored from an older image"
+    assert verdict.endswith(condition if assumed else "none of them was acknowledged with acks=all")
+
+
+def test_a_loss_that_is_counted_assumes_nothing() -> None:
+    past = replace(PROVEN, assumptions=(RIGHT,))
+    forecasts = forecast_losses(ONE_IS_DEAD, EQUAL, ())
+    assert {each.at_most for each in forecasts} == {0}
+    assert {each.assumptions for each in describe_losses(forecasts, {2: past, 3: past})} == {()}
