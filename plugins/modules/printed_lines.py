@@ -12,7 +12,7 @@ module: printed_lines
 short_description: Print sentences
 version_added: 1.0.0
 description:
-  - Prints sentences as a person reads them, wrapped to the width of the terminal. M(ansible.builtin.debug) prints JSON.
+  - Prints sentences as a person reads them, wrapped to the width of the terminal. C(ansible.builtin.debug) prints JSON.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [
   kafkaops.recovery.attributes, kafkaops.recovery.attributes.info_module, kafkaops.recovery.printing]
