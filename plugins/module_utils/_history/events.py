@@ -154,7 +154,7 @@ def make_history(events: Sequence[Event], begins_at_ms: int, ends_at_ms: int, **
             if event.is_change:
                 # An earlier topic of this name took its configs along. Those of this one follow (createTopic).
                 for key in [each for each in configs if each[:2] == (TOPIC_RESOURCE, event.subject)]:
-                    configs[key] = [ConfigMoment(event.at_ms, None)]
+                    configs[key].append(ConfigMoment(event.at_ms, None, begins_topic=True))
         elif event.kind in _OF_PARTITIONS:
             if event.subject not in partitions and event.kind == RecordType.PARTITION.value and event.is_change:
                 created.add(event.subject)

@@ -27,22 +27,16 @@ A step that cannot be shown makes the answer unknown, never "kept".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from .._model.metadata_history import (
-    BROKER_RESOURCE,
-    TOPIC_RESOURCE,
-    ConfigKey,
-    ConfigMoment,
-    MetadataHistory,
-    PartitionHistory,
-)
+from .._model.metadata_history import MetadataHistory, PartitionHistory
 from .._model.outage import Assumption
-from .._model.partition import MIN_ISR, NO_LEADER, TopicPartition
+from .._model.partition import NO_LEADER, TopicPartition
 from .._model.reasons import name_brokers
+from .min_isr import knows_older_topic, min_isrs_in
 from .restarts import BrokerRestart, host_ran_on, restarts_since
 
 CONFIG_LAG_MS = 300_000
@@ -60,6 +54,10 @@ class Obstacle(StrEnum):
     """No record says what min.insync.replicas was: it comes from the last leader's own properties, or it changed."""
     ISR_WAS_LARGE_ENOUGH = "isr_was_large_enough"
     """Without the replica, the ISR still had min.insync.replicas members."""
+    OLDER_TOPIC = "older_topic"
+    """A deleted topic of the same name had a smaller min.insync.replicas, and a broker may still use that."""
+    OLDER_TOPIC_UNKNOWN = "older_topic_unknown"
+    """A leader started after the topic was created, and the log that was read does not reach back far enough."""
     UNCLEAN_ELECTION = "unclean_election"
     EARLIER_UNCLEAN_ELECTION = "earlier_unclean_election"
     """Before. A replica that has not been in sync since then may still hold what was acknowledged before it."""
@@ -158,6 +156,14 @@ _WORDS = {
     Obstacle.ISR_WAS_LARGE_ENOUGH: (
         "without broker {broker} the ISR was {isr}, and min.insync.replicas was {min_isr}: the others may have "
         "acknowledged records that it does not hold"
+    ),
+    Obstacle.OLDER_TOPIC: (
+        "without broker {broker} the ISR was {isr}. A deleted topic of the same name had min.insync.replicas "
+        "{min_isr}, and the leader, which started later, may use that although it describes the new value"
+    ),
+    Obstacle.OLDER_TOPIC_UNKNOWN: (
+        "a leader started after the topic was created, and may use the min.insync.replicas of a deleted topic of the "
+        "same name: the metadata log that could be read does not say whether there was one"
     ),
     Obstacle.UNCLEAN_ELECTION: "since it left the ISR, a leader was elected that was not in sync",
     Obstacle.EARLIER_UNCLEAN_ELECTION: (
@@ -265,6 +271,8 @@ def _judge_isr(
 ) -> Promise:
     left, lost = promise.left_at_ms or 0, promise.lost_at_ms or 0
     smallest: int | None = None
+    if not knows_older_topic(history, found):
+        return _broken(promise, Obstacle.OLDER_TOPIC_UNKNOWN, at_ms=found.moments[0].at_ms)
     for moment, end in found.spans(lost):
         # Times are milliseconds, so a change at the time of the loss may have come before it.
         if end < left or moment.at_ms > lost:
@@ -276,12 +284,15 @@ def _judge_isr(
         begins = max(moment.at_ms, left) - CONFIG_LAG_MS
         if found.begins_with_creation:
             begins = max(begins, found.moments[0].at_ms)
-        values = _min_isr_values(history, partition.topic, moment.leader_id, begins, end)
-        if values is None:
+        used = min_isrs_in(history, partition.topic, moment.leader_id, begins, end)
+        if used is None:
             return _broken(promise, Obstacle.MIN_ISR_UNKNOWN, at_ms=moment.at_ms)
-        least = min(*values, len(moment.replicas))
+        least = min(*used.values, len(moment.replicas))
         if promise.broker_id not in moment.isr and len(moment.isr) >= least:
             return _broken(promise, Obstacle.ISR_WAS_LARGE_ENOUGH, at_ms=moment.at_ms, isr=moment.isr, min_isr=least)
+        older = min(used.of_older_topic, default=least)
+        if promise.broker_id not in moment.isr and len(moment.isr) >= older:
+            return _broken(promise, Obstacle.OLDER_TOPIC, at_ms=moment.at_ms, isr=moment.isr, min_isr=older)
         smallest = least if smallest is None else min(smallest, least)
     return replace(promise, min_isr=smallest)
 
@@ -333,49 +344,6 @@ def _why_not_believed(restart: BrokerRestart) -> Obstacle:
 def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:
     """Return whether this broker led after a time. Its death takes the leadership at that time or before."""
     return any(each.leader_id == leader and each.at_ms >= at_ms for each in found.moments)
-
-
-def _min_isr_values(
-    history: MetadataHistory, topic: str, leader_id: int, begins_ms: int, ends_ms: int
-) -> tuple[int, ...] | None:
-    """Return all values that the leader may have used in this time. None if one of them is not known."""
-    levels = (
-        ConfigKey(TOPIC_RESOURCE, topic, MIN_ISR),
-        ConfigKey(BROKER_RESOURCE, str(leader_id), MIN_ISR),
-        ConfigKey(BROKER_RESOURCE, "", MIN_ISR),
-    )
-    found: set[int] = set()
-    for level in levels:
-        values = _values_in(history, history.configs.get(level, ()), begins_ms, ends_ms)
-        if values is None:
-            return None
-        if any(value is not None and not value.isdecimal() for value in values):
-            return None
-        found |= {int(value) for value in values if value is not None}
-        if None not in values:
-            return tuple(sorted(found))
-    # Without a record, the value comes from the properties of the leader, which is dead.
-    return None
-
-
-def _values_in(
-    history: MetadataHistory, moments: Sequence[ConfigMoment], begins_ms: int, ends_ms: int
-) -> set[str | None] | None:
-    """Return the values of one config in a time, None for "not set". None if the log does not say."""
-    before = [each for each in moments if each.at_ms <= begins_ms]
-    within = {each.value for each in moments if begins_ms < each.at_ms <= ends_ms}
-    if before:
-        return within | {before[-1].value}
-    # Before the log that was read begins, it may have had another value, which the leader may have used for a while.
-    if not history.has_base or (history.begins_at_ms > begins_ms and not history.begins_at_start):
-        return None
-    if not moments:
-        return {None}
-    # A change before which nothing is known; or a snapshot's value, which is older than the snapshot.
-    first = moments[0]
-    if first.is_change:
-        return within | {None} if history.begins_at_start else None
-    return within | {first.value}
 
 
 def _broken(promise: Promise, obstacle: Obstacle, **details: Any) -> Promise:

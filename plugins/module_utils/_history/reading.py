@@ -33,6 +33,7 @@ from .._model.reasons import plural
 from .._model.run import Clock
 from .directory import MetadataDirectory
 from .events import Event, EventReader, make_history
+from .min_isr import knows_older_topic
 from .promise import CONFIG_LAG_MS
 from .restarts import knows_earlier_starts
 
@@ -91,7 +92,7 @@ class HistoryQuestion:
                 return False
             # The last leader may have used an older value of a config for a while.
             is_old_enough = all(history.begins_at_ms <= each - CONFIG_LAG_MS for each in known)
-            if not is_old_enough and not found.begins_with_creation:
+            if not (is_old_enough or found.begins_with_creation) or not knows_older_topic(history, found):
                 return False
             if not all(knows_earlier_starts(history, *each) for each in zip(brokers, known, strict=True)):
                 return False

@@ -67,6 +67,8 @@ class ConfigMoment(NamedTuple):
     value: str | None
     is_change: bool = True
     """False: a snapshot says it. The value is then older than ``at_ms``, if the log has no change before."""
+    begins_topic: bool = False
+    """A topic of this name was created anew. What is before is of a deleted one."""
 
 
 class ConfigKey(NamedTuple):

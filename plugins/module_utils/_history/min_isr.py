@@ -1,0 +1,102 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Find which values of ``min.insync.replicas`` a leader may have used. Pure; standard library only.
+
+A broker that starts after a topic was deleted and created anew without the config uses the value of the deleted topic,
+if it reads both from the metadata log. It describes the new value nevertheless (seen on Kafka 3.9.2, 4.3.1 and 4.4.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .._model.metadata_history import (
+    BROKER_RESOURCE,
+    TOPIC_RESOURCE,
+    BrokerChange,
+    ConfigKey,
+    ConfigMoment,
+    MetadataHistory,
+    PartitionHistory,
+)
+from .._model.partition import MIN_ISR
+
+_SNAPSHOT_MS = 3_600_000
+"""The default of metadata.log.max.snapshot.interval.ms: a broker that starts reads the log from its newest snapshot."""
+
+
+class MinIsrs(NamedTuple):
+    """The values that a leader may have used in a time."""
+
+    values: tuple[int, ...]
+    of_older_topic: tuple[int, ...] = ()
+    """Those of deleted topics of the same name, if the leader started since, and the new topic has no value."""
+
+
+def min_isrs_in(history: MetadataHistory, topic: str, leader_id: int, begins_ms: int, ends_ms: int) -> MinIsrs | None:
+    """Return all values that the leader may have used in this time. None if one of them is not known."""
+    older, own = _split(history.configs.get(ConfigKey(TOPIC_RESOURCE, topic, MIN_ISR), ()))
+    levels = (
+        own,
+        history.configs.get(ConfigKey(BROKER_RESOURCE, str(leader_id), MIN_ISR), ()),
+        history.configs.get(ConfigKey(BROKER_RESOURCE, "", MIN_ISR), ()),
+    )
+    found: set[int] = set()
+    for level in levels:
+        values = _values_in(history, level, begins_ms, ends_ms)
+        if values is None or any(value is not None and not value.isdecimal() for value in values):
+            return None
+        found |= {int(value) for value in values if value is not None}
+        if None not in values:
+            uses_older = level is not own and older and _started_after(history, leader_id, own[0].at_ms)
+            return MinIsrs(tuple(sorted(found)), tuple(sorted(_numbers(older))) if uses_older else ())
+    # Without a record, the value comes from the properties of the leader, which is dead.
+    return None
+
+
+def knows_older_topic(history: MetadataHistory, found: PartitionHistory) -> bool:
+    """Return whether the log that was read has all that a leader may use of a deleted topic of the same name."""
+    created = found.moments[0].at_ms if found.begins_with_creation else None
+    if created is None or history.begins_at_start or history.begins_at_ms <= created - _SNAPSHOT_MS:
+        return True
+    leaders = {each.leader_id for each in found.moments if each.leader_id is not None}
+    return not any(_started_after(history, each, created) for each in leaders)
+
+
+def _started_after(history: MetadataHistory, broker_id: int, at_ms: int) -> bool:
+    return any(
+        each.change is BrokerChange.REGISTERED and each.at_ms > at_ms for each in history.brokers.get(broker_id, ())
+    )
+
+
+def _split(moments: Sequence[ConfigMoment]) -> tuple[Sequence[ConfigMoment], Sequence[ConfigMoment]]:
+    """Return the moments of older topics of the name, and those of the newest one."""
+    begins = max((index for index, each in enumerate(moments) if each.begins_topic), default=0)
+    return moments[:begins], moments[begins:]
+
+
+def _numbers(moments: Sequence[ConfigMoment]) -> set[int]:
+    return {int(each.value) for each in moments if each.value is not None and each.value.isdecimal()}
+
+
+def _values_in(
+    history: MetadataHistory, moments: Sequence[ConfigMoment], begins_ms: int, ends_ms: int
+) -> set[str | None] | None:
+    """Return the values of one config in a time, None for "not set". None if the log does not say."""
+    before = [each for each in moments if each.at_ms <= begins_ms]
+    within = {each.value for each in moments if begins_ms < each.at_ms <= ends_ms}
+    if before:
+        return within | {before[-1].value}
+    # Before the log that was read begins, it may have had another value, which the leader may have used for a while.
+    if not history.has_base or (history.begins_at_ms > begins_ms and not history.begins_at_start):
+        return None
+    if not moments:
+        return {None}
+    # A change before which nothing is known; or a snapshot's value, which is older than the snapshot.
+    first = moments[0]
+    if first.is_change:
+        return within | {None} if history.begins_at_start else None
+    return within | {first.value}

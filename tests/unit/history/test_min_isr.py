@@ -1,0 +1,87 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A leader that started after a topic was created anew may use the min.insync.replicas of the deleted one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.min_isr import (
+    MinIsrs,
+    knows_older_topic,
+    min_isrs_in,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
+    BROKER_RESOURCE,
+    TOPIC_RESOURCE,
+    BrokerChange,
+    BrokerMoment,
+    ConfigKey,
+    ConfigMoment,
+    MetadataHistory,
+    PartitionHistory,
+    PartitionMoment,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR
+
+HOUR_MS = 3_600_000
+CREATED = 100 * HOUR_MS
+ALONE = CREATED + 10_000
+LOST = ALONE + 10_000
+OLDER = ConfigMoment(CREATED - 5_000, "1")
+ANEW = ConfigMoment(CREATED, None, begins_topic=True)
+TWO_BY_DEFAULT = {ConfigKey(BROKER_RESOURCE, "", MIN_ISR): (ConfigMoment(CREATED - 9_000, "2"),)}
+FOUND = PartitionHistory((PartitionMoment(CREATED, 1, (1, 2, 3)), PartitionMoment(LOST, -1, (1,))), True)
+
+
+def history(*of_topic: ConfigMoment, started_ms: int, begins_ms: int = 0) -> MetadataHistory:
+    return MetadataHistory(
+        begins_ms,
+        LOST + 10,
+        brokers={1: (BrokerMoment(started_ms, BrokerChange.REGISTERED, 10),)},
+        configs=TWO_BY_DEFAULT | {ConfigKey(TOPIC_RESOURCE, "orders", MIN_ISR): of_topic},
+        has_base=True,
+        begins_at_start=not begins_ms,
+    )
+
+
+@pytest.mark.parametrize(
+    ("of_topic", "started_ms", "expected"),
+    [
+        pytest.param((OLDER, ANEW), CREATED + 1, MinIsrs((2,), (1,)), id="the leader started later"),
+        pytest.param((OLDER, ANEW), CREATED - 1, MinIsrs((2,)), id="the leader started earlier"),
+        pytest.param((OLDER, ANEW, ConfigMoment(CREATED, "2")), CREATED + 1, MinIsrs((2,)), id="a value of its own"),
+        pytest.param(
+            (OLDER, ANEW, ConfigMoment(CREATED, "3"), ConfigMoment(ALONE, None)),
+            CREATED + 1,
+            MinIsrs((2, 3), (1,)),
+            id="its own value was deleted",
+        ),
+        pytest.param(
+            (ConfigMoment(CREATED - 9_000, "3"), ConfigMoment(CREATED - 8_000, None, begins_topic=True), OLDER, ANEW),
+            CREATED + 1,
+            MinIsrs((2,), (1, 3)),
+            id="several older topics",
+        ),
+        pytest.param((OLDER, ConfigMoment(ALONE, None)), CREATED + 1, MinIsrs((1, 2)), id="the same topic"),
+    ],
+)
+def test_what_a_leader_may_use(of_topic: tuple[ConfigMoment, ...], started_ms: int, expected: MinIsrs) -> None:
+    assert min_isrs_in(history(*of_topic, started_ms=started_ms), "orders", 1, CREATED, LOST) == expected
+
+
+@pytest.mark.parametrize(
+    ("started_ms", "begins_ms", "expected"),
+    [
+        pytest.param(CREATED + 1, 0, True, id="the whole log"),
+        pytest.param(CREATED + 1, CREATED - HOUR_MS, True, id="an hour before"),
+        pytest.param(CREATED + 1, CREATED - HOUR_MS + 1, False, id="less than an hour before"),
+        pytest.param(CREATED - 1, CREATED - 10, True, id="no leader started since"),
+    ],
+)
+def test_how_far_back_the_log_must_be_known(started_ms: int, begins_ms: int, *, expected: bool) -> None:
+    assert knows_older_topic(history(started_ms=started_ms, begins_ms=begins_ms), FOUND) is expected
+    never_created = PartitionHistory(FOUND.moments)
+    assert knows_older_topic(history(started_ms=started_ms, begins_ms=begins_ms), never_created)
