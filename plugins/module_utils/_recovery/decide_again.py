@@ -16,7 +16,7 @@ from dataclasses import replace
 from .._model.controller_model import acceptable_replicas
 from .._model.partition import Cause, PartitionState, ReplicaLog
 from .._model.reason import ClauseKind, as_kind, because, say
-from .._model.reasons import name_brokers
+from .._model.reasons import name_brokers, named
 from .candidate import (
     AnsweredLog,
     Candidate,
@@ -60,7 +60,7 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
         )
     returned = _find_returned(election, observation)
     if not returned:
-        return election, ""
+        return election, _refuse_reused_epochs(election, observation)
     if observation.reused_epochs or any(each.reused_epochs for each in election.candidates):
         return election, (
             say(
@@ -82,7 +82,10 @@ def decide_again(election: PlannedElection, observation: PartitionObservation) -
 
 
 def rank_answers(election: PlannedElection, observation: PartitionObservation) -> tuple[Candidate, ...]:
-    """Return the candidates with those whose logs are only known now, ranked. Empty if nothing new is known."""
+    """Return the candidates whose batches are to be compared: those with others that answer only now, ranked.
+
+    If no other one answers, the plan has compared them, unless it says that it has not.
+    """
     state, logs = observation.state, observation.logs
     if state is None:
         return ()
@@ -92,10 +95,20 @@ def rank_answers(election: PlannedElection, observation: PartitionObservation) -
         return tuple(replace(each, reused_epochs=observation.reused_epochs.get(each.broker_id, ())) for each in found)
     returned = _find_returned(election, observation) if election.strategy is not None else []
     if not returned:
-        return ()
+        return election.candidates if election.has_unread_batches else ()
     is_tiered = any(Flag.LOCAL_ONLY in each.flags for each in election.candidates)
     again = [_unranked_candidate(log, state, is_tiered=is_tiered) for log in returned]
     return _rank_again([*election.candidates, *again], state)
+
+
+def _refuse_reused_epochs(election: PlannedElection, observation: PartitionObservation) -> str:
+    reused = sorted({epoch for epochs in observation.reused_epochs.values() for epoch in epochs})
+    if not reused:
+        return ""
+    return say(
+        "{epochs} had two leaders, which the plan could not know: make a new plan for this partition alone",
+        epochs=named("leader epoch", reused),
+    )
 
 
 def _find_returned(election: PlannedElection, observation: PartitionObservation) -> list[ReplicaLog]:

@@ -12,7 +12,7 @@ The replicas are asked again for it. Their newest answers count: one that no lon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -74,22 +74,22 @@ def _note_on_unchecked(replicas: int, why: str) -> str:
 
 
 def rank_checked(
-    engine: Engine, replica_logs: pa.Table, ask: AskBatches | None
-) -> dict[TopicPartition, RankedPartition]:
+    engine: Engine, replica_logs: pa.Table, ask: AskBatches | None, *, most_replicas: int = _MOST_REPLICAS
+) -> tuple[dict[TopicPartition, RankedPartition], Set[TopicPartition]]:
     """Return the ranked replicas of each partition, with the epochs of which they have other records than the best one.
 
-    ``ask`` reads batches of the replicas. Without it, and if very many replicas differ, such epochs are not found. A
-    broker that does not answer it counts as silent.
+    Also return the partitions whose logs differ and whose batches were not compared. ``ask`` reads batches of the
+    replicas; without it, and if very many replicas differ, such epochs are not found. A broker that does not answer it
+    counts as silent.
     """
     while True:
         ranked = {each.topic_partition: each for each in read_ranked_partitions(engine.rank(replica_logs))}
-        if ask is None:
-            return ranked
         differing = {each: ranked[each].candidates for each in find_differing(replica_logs)}
-        if sum(map(len, differing.values())) > _MOST_REPLICAS:
-            return ranked
+        if ask is None or sum(map(len, differing.values())) > most_replicas:
+            return ranked, differing.keys()
         marked, failed = mark_reused_epochs(differing, ask)
         if not failed:
             # Spark compares by epochs alone.
-            return ranked | {each: ranked[each]._replace(candidates=of, compared=None) for each, of in marked.items()}
+            compared = {each: ranked[each]._replace(candidates=of, compared=None) for each, of in marked.items()}
+            return ranked | compared, frozenset()
         replica_logs = silence(replica_logs, failed)

@@ -261,10 +261,11 @@ def plan_recovery(
     ``left_alone`` are further partitions for the plan. ``leaders`` are those that a person chose for some partitions.
     ``outages`` is what is known besides the logs, and ``seen`` what replicas held when they were recorded last.
     ``retentions`` is by topic: what a leader may have deleted since then is not lost. ``ask`` reads batches of the
-    replicas; without it, and of very many replicas, epochs that were given to two leaders are not found.
+    replicas. Without it, and of very many replicas, epochs that were given to two leaders are only found right before
+    the election.
     """
     now_ms = round(time.time() * 1000)
-    replicas = rank_checked(engine, evidence.replica_logs, ask)
+    replicas, unread = rank_checked(engine, evidence.replica_logs, ask)
     rebuilt = find_rebuilt(evidence.replica_logs)
     decisions: list[PlannedElection | LeftAlone] = []
     for state in evidence.partitions:
@@ -280,6 +281,8 @@ def plan_recovery(
         policy = policies[state.topic]
         decision = decide(state, candidates, silent, policy, chosen, pasts=recorded.pasts, compared=compared)
         notes = (*recorded.notes, *_note_on_epochs(decision, rebuilt), *explain_reused_epochs(candidates))
+        if isinstance(decision, PlannedElection) and state.topic_partition in unread:
+            decision = replace(decision, has_unread_batches=True)
         decisions.append(_with_history(_with_notes(decision, notes), outage))
     elections = [each for each in decisions if isinstance(each, PlannedElection)]
     others = [*left_alone, *(each for each in decisions if isinstance(each, LeftAlone))]

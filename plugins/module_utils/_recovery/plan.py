@@ -120,6 +120,8 @@ class PlannedElection(OfPartition):
     """The greatest number of records that the election may be estimated to lose. None for no limit."""
     history: OutageHistory | None = None
     """What happened to the partition before. None if nobody asked."""
+    has_unread_batches: bool = False
+    """The batches of its logs, which differ, were not compared: that is done right before the election."""
 
     @property
     def explained(self) -> Reason:

@@ -4,8 +4,9 @@
 
 """Find leader epochs that were given to two leaders, right before an election.
 
-A plan has them. Nobody has compared the batches of a bare designation's replicas, nor those of a replica that was
-silent in the plan. By epochs alone, such logs seem to hold the same records, which would then not be saved.
+A plan has them, unless it was made from evidence, or of very many replicas. Nobody has compared the batches of a bare
+designation's replicas, nor those of a replica that was silent in the plan. By epochs alone, such logs seem to hold the
+same records, which would then not be saved.
 """
 
 from __future__ import annotations

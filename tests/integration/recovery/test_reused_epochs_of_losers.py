@@ -37,7 +37,8 @@ def test_the_records_of_an_epoch_that_two_leaders_had_are_lost_and_saved(
             "lost_brokers": [dead],
             "recovery_duration_ms": 5000,
         }
-        (row,) = run_module("leader_candidate_info", wanted)["partitions"]
+        looked = run_module("leader_candidate_info", wanted)
+        (row,) = looked["partitions"]
         best, other = (each["broker_id"] for each in row["candidates"])
         assert [each["reused_epochs"] for each in row["candidates"]] == [[], [_EPOCH]]
         assert {each["broker_id"]: each["at_least"] for each in row["losses"]} == {copy: _OLD, old: new}
@@ -48,6 +49,16 @@ def test_the_records_of_an_epoch_that_two_leaders_had_are_lost_and_saved(
         assert by_hand["loss"]["at_least"] == (new if other == old else _OLD), "without a plan"
         limited = run_module("leader_candidate_info", wanted | {"max_lost_records": _OLD - 1})
         assert limited["partitions"][0]["status"] == "refused"
+        plan = tmp_path / "plan.json"
+        stored = {"evidence": looked["evidence"], "plan_file": str(plan)}
+        made = run_module("leader_candidate_info", stored | {"recovery_strategy": "aggressive"})
+        assert "msg" not in made, made["msg"]
+        applied = {"bootstrap_servers": [cluster.bootstrap()], "plan_file": str(plan), "salvage": "off"}
+        by_plan = run_module("designated_election", applied, check_mode=True)
+        assert "partitions" in by_plan, by_plan["msg"]
+        (by_evidence,) = by_plan["partitions"]
+        assert by_evidence["status"] == "refused"
+        assert f"leader epoch {_EPOCH} had two leaders, which the plan could not know" in by_evidence["reason"]
         # Not in memory: a salvage refuses a place that the run does not outlive.
         place = Path("/var/tmp") / f"{tmp_path.name}-{cluster.cluster_id}"
         done = run_module("unclean_recovery", wanted | {"salvage": "required", "salvage_dir": str(place)})

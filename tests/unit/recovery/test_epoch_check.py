@@ -132,10 +132,24 @@ def test_a_broker_that_does_not_send_its_batches_is_silent_and_the_others_are_ra
         return BatchAnswers({}, {2: hung} if 2 in questions else {})
 
     logs = [a_log("t", 1, 2, (5, 9)), a_log("t", 1, 3, (5, 8)), a_log("t", 1, 4, (5, 7)), a_log("t", 0, 2, (5, 9))]
-    ranked = rank_checked(OnThisHost(), to_table(logs), ask)
+    ranked, unread = rank_checked(OnThisHost(), to_table(logs), ask)
+    assert not unread
     assert [each.broker_id for each in ranked[DIFFERING].candidates] == [3, 4]
     (silent,) = ranked[DIFFERING].silent
     assert (silent.broker_id, silent.cause) == (2, Cause.HUNG)
     assert "b2:9092" in silent.error
     assert ranked[ALIKE].candidates == (), "it has stopped to answer, whatever it is asked about"
     assert [[*each] for each in asked] == [[2, 3, 4], [3, 4]]
+
+
+@pytest.mark.parametrize("most", [None, 3], ids=["stored evidence", "very many replicas"])
+def test_logs_that_differ_and_are_not_compared_are_named(most: int | None) -> None:
+    logs = [a_log("t", 1, 2, (5, 9)), a_log("t", 1, 3, (5, 8)), a_log("t", 2, 2, (5, 9)), a_log("t", 2, 3, (5, 8))]
+    logs += [a_log("t", 0, 2, (5, 9)), a_log("t", 0, 3, (5, 9))]
+
+    def ask(_questions: Questions) -> BatchAnswers:
+        pytest.fail("there are too many")
+
+    limit = {} if most is None else {"most_replicas": most}
+    _ranked, unread = rank_checked(OnThisHost(), to_table(logs), None if most is None else ask, **limit)
+    assert unread == {TopicPartition("t", 1), TopicPartition("t", 2)}

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -31,6 +32,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.reused
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.reused_epochs import (
     mark_reused_epochs,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
 ORDERS = TopicPartition("orders", 0)
@@ -164,3 +166,32 @@ def test_a_replica_that_does_not_say_which_batches_it_has_counts_as_silent() -> 
     observed = observe_reused_epochs([election], {ORDERS: observation}, lambda _: BatchAnswers(failed={3: hung}))
     judged, _reason = decide_again(election, observed[ORDERS])
     assert [(each.broker_id, each.cause) for each in judged.silent] == [(3, Cause.HUNG)]
+
+
+@pytest.mark.parametrize(
+    ("has_unread_batches", "checksum", "reason"),
+    [
+        (True, 9, "leader epoch 5 had two leaders, which the plan could not know: make a new plan for this partition"),
+        (True, 8, ""),
+        (False, 9, ""),
+    ],
+)
+def test_what_a_plan_could_not_compare_is_compared_before_the_election(
+    has_unread_batches: bool, checksum: int, reason: str
+) -> None:
+    state = an_offline_partition(replicas=(2, 3))
+    logs = (a_candidate(3, (0, 100), (5, 220)), a_candidate(2, (0, 100), (5, 150)))
+    election = replace(
+        plan_election(state, 3, "", candidates=logs, policy=Policy(Strategy.AGGRESSIVE, None)),
+        has_unread_batches=has_unread_batches,
+    )
+    answers = {2: an_answer(2, (0, 100), (5, 150)), 3: an_answer(3, (0, 100), (5, 220))}
+    disks = FakeDisks(
+        of_3=[COMMON, BatchEpoch(5, 100, 150, 8), BatchEpoch(5, 150, 220, 1)],
+        of_2=[COMMON, BatchEpoch(5, 100, 150, checksum)],
+    )
+    observed = observe_reused_epochs([election], {ORDERS: PartitionObservation(state, answers)}, disks.ask)
+    _judged, refused = decide_again(election, observed[ORDERS])
+    assert refused.startswith(reason)
+    assert bool(refused) == bool(reason)
+    assert bool(disks.asked) == has_unread_batches
