@@ -190,7 +190,8 @@ _WORDS = {
     ),
     Obstacle.LEADER_RESTARTED: (
         "the leader restarted since then, and may have lost the end of its log: no record says that it was shut down "
-        "properly, or a log directory of it was offline before. Broker {broker} may have truncated its log to it"
+        "properly, or a log directory of it was offline before. Broker {broker} may have truncated its log to it. If "
+        "the leader was killed, and its host ran on, host_boot_times can prove that it lost nothing"
     ),
     Obstacle.ENDS_EARLY: (
         "the copy of the metadata log does not say what happened to broker {broker} since: take that of a running node"
