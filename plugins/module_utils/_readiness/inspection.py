@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from .._changes.journal_reader import JournalOptions, JournalReader
 from .._changes.topic_by_name import TopicUnavailableError
+from .._history.replaced_leaders import find_replaced_leaders
 from .._history.unclean_elections import begin_to_count
 from .._kafka.cluster import Cluster
 from .._kafka.configs import TopicConfig
@@ -25,7 +26,6 @@ from .._model.run import KafkaOpsError
 from .._model.silent_leaders import silent_brokers
 from .._model.stop_prediction import ClusterView
 from .._model.stop_ticket import TICKET_TOPIC
-from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.assessment import Assessment, assess
 from .._quorum.observe import observe_quorum
 from . import endpoints, host

@@ -169,7 +169,7 @@ def _find_led_by_replaced(
     if not any(leads_alone(each) for each in chosen if each.offline_replicas):
         return
     # Most runs do not need this, and it imports most requests.
-    from .._module.replaced_leaders import find_replaced_leaders  # noqa: PLC0415
+    from .._history.replaced_leaders import find_replaced_leaders  # noqa: PLC0415
 
     reasons = find_replaced_leaders(kafka, states, brokers, lost)
     for each in chosen:

@@ -20,6 +20,7 @@ from .._changes.sender import Writer
 from .._changes.setting_writer import SettingWriter
 from .._documents.report_file import ReportFile
 from .._documents.reviewed_plan import require_own_cluster
+from .._history.replaced_leaders import find_replaced_leaders
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
@@ -37,7 +38,6 @@ from .._module.options import (
     wanted_partitions,
 )
 from .._module.quorum_preflight import require_quorum
-from .._module.replaced_leaders import find_replaced_leaders
 from .._module.run import call_all
 from .copy_run import CopyRun
 from .copying import foresee

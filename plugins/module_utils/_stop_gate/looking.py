@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from .._changes.record import JournalError
 from .._changes.stop_tickets import parse_tickets, split_by_time, ticket_store
+from .._history.replaced_leaders import find_replaced_leaders
 from .._history.unclean_elections import begin_to_count
 from .._kafka.cluster import Cluster
 from .._kafka.held_replicas import known_offsets
@@ -30,7 +31,6 @@ from .._model.reasons import join_first, name_partitions, plural
 from .._model.run import looks
 from .._model.stop_prediction import ClusterView, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import TICKET_TOPIC, StopTicket
-from .._module.replaced_leaders import find_replaced_leaders
 from .._quorum.observation import Observation, caught_up_voters
 from .._quorum.observe import observe_quorum
 from .._quorum.verdict import may_stop

@@ -19,6 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from integration.history.alone import controllers_at
 from integration.on_call import OnCall
 from lab import Cluster, settings, wait_until
 from lab.module_process import run_module
@@ -175,3 +176,27 @@ def _lead_again(cluster: Cluster, directory: Path) -> None:
         return all(cluster.client.leader(each.topic) == _REPLACED for each in asked)
 
     wait_until(is_led, 60, what="it leads", interval=2)
+
+
+@pytest.mark.wide
+def test_an_unused_partition_with_one_replica_left_is_well_if_its_broker_ran_on(kafka_version: str) -> None:
+    with Cluster(kafka_version, brokers=3) as cluster:
+        cluster.client.create_topic(_UNUSED, {0: [2, 1, 3]})
+        for each in (2, 3):
+            cluster.brokers[each].kill()
+        wait_until(
+            lambda: cluster.client.describe(_UNUSED, broker=1)[0].isr == (1,), 60, what="broker 1 leads it alone"
+        )
+        wanted = {"bootstrap_servers": [cluster.bootstrap()], "bootstrap_controllers": [controllers_at(cluster)]}
+        without = {**wanted, "bootstrap_controllers": ["127.0.0.1:1"]}
+        # The only log of its directory is empty, in the second leader epoch.
+        (unproven,) = run_module("offline_partition_info", without)["left_alone"]
+        assert "its disk seems to have been replaced" in unproven["reason"]
+        assert "(the metadata log may know better, but: " in unproven["reason"]
+        found = run_module("offline_partition_info", wanted)
+        assert (found["led_by_replaced"], found["left_alone"]) == (0, []), found
+
+        # The directory id is the same, and that proves nothing.
+        cluster.brokers[1].restart()
+        (row,) = run_module("offline_partition_info", wanted)["left_alone"]
+        assert "its disk seems to have been replaced" in row["reason"]

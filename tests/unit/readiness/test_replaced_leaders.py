@@ -12,7 +12,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.replaced_leaders import find_replaced_leaders
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import (
+    BrokerCallError,
+    NoBrokerAnswersError,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
@@ -25,7 +30,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.replaced_disk import LogBeginning, leads_alone
-from ansible_collections.kafkaops.recovery.plugins.module_utils._module.replaced_leaders import find_replaced_leaders
 from ansible_collections.kafkaops.recovery.plugins.module_utils._readiness.partitions import check_replaced
 from unit.fakes.answers import one_by_one
 
@@ -65,6 +69,9 @@ class FakeBrokers(Kafka):
         if isinstance(self.logs, BrokerCallError):
             raise self.logs
         return [each for each in self.logs if each.topic_partition in partitions]
+
+    def describe_cluster(self) -> Cluster:
+        raise NoBrokerAnswersError("DescribeCluster", [])
 
     def in_parallel(self, work: Callable[[Any], Any], keys: Iterable[Any]) -> dict[Any, Any]:
         return one_by_one(work, keys)
@@ -151,3 +158,10 @@ def test_readiness_says_to_save_the_disks_before_the_brokers_are_started() -> No
     (check,) = check_replaced({TopicPartition("orders", each): "why" for each in (1, 0)}, {3, 2})
     assert check.found == "orders-0: why; and 1 more partitions"
     assert check.remedy.startswith("Save the disks of brokers 2, 3 before you start them")
+
+
+def test_what_the_metadata_log_may_know_better_is_said() -> None:
+    (reason,) = find_replaced_leaders(FakeBrokers([EMPTY]), [led(0)], BROKERS).values()
+    assert reason.endswith(
+        "(the metadata log may know better, but: no broker could be asked for DescribeCluster: none is known)"
+    )

@@ -5,7 +5,7 @@
 """Find leaders whose disk seems to have been replaced while all other replicas are down. Only reads.
 
 Shared by the survey of a recovery, which must not call such a partition well, and by the readiness checks, which must
-not advise to start the other brokers. ``_model.replaced_disk`` decides.
+not advise to start the other brokers. ``_model.replaced_disk`` suspects them, and ``kept_disk`` clears them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, PartitionState, TopicPartition
 from .._model.replaced_disk import LogBeginning, explain_replaced, leads_alone
 from .._model.run import KafkaOpsError
+from .kept_disk import find_kept
 
 
 def find_replaced_leaders(
@@ -46,22 +47,29 @@ def find_replaced_leaders(
     )
     logs: list[LogBeginning] = []
     reasons: dict[TopicPartition, str] = {}
-    for broker_id, found in answers.items():
-        if isinstance(found, BrokerCallError):
+    for broker_id, answer in answers.items():
+        if isinstance(answer, BrokerCallError):
             reasons |= {
-                each: f"broker {broker_id} leads it alone, and whether its log is on a new disk is not known: {found}"
+                each: f"broker {broker_id} leads it alone, and whether its log is on a new disk is not known: {answer}"
                 for each, state in led.items()
                 if state.leader_id == broker_id
             }
         else:
-            logs += found
+            logs += answer
     ends = {
         each.topic_partition: each.log_end_offset
         for each in logs
         if each.topic_partition in led and led[each.topic_partition].leader_id == each.broker_id
     }
     commits = _find_commits_beyond(kafka, addresses, ends) if ends else {}
-    return reasons | dict(explain_replaced(logs, led, commits, lost))
+    found = dict(explain_replaced(logs, led, commits, lost))
+    if doubtful := [led[each] for each in found if each not in commits]:
+        kept, missing = find_kept(kafka, doubtful)
+        why = f" (the metadata log may know better, but: {missing})" if missing else ""
+        found = {
+            each: reason if each in commits else reason + why for each, reason in found.items() if each not in kept
+        }
+    return reasons | found
 
 
 def _choose(
