@@ -76,7 +76,7 @@ def _run(playbook: str, variables: Mapping[str, object], callback: str, director
     return ran.stdout, ran.stderr
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def outage() -> Iterator[tuple[Cluster, int]]:
     """Return a cluster with partitions that have no leader, and the broker that is dead."""
     with Cluster() as cluster:
