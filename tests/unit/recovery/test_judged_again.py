@@ -108,6 +108,37 @@ def test_of_equal_logs_the_first_in_the_replica_list_is_the_best(
     assert judged.designated_leader == answered
 
 
+def refused(election: PlannedElection, *answers: ReplicaLog) -> str:
+    """Return why the new check refuses the election; empty if it does not."""
+    return decide_again(election, PartitionObservation(STATE, {each.broker_id: each for each in answers}))[1]
+
+
+@pytest.mark.parametrize(("limit", "is_refused"), [(19, True), (20, False)])
+def test_a_better_replica_that_answers_now_counts_against_the_limit(limit: int, is_refused: bool) -> None:
+    election = replace(planned(a_candidate(2, (5, 80))), max_lost_records=limit)
+    assert ("make a new plan" in refused(election, an_answer(3, (5, 100)))) == is_refused
+
+
+def test_what_a_person_chose_is_not_refused_because_the_best_replica_would_be() -> None:
+    """Electing the best replica, 2, loses 100 records, and electing the chosen one, 3, loses 15."""
+    policy, hung = Policy(Strategy.AGGRESSIVE, 20), SilentReplica(1, Cause.HUNG, "")
+    logs = [a_candidate(2, (5, 15)), a_candidate(3, (4, 100), rank=2)]
+    assert not isinstance(decide(STATE, logs, [hung], policy), PlannedElection)
+    chosen = decide(STATE, logs, [hung], policy, 3)
+    assert isinstance(chosen, PlannedElection)
+    assert not refused(chosen, an_answer(1, (4, 50)))
+
+
+def test_a_replica_that_cannot_be_compared_and_answers_now_is_for_a_person() -> None:
+    election = planned(a_candidate(2, (5, 80)))
+    answer = replace(an_answer(3), log_end_offset=100)
+    assert "make a new plan" in refused(election, answer)
+    hung = SilentReplica(3, Cause.HUNG, "")
+    chosen = decide(STATE, [a_candidate(1, (5, 80)), a_candidate(2, (5, 70))], [hung], Policy(Strategy.AGGRESSIVE), 2)
+    assert isinstance(chosen, PlannedElection)
+    assert not refused(chosen, answer)
+
+
 def test_elections_without_a_strategy_and_missing_partitions_are_not_decided_again() -> None:
     election, more = planned(a_candidate(2, (5, 80))), an_answer(3, (5, 200))
     no_strategy = replace(election, strategy=None)
