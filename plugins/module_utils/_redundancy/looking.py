@@ -43,7 +43,9 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
     answers = kafka.in_parallel(space_of, live)
     sizes: Counter[TopicPartition] = Counter()
     log_dirs: dict[int, tuple[DirWithSpace, ...]] = {}
-    why_no_dirs: dict[int, str] = {}
+    # Such a broker would begin to copy only when it knows of the replica.
+    late = kafka.find_late(live)
+    why_no_dirs = {each: f"it applies metadata late: {lacks}" for each, lacks in late.items()}
     for broker_id, answer in answers.items():
         if not isinstance(answer, tuple):
             why_no_dirs[broker_id] = f"its log directories could not be read: {answer}"
@@ -52,7 +54,7 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
             for partition, size in each.sizes.items():
                 sizes[partition] = max(size, sizes[partition])
     for broker_id, answer in answers.items():
-        if not isinstance(answer, tuple):
+        if not isinstance(answer, tuple) or broker_id in late:
             continue
         usable = tuple(
             DirWithSpace(

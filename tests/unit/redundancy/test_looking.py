@@ -34,6 +34,7 @@ class FakeKafka:
         self.is_complete = False
         self.log_dirs: dict[int, tuple[LogDirSpace, ...]] = {}
         self.reassignments: dict[TopicPartition, Reassignment] = {}
+        self.late: dict[int, str] = {}
         self.clock = FakeClock()
 
     def describe_partitions(self) -> Any:
@@ -53,6 +54,9 @@ class FakeKafka:
     def describe_log_dir_space(self, address: Any) -> tuple[LogDirSpace, ...]:
         self.is_complete = True
         return self.log_dirs.get(address, ())
+
+    def find_late(self, _addresses: object) -> dict[int, str]:
+        return self.late
 
     def in_parallel(self, ask: Callable[[int], Any], names: Iterable[int]) -> dict[int, Any]:
         return {each: ask(each) for each in names}
@@ -81,6 +85,12 @@ def test_running_copies_keep_the_space_that_they_still_need() -> None:
         ("/new", 500 - 70 - 90, 2),
     ]
     assert [each.usable_bytes for each in found.log_dirs[2]] == [500]
+
+    fake.late = {2: "it lacks 9 records"}
+    again = look(cast("Any", fake), cast("Any", cluster), brokers)
+    assert again.log_dirs.keys() == {1}
+    assert again.why_no_dirs == {2: "it applies metadata late: it lacks 9 records"}
+    assert again.sizes[added] == 100, "what it holds is known"
 
 
 def test_a_reassignment_that_completes_meanwhile_leaves_no_lost_replicas() -> None:
