@@ -255,6 +255,7 @@ unknown:
   type: list
   elements: dict
 undo_file: {type: str, returned: success, description: The file with the former offsets. Null if nothing was written.}
+share_undo_file: {type: str, returned: success, description: "The same for share groups' start offsets, or null."}
 notes: {type: list, elements: str, returned: success, description: "What else a person should know."}
 """
 

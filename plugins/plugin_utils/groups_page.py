@@ -61,6 +61,8 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
         yield Paragraph(f"The transactions that were to be ended are in {result['transactions_file']}.")
     if result["undo_file"]:
         yield Paragraph(f"The committed offsets before the change are in {result['undo_file']}.")
+    if result["share_undo_file"]:
+        yield Paragraph(f"The start offsets of share groups before the change are in {result['share_undo_file']}.")
     yield from _next(result, variables)
 
 

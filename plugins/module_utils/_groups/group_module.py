@@ -125,9 +125,8 @@ class _Run:
         steps = found.due
         consumers = [each for each in steps if each.group not in found.groups.present.share]
         undo_file = write_undo_file(self.options.undo_file, consumers) if consumers else None
-        if shares := [each for each in steps if each.group in found.groups.present.share]:
-            share_file = write_undo_file(f"{self.options.undo_file}.share-groups", shares)
-            undo_file = undo_file or share_file
+        shares = [each for each in steps if each.group in found.groups.present.share]
+        share_file = write_undo_file(f"{self.options.undo_file}.share-groups", shares) if shares else None
         committer, done = Committer(self.kafka, cluster, found.groups, self.stop), list[CommitOutcome]()
         for group, of_group in groupby(steps, key=lambda each: each.group):
             self.progress.step(f"committing for group {group}", len(done), len(steps))
@@ -138,6 +137,7 @@ class _Run:
             outcomes=_merge(found.results.outcomes, done, _commit_key),
             transactions=outcomes,
             undo_file=undo_file,
+            share_undo_file=share_file,
             transactions_file=transactions_file,
         )
 

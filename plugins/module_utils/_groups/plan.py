@@ -294,6 +294,8 @@ class GroupReport:
     mode: RunMode
     undo_file: str | None
     """The file with the former offsets. None if nothing was written."""
+    share_undo_file: str | None
+    """The file with the former start offsets of share groups. None if none was written."""
     summary: Annotated[
         dict[CommitStatus, int], counts_of_words(CommitStatus, Count, "the counts by status are an object")
     ]

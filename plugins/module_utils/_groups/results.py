@@ -42,6 +42,7 @@ class RestoredGroups:
     transactions: tuple[EndOutcome, ...]
     unknown: tuple[UnknownCommits, ...]
     undo_file: str | None = None
+    share_undo_file: str | None = None
     transactions_file: str | None = None
     run_notes: Sequence[str] = ()
     """What concerns this run, and not its plan."""
@@ -60,6 +61,7 @@ def report_of(done: RestoredGroups, started_at: str, finished_at: str, *, writes
             finished_at=finished_at,
             mode=RunMode.APPLY if writes else RunMode.CHECK,
             undo_file=done.undo_file,
+            share_undo_file=done.share_undo_file,
             summary=Counter(each.status for each in done.outcomes),
             commits=done.outcomes,
             transactions=done.transactions,
@@ -99,6 +101,7 @@ def results_of(done: RestoredGroups, max_rows: int, *, is_look: bool) -> dict[st
         "transaction_summary": count_by_status((each.status for each in done.transactions), TransactionStatus),
         "unknown": to_json_types(done.unknown),
         "undo_file": done.undo_file,
+        "share_undo_file": done.share_undo_file,
         "transactions_file": done.transactions_file,
         "notes": [*done.plan.notes, *done.run_notes],
         "diff": diff_of("committed offsets and transactions", changes, max_rows),

@@ -32,6 +32,6 @@ def test_no_replica_is_placed_on_it(kafka_version: str) -> None:
 
         def placed() -> bool:
             (found,) = run_module("redundancy", wanted)["partitions"]
-            return found["status"] == "would_restore" and found["adding"] == [_SLOW]
+            return bool((found["status"], found["adding"]) == ("would_restore", [_SLOW]))
 
         wait_until(placed, 2 * LATE_MS / 1000, what="it has applied the metadata, and gets the replica")

@@ -30,7 +30,13 @@ def a_result(*commits: dict[str, Any], transactions: tuple[dict[str, Any], ...] 
     summary = {each.value: sum(one["status"] == each.value for one in commits) for each in CommitStatus}
     aborts = {each.value: sum(one["status"] == each.value for one in transactions) for each in TransactionStatus}
     found = {"commits": list(commits), "transactions": list(transactions), "transactions_file": None}
-    empty: dict[str, Any] = {"unknown": [], "notes": [], "undo_file": None, "plan_digest": None}
+    empty: dict[str, Any] = {
+        "unknown": [],
+        "notes": [],
+        "undo_file": None,
+        "share_undo_file": None,
+        "plan_digest": None,
+    }
     return {**empty, **found, "summary": summary, "transaction_summary": aborts, **more}
 
 
@@ -73,6 +79,7 @@ def test_what_is_not_given_back_fails_with_its_reason() -> None:
         a_commit("has_members", partition=1, reason="the group is Stable"),
         unknown=[{"groups": [], "reason": "broker 4 does not answer"}],
         undo_file="/before.csv",
+        share_undo_file="/before.csv.share-groups",
     )
     text = printed(found)
     assert text.startswith(
@@ -81,6 +88,7 @@ def test_what_is_not_given_back_fails_with_its_reason() -> None:
     assert "any group broker 4 does not answer" in text
     assert "has members billing at orders-1: the group is Stable" in text
     assert "The committed offsets before the change are in /before.csv." in text
+    assert "The start offsets of share groups before the change are in /before.csv.share-groups." in text
     assert "Next" not in text
     assert "1 has members; not everything could be looked at" in failure(found, is_need_bad=False)
     unknown = failure(a_result(unknown=found["unknown"]), is_need_bad=True)

@@ -71,6 +71,7 @@ def test_the_page_says_what_became_of_each_group(tmp_path: Path) -> None:
             finished_at="2026-01-31T11:00:05Z",
             mode=RunMode.APPLY,
             undo_file="before.csv",
+            share_undo_file=None,
             summary=dict.fromkeys(CommitStatus, 0),
             commits=outcomes,
             transactions=(),
