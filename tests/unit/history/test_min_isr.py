@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.min_isr import (
@@ -85,3 +88,31 @@ def test_how_far_back_the_log_must_be_known(started_ms: int, begins_ms: int, *, 
     assert knows_older_topic(history(started_ms=started_ms, begins_ms=begins_ms), FOUND) is expected
     never_created = PartitionHistory(FOUND.moments)
     assert knows_older_topic(history(started_ms=started_ms, begins_ms=begins_ms), never_created)
+
+
+BEGINS, ENDS = CREATED + 1_000, LOST
+SNAPSHOT, LATER = ConfigMoment(BEGINS + 10, "2", is_change=False), ConfigMoment(BEGINS + 20, "1")
+
+
+@pytest.mark.parametrize(
+    ("moments", "more", "expected"),
+    [
+        pytest.param((ConfigMoment(BEGINS, "2"),), {}, (2,), id="set before"),
+        pytest.param((ConfigMoment(BEGINS, "2"), ConfigMoment(ENDS, "1")), {}, (1, 2), id="changed at the end"),
+        pytest.param((ConfigMoment(BEGINS, "2"), ConfigMoment(ENDS + 1, "1")), {}, (2,), id="changed after the end"),
+        pytest.param((SNAPSHOT, LATER), {"begins_at_ms": BEGINS}, (1, 2), id="a snapshot, and a change after it"),
+        pytest.param((SNAPSHOT,), {"begins_at_ms": BEGINS + 1}, None, id="the log begins too late"),
+        pytest.param((SNAPSHOT,), {"has_base": False}, None, id="a part of the log"),
+        pytest.param((LATER,), {"begins_at_ms": BEGINS}, None, id="a change, and the value before it is not known"),
+        pytest.param((LATER,), {"begins_at_start": True}, (1, 3), id="a change of what was the default before"),
+        pytest.param((), {"begins_at_ms": BEGINS}, (3,), id="never set"),
+        pytest.param((ConfigMoment(BEGINS, "two"),), {}, None, id="no number"),
+    ],
+)
+def test_the_values_of_a_time(
+    moments: tuple[ConfigMoment, ...], more: dict[str, Any], expected: tuple[int, ...] | None
+) -> None:
+    default = {ConfigKey(BROKER_RESOURCE, "", MIN_ISR): (ConfigMoment(0, "3"),)}
+    known = replace(history(*moments, started_ms=0), begins_at_start=False)
+    found = min_isrs_in(replace(known, configs={**known.configs, **default}, **more), "orders", 1, BEGINS, ENDS)
+    assert (found.values if found else None) == expected

@@ -28,6 +28,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_
     PartitionHistory,
     PartitionMoment,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Assumption
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import MIN_ISR, TopicPartition
 
 ORDERS = TopicPartition("orders", 0)
@@ -265,6 +266,73 @@ def test_an_earlier_unclean_election_counts_while_a_replica_has_not_been_in_sync
 def test_a_replica_that_was_reassigned_away_lost_its_log() -> None:
     away = moment(ALONE + 10, 1, 1)._replace(replicas=(1, 2))
     assert obstacle(history(*OUTAGE[:3], away, moment(ALONE + 20, 1, 1), OUTAGE[3])) is Obstacle.WAS_NO_REPLICA
+
+
+def test_a_replica_that_was_reassigned_away_as_it_left_the_isr_lost_its_log() -> None:
+    away = moment(ALONE, 1, 1)._replace(replicas=(1, 2))
+    assert obstacle(history(*OUTAGE[:2], away, moment(ALONE + 20, 1, 1), OUTAGE[3])) is Obstacle.WAS_NO_REPLICA
+
+
+def test_a_time_out_of_the_isr_before_it_was_in_sync_again_does_not_count() -> None:
+    before = (moment(CREATED, 1, 1, 2, 3), moment(CREATED + 10, 1, 1, 2), moment(CREATED + 20, 1, 1, 2, 3))
+    assert obstacle(history(*before, *OUTAGE[1:])) is None
+
+
+def test_a_large_isr_in_the_millisecond_of_the_loss_counts() -> None:
+    moments = (*OUTAGE[:3], moment(LOST, 1, 1, 2), moment(LOST, -1, 1, 2))
+    assert obstacle(history(*moments)) is Obstacle.ISR_WAS_LARGE_ENOUGH
+
+
+@pytest.mark.parametrize("unknown", [{"isr": None}, {"leader_id": None}, {"replicas": None}], ids=str)
+def test_a_state_that_is_not_known_proves_nothing(unknown: dict[str, None]) -> None:
+    hidden = moment(ALONE + 10, 1, 1)._replace(**unknown)
+    assert obstacle(history(*OUTAGE[:3], hidden, OUTAGE[3])) is Obstacle.LEFT_EARLIER
+
+
+@pytest.mark.parametrize(
+    ("restarts", "booted", "expected"),
+    [
+        pytest.param({}, {}, (), id="no restart"),
+        pytest.param({3: True}, {}, (Assumption.SHUTDOWN_COMPLETED, Assumption.DISK_NOT_OLDER), id="a shutdown"),
+        pytest.param({3: False}, {3: 1}, (Assumption.BOOT_TIMES_RIGHT, Assumption.DISK_NOT_OLDER), id="a kill"),
+        pytest.param({3: False}, {}, (), id="nothing is proven"),
+    ],
+)
+def test_what_a_proof_assumes(
+    restarts: dict[int, bool], booted: dict[int, int], expected: tuple[Assumption, ...]
+) -> None:
+    brokers = {each: restart(LOST + 10, clean=clean) for each, clean in restarts.items()}
+    found = replace(history(*OUTAGE, brokers=brokers), host_boots=booted)
+    assert judge_promise(found, ORDERS, 3, is_empty=False).assumptions == expected
+
+
+ANEW = ConfigMoment(CREATED, None, begins_topic=True)
+
+
+@pytest.mark.parametrize(
+    ("older", "started", "expected"),
+    [
+        pytest.param("1", CREATED + 10, Obstacle.OLDER_TOPIC, id="the leader alone was enough for the deleted topic"),
+        pytest.param("1", CREATED, None, id="the leader has run since before"),
+        pytest.param("2", CREATED + 10, None, id="the same value"),
+    ],
+)
+def test_a_leader_may_use_the_value_of_a_deleted_topic(older: str, started: int, expected: Obstacle | None) -> None:
+    configs = {
+        OF_TOPIC: (ConfigMoment(CREATED - 10, older), ANEW),
+        OF_CLUSTER: (ConfigMoment(CREATED - 10, "2"),),
+    }
+    start = BrokerMoment(started, BrokerChange.REGISTERED, 10, ("dir",))
+    promise = judge_promise(history(*OUTAGE, configs=configs, brokers={1: [start]}), ORDERS, 3, is_empty=False)
+    assert promise.obstacle is expected
+    assert (promise.min_isr, promise.isr) == ((1, (1,)) if expected else (2, ()))
+
+
+def test_a_log_that_begins_with_the_creation_says_nothing_of_a_deleted_topic() -> None:
+    late = replace(history(*OUTAGE, brokers={1: restart(CREATED + 10, clean=True)}), begins_at_start=False)
+    promise = judge_promise(late, ORDERS, 3, is_empty=False)
+    assert (promise.obstacle, promise.at_ms) == (Obstacle.OLDER_TOPIC_UNKNOWN, CREATED)
+    assert not HistoryQuestion({}, {ORDERS: (3,)}, ()).is_answered(late), "it is read further back"
 
 
 def test_times_alone_are_those_of_the_last_leader() -> None:
