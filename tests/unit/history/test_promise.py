@@ -283,9 +283,16 @@ def test_a_large_isr_in_the_millisecond_of_the_loss_counts() -> None:
     assert obstacle(history(*moments)) is Obstacle.ISR_WAS_LARGE_ENOUGH
 
 
-@pytest.mark.parametrize("unknown", [{"isr": None}, {"leader_id": None}, {"replicas": None}], ids=str)
-def test_a_state_that_is_not_known_proves_nothing(unknown: dict[str, None]) -> None:
-    hidden = moment(ALONE + 10, 1, 1)._replace(**unknown)
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        PartitionMoment(ALONE + 10, 1, None, (), ALL),
+        PartitionMoment(ALONE + 10, None, (1,), (), ALL),
+        PartitionMoment(ALONE + 10, 1, (1,), (), None),
+    ],
+    ids=["its ISR", "its leader", "its replicas"],
+)
+def test_a_state_that_is_not_known_proves_nothing(hidden: PartitionMoment) -> None:
     assert obstacle(history(*OUTAGE[:3], hidden, OUTAGE[3])) is Obstacle.LEFT_EARLIER
 
 
