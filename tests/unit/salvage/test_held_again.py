@@ -6,12 +6,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    Broker,
     Cause,
     EpochEnd,
     PartitionState,
@@ -20,6 +27,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.held_again import (
     Held,
+    HeldAgain,
     compare_with_saved,
     describe_held_too,
     find_first_newer_offset,
@@ -145,3 +153,71 @@ def test_records_of_an_epoch_that_two_leaders_had_are_not_taken_for_held() -> No
     assert (found.log, found.ranges) == (None, ())
     assert "has records of leader epoch 3, too, which two leaders had" in found.reason
     assert not compare_with_saved(STATE, a_log((2, 100), (4, 350)), saved, (3,)).reason
+
+
+HELD = TopicPartition("orders", 3)
+
+
+@dataclass
+class FakeLeader(Kafka):
+    """Broker 1 leads the partition, and answers with this log."""
+
+    log: ReplicaLog
+    state: PartitionState | None = field(default_factory=lambda: STATE._replace(topic_id=SAVED.topic_id or ""))
+    asked: int = 0
+
+    def describe_partitions(
+        self, names: Iterable[str] | None = None, span: tuple[TopicPartition, TopicPartition] | None = None
+    ) -> Description:
+        assert (names, span) == ({"orders"}, None)
+        return Description(() if self.state is None else (self.state,), ())
+
+    def describe_cluster(self) -> Cluster:
+        return Cluster("c", tuple(Registration(each, Address("b.invalid", 9092), None, False) for each in (1, 2)))
+
+    def probe_replicas(
+        self,
+        broker: Broker,
+        partitions: Sequence[TopicPartition],
+        deadline: float,
+        *,
+        only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
+        checked: Collection[TopicPartition] = (),
+    ) -> list[ReplicaLog]:
+        assert (broker.broker_id, [*partitions], [*checked]) == (1, [HELD], [HELD])
+        self.asked += 1
+        return [self.log]
+
+
+def looked(kafka: FakeLeader, *, again: HeldAgain | None = None) -> HeldAgain:
+    held = again or HeldAgain(kafka, [SAVED], {})
+    held.look([HELD])
+    return held
+
+
+def test_a_leader_is_asked_once_in_its_epoch() -> None:
+    kafka = FakeLeader(a_log((0, 200), (9, 400)))
+    held = looked(kafka)
+    assert held[HELD].ranges == (EpochRange(0, 100, 200),)
+    looked(kafka, again=held)
+    assert kafka.asked == 1
+    kafka.state, kafka.log = STATE._replace(topic_id=SAVED.topic_id or "", leader_epoch=10), a_log((10, 400))
+    looked(kafka, again=held)
+    assert (kafka.asked, held[HELD].ranges, held[HELD].leader_epoch) == (2, (), 10)
+
+
+def test_a_leader_that_did_not_say_it_is_asked_again() -> None:
+    kafka = FakeLeader(ReplicaLog.failed(HELD, 1, Cause.HUNG, "no answer"))
+    held = looked(kafka)
+    assert "hung: no answer" in held[HELD].reason
+    kafka.log = a_log((0, 200), (9, 400))
+    looked(kafka, again=held)
+    assert (kafka.asked, held[HELD].reason) == (2, "")
+
+
+@pytest.mark.parametrize("state", [None, STATE], ids=["the topic is gone", "another topic of that name"])
+def test_another_topic_is_not_asked(state: PartitionState | None) -> None:
+    kafka = FakeLeader(a_log((0, 400)), state)
+    held = looked(kafka)
+    assert (kafka.asked, held[HELD].is_of_other_topic, held[HELD].ranges) == (0, True, ())
+    assert "deleted or re-created" in describe_held_too(HELD, "orders.salvaged", held[HELD], 0)
