@@ -33,9 +33,10 @@ options:
       - With V(accept), V(balanced) elects the best surviving replica if the controllers' metadata log proves that this
         replica holds every record that was acknowledged with C(acks=all). Records that only the last leader had
         acknowledged are then lost, like records of producers with C(acks=1).
+      - Some proofs assume what no log shows, and name it. V(strict) accepts those that assume nothing.
       - Needs the addresses of the controllers, and CLUSTER_ACTION there. Without a proof, V(balanced) waits.
     type: str
-    choices: [ignore, accept]
+    choices: [ignore, strict, accept]
     default: ignore
   max_estimated_loss:
     description:

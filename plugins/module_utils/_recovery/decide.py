@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from .._model.controller_model import acceptable_replicas, predict
-from .._model.outage import ReplicaPast
+from .._model.outage import ReplicaPast, describe_assumptions
 from .._model.partition import NO_LEADER, Cause, PartitionState
 from .._model.reason import because, say
 from .._model.reasons import name_brokers
@@ -27,7 +27,7 @@ from .expected_loss import ExpectedLoss, ExpectedLosses, describe_forecast, desc
 from .forecast import Comparison, Forecast, explain_limit_refusal, forecast_losses
 from .plan import ElectionType, LeftAlone, PlannedElection, Status, explain_choice, leave_alone, plan_election
 from .preconditions import find_election_order, find_obstacles
-from .strategy import Policy, Step, Strategy, apply_strategy
+from .strategy import Policy, ProofRule, Step, Strategy, apply_strategy
 
 _NOT_PROVEN = "it is not proven that an election now loses no record that was acknowledged with acks=all"
 _ASKED_FOR = "an ordinary election, which loses no committed record, is such a change"
@@ -90,18 +90,23 @@ class _Case:
         member of the ELR would be (KIP-966).
         """
         loss = self._loss_by_proof(designated)
-        return loss is not None and loss.acks_all_lost == 0
+        return loss is not None and loss.acks_all_lost == 0 and not self._assumes_too_much(loss)
 
     def explain_unproven(self, designated: int | None) -> list[str]:
         """Return why the policy accepts a proof, and there is none."""
         loss = self._loss_by_proof(designated)
+        if loss is not None and loss.acks_all_lost == 0 and self._assumes_too_much(loss):
+            return [f"{_NOT_PROVEN} without assumptions: it is proven {describe_assumptions(loss.assumptions)}"]
         return [f"{_NOT_PROVEN}: {loss.proof}"] if loss is not None and loss.proof else []
+
+    def _assumes_too_much(self, loss: ExpectedLoss) -> bool:
+        return self.policy.proof_rule is ProofRule.STRICT and bool(loss.assumptions)
 
     def _loss_by_proof(self, designated: int | None) -> ExpectedLoss | None:
         """Return the loss by the leader. None if the policy accepts no proof, or if the leader is not compared."""
         best = next((each.broker_id for each in self.candidates if each.broker_id in self.acceptable), None)
         leader = best if designated is None else designated
-        may_accept = self.policy.strategy is Strategy.BALANCED and self.policy.accepts_proof
+        may_accept = self.policy.strategy is Strategy.BALANCED and self.policy.proof_rule is not ProofRule.IGNORE
         return next((each for each in self.losses if may_accept and each.broker_id == leader), None)
 
     def plan_unclean_election(self, designated: int | None) -> PlannedElection | LeftAlone:

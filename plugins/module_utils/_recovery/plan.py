@@ -31,7 +31,7 @@ from .._model.partition import NO_LEADER, OfPartition, PartitionState, Racks, Re
 from .._model.reason import ClauseKind, Reason, as_kind, because, say
 from .candidate import Candidate, SilentReplicas
 from .expected_loss import ExpectedLoss, ExpectedLosses, Records, explain_loss
-from .strategy import Policy, Strategy
+from .strategy import Policy, ProofRule, Strategy
 
 Isr: TypeAlias = Annotated[Replicas, Meta(description="the ISR is a list of broker ids")]
 Elr: TypeAlias = Annotated[Replicas, Meta(description="the ELR is a list of broker ids")]
@@ -114,7 +114,7 @@ class PlannedElection(OfPartition):
     """The replicas that a running reassignment was adding when the plan was made."""
     removing: Dropped = ()
     """The replicas that it was removing. It goes on after the election."""
-    accepts_proof: bool = False
+    proof_rule: Annotated[ProofRule, Meta("a rule for proofs")] = ProofRule.IGNORE
     """Whether ``balanced`` elects on a proof that no record acknowledged with acks=all is lost."""
     max_estimated_loss: Records | None = None
     """The greatest number of records that the election may be estimated to lose. None for no limit."""
@@ -150,7 +150,7 @@ class PlannedElection(OfPartition):
             self.strategy or Strategy.AGGRESSIVE,
             self.max_lost_records,
             self.allow_empty_leader,
-            self.accepts_proof,
+            self.proof_rule,
             self.max_estimated_loss,
         )
 
@@ -229,7 +229,7 @@ def plan_election(
         max_lost_records=policy.max_lost_records if policy else None,
         allow_empty_leader=policy.allow_empty_leader if policy else allow_empty_leader,
         is_designated=is_designated,
-        accepts_proof=policy.accepts_proof if policy else False,
+        proof_rule=policy.proof_rule if policy else ProofRule.IGNORE,
         max_estimated_loss=policy.max_estimated_loss if policy else None,
     )
 

@@ -24,7 +24,7 @@ from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from . import retention
 from .retention import Retention
-from .strategy import Policy, Strategy
+from .strategy import Policy, ProofRule, Strategy
 from .survey import Survey
 
 _FROM_CONFIG = "from_config"
@@ -37,7 +37,7 @@ POLICY = HOST_BOOTS + Arguments(
             "default": Strategy.BALANCED.value,
         },
         "max_lost_records": {"type": "int"},
-        "proof": {"type": "str", "choices": ["ignore", "accept"], "default": "ignore"},
+        "proof": {"type": "str", "choices": [each.value for each in ProofRule], "default": ProofRule.IGNORE.value},
         "max_estimated_loss": {"type": "int"},
         "recordings": {"type": "path"},
         "metadata_log_dir": {"type": "path"},
@@ -63,14 +63,14 @@ class PolicyOptions:
     """True if the operator accepts that the controller may elect by itself during the run, without comparing logs."""
     allow_empty_leader: bool = False
     """True if the operator accepts elections of empty logs although records may exist elsewhere."""
-    accepts_proof: bool = False
-    """True if ``balanced`` elects where the metadata log proves that no record acknowledged with acks=all is lost."""
+    proof_rule: ProofRule = ProofRule.IGNORE
+    """Whether ``balanced`` elects where the metadata log proves that no record acknowledged with acks=all is lost."""
     max_estimated_loss: int | None = None
 
     def policy(self, strategy: Strategy) -> Policy:
         """Return the policy of a topic whose strategy this is."""
         return Policy(
-            strategy, self.max_lost_records, self.allow_empty_leader, self.accepts_proof, self.max_estimated_loss
+            strategy, self.max_lost_records, self.allow_empty_leader, self.proof_rule, self.max_estimated_loss
         )
 
     def same_for_all(self, topics: Iterable[str]) -> dict[str, Policy]:
@@ -97,7 +97,7 @@ def read_policy_options(params: Mapping[str, Any]) -> PolicyOptions:
         limit,
         params["acknowledge_unclean_leader_election"],
         params["allow_empty_leader"],
-        accepts_proof=params["proof"] == "accept",
+        proof_rule=ProofRule(params["proof"]),
         max_estimated_loss=params["max_estimated_loss"],
     )
     if params.get("evidence") is not None:

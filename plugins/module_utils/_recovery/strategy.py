@@ -36,6 +36,15 @@ class Strategy(StrEnum):
         return cls.AGGRESSIVE if enabled else cls.BALANCED
 
 
+class ProofRule(StrEnum):
+    """Which proofs are sufficient where ``balanced`` waits for replicas that hold all committed records."""
+
+    IGNORE = "ignore"
+    STRICT = "strict"
+    """Those that assume nothing which no log shows."""
+    ACCEPT = "accept"
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The strategy for a partition, and how many records its election may lose."""
@@ -45,7 +54,7 @@ class Policy:
     """The greatest number of records that an election may be known to lose; None for no limit."""
     allow_empty_leader: bool = False
     """Whether an empty log may be elected although records may exist elsewhere."""
-    accepts_proof: bool = False
+    proof_rule: ProofRule = ProofRule.IGNORE
     """Whether ``balanced`` elects instead of waiting where the metadata log proves that no record is lost that was
     acknowledged with acks=all."""
     max_estimated_loss: int | None = None

@@ -50,7 +50,7 @@ def test_a_rule_takes_firing_alerts_with_safe_names_once_in_a_window(rule: dict[
 
 _KEEPS_PROMISES = {
     "unclean_recovery_strategy": "balanced",
-    "unclean_recovery_proof": "accept",
+    "unclean_recovery_proof": "strict",
     "unclean_recovery_max_lost_records": 0,
     "unclean_recovery_salvage": "required",
 }

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Estimate, ReplicaPast
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.outage import Assumption, Estimate, ReplicaPast
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import outcome_of_left_alone
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, PlannedElection
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, ProofRule, Strategy
 from unit.recovery.scenario import ranked_answers
 from unit.recovery.wreckage import an_offline_partition
 
@@ -48,6 +48,7 @@ def _pasts(scenario: Mapping[str, Any]) -> dict[int, ReplicaPast]:
         broker_id: ReplicaPast(
             lacks_seconds=past.get("lacks_seconds"),
             keeps_acks_all=past.get("keeps_acks_all"),
+            assumptions=tuple(Assumption(each) for each in past.get("assumptions", ())),
             estimate=Estimate(past["estimate"][1], past["estimate"][0], past["estimate"][2], "by hand")
             if "estimate" in past
             else None,
@@ -57,7 +58,8 @@ def _pasts(scenario: Mapping[str, Any]) -> dict[int, ReplicaPast]:
 
 
 def _policy(policy: Mapping[str, Any]) -> Policy:
-    return Policy(**{**policy, "strategy": Strategy(policy["strategy"])})
+    rule = ProofRule(policy.get("proof_rule", ProofRule.IGNORE))
+    return Policy(**{**policy, "strategy": Strategy(policy["strategy"]), "proof_rule": rule})
 
 
 def _described(decision: PlannedElection | LeftAlone, expected: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.expect
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.groups import total_of
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, PlannedElection
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, ProofRule, Strategy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.verdict import describe_loss
 from unit.recovery.wreckage import a_candidate, an_offline_partition
 
@@ -73,7 +73,7 @@ def test_a_log_that_lacks_a_record_of_it_is_not_proven(two: Candidate, three: Ca
 
 
 def test_balanced_elects_the_first_of_equal_logs_by_the_proof_of_the_other() -> None:
-    policy = Policy(Strategy.BALANCED, None, accepts_proof=True)
+    policy = Policy(Strategy.BALANCED, None, proof_rule=ProofRule.ACCEPT)
     election = decide(ONE_IS_DEAD, EQUAL, [SilentReplica(1, Cause.UNREACHABLE, "")], policy, pasts=PASTS)
     assert isinstance(election, PlannedElection)
     assert election.designated_leader == 2
@@ -83,7 +83,7 @@ def test_balanced_elects_the_first_of_equal_logs_by_the_proof_of_the_other() -> 
 @pytest.mark.parametrize(
     ("policy", "is_explained"),
     [
-        pytest.param(Policy(Strategy.BALANCED, None, accepts_proof=True), True, id="the proof is asked for"),
+        pytest.param(Policy(Strategy.BALANCED, None, proof_rule=ProofRule.ACCEPT), True, id="the proof is asked for"),
         pytest.param(Policy(Strategy.BALANCED, None), False, id="it is not"),
     ],
 )
