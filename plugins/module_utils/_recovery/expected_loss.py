@@ -85,8 +85,8 @@ def _known_by_others(forecast: Forecast, pasts: Mapping[int, ReplicaPast]) -> Re
         return own
     known = [own, *(_known_by(each.broker_id, pasts) for each in forecast.against if _holds(each, pasts))]
     timed = [each for each in known if each.lacks_seconds is not None]
-    shortest = min(timed, key=lambda each: (each.lacks_seconds, len(each.assumptions)), default=own)
-    # The first of the proofs that assume least.
+    # What assumes least comes first, also before a shorter time.
+    shortest = min(timed, key=lambda each: (len(each.assumptions), each.lacks_seconds), default=own)
     proven = min([each for each in known if each.keeps_acks_all], key=lambda each: len(each.assumptions), default=own)
     return replace(
         own,

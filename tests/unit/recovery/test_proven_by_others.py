@@ -99,13 +99,16 @@ def test_a_refusal_says_why_a_proof_that_was_asked_for_is_missing(policy: Policy
 @pytest.mark.parametrize(
     ("own", "assumed", "words"),
     [
-        pytest.param(UNPROVEN, (RIGHT, NOT_OLDER), "broker 3 left the ISR last", id="the other's proof"),
+        pytest.param(
+            replace(UNPROVEN, lacks_seconds=None),
+            (RIGHT, NOT_OLDER),
+            "broker 3 left the ISR last",
+            id="the other's proof and time",
+        ),
+        pytest.param(UNPROVEN, (RIGHT, NOT_OLDER), "broker 3 left the ISR last", id="the other's proof, its own time"),
         pytest.param(replace(PROVEN, proof="it left last"), (), "it left last", id="its own proof assumes nothing"),
         pytest.param(
-            replace(PROVEN, lacks_seconds=30, proof="it left last"),
-            (RIGHT, NOT_OLDER),
-            "it left last",
-            id="its own proof, and the other's time",
+            replace(PROVEN, lacks_seconds=30, proof="it left last"), (), "it left last", id="a longer time for that"
         ),
     ],
 )
