@@ -28,7 +28,7 @@ _SNAPSHOT_MS = 3_600_000
 """The default of metadata.log.max.snapshot.interval.ms: a broker that starts reads the log from its newest snapshot."""
 
 
-class MinIsrs(NamedTuple):
+class UsedMinIsrs(NamedTuple):
     """The values that a leader may have used in a time."""
 
     values: tuple[int, ...]
@@ -36,7 +36,9 @@ class MinIsrs(NamedTuple):
     """Those of deleted topics of the same name, if the leader started since, and the new topic has no value."""
 
 
-def min_isrs_in(history: MetadataHistory, topic: str, leader_id: int, begins_ms: int, ends_ms: int) -> MinIsrs | None:
+def min_isrs_in(
+    history: MetadataHistory, topic: str, leader_id: int, begins_ms: int, ends_ms: int
+) -> UsedMinIsrs | None:
     """Return all values that the leader may have used in this time. None if one of them is not known."""
     older, own = _split(history.configs.get(ConfigKey(TOPIC_RESOURCE, topic, MIN_ISR), ()))
     levels = (
@@ -52,7 +54,7 @@ def min_isrs_in(history: MetadataHistory, topic: str, leader_id: int, begins_ms:
         found |= {int(value) for value in values if value is not None}
         if None not in values:
             uses_older = level is not own and older and _started_after(history, leader_id, own[0].at_ms)
-            return MinIsrs(tuple(sorted(found)), tuple(sorted(_numbers(older))) if uses_older else ())
+            return UsedMinIsrs(tuple(sorted(found)), tuple(sorted(_numbers(older))) if uses_older else ())
     # Without a record, the value comes from the properties of the leader, which is dead.
     return None
 

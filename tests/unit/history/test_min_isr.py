@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.min_isr import (
-    MinIsrs,
+    UsedMinIsrs,
     knows_older_topic,
     min_isrs_in,
 )
@@ -53,25 +53,27 @@ def history(*of_topic: ConfigMoment, started_ms: int, begins_ms: int = 0) -> Met
 @pytest.mark.parametrize(
     ("of_topic", "started_ms", "expected"),
     [
-        pytest.param((OLDER, ANEW), CREATED + 1, MinIsrs((2,), (1,)), id="the leader started later"),
-        pytest.param((OLDER, ANEW), CREATED - 1, MinIsrs((2,)), id="the leader started earlier"),
-        pytest.param((OLDER, ANEW, ConfigMoment(CREATED, "2")), CREATED + 1, MinIsrs((2,)), id="a value of its own"),
+        pytest.param((OLDER, ANEW), CREATED + 1, UsedMinIsrs((2,), (1,)), id="the leader started later"),
+        pytest.param((OLDER, ANEW), CREATED - 1, UsedMinIsrs((2,)), id="the leader started earlier"),
+        pytest.param(
+            (OLDER, ANEW, ConfigMoment(CREATED, "2")), CREATED + 1, UsedMinIsrs((2,)), id="a value of its own"
+        ),
         pytest.param(
             (OLDER, ANEW, ConfigMoment(CREATED, "3"), ConfigMoment(ALONE, None)),
             CREATED + 1,
-            MinIsrs((2, 3), (1,)),
+            UsedMinIsrs((2, 3), (1,)),
             id="its own value was deleted",
         ),
         pytest.param(
             (ConfigMoment(CREATED - 9_000, "3"), ConfigMoment(CREATED - 8_000, None, begins_topic=True), OLDER, ANEW),
             CREATED + 1,
-            MinIsrs((2,), (1, 3)),
+            UsedMinIsrs((2,), (1, 3)),
             id="several older topics",
         ),
-        pytest.param((OLDER, ConfigMoment(ALONE, None)), CREATED + 1, MinIsrs((1, 2)), id="the same topic"),
+        pytest.param((OLDER, ConfigMoment(ALONE, None)), CREATED + 1, UsedMinIsrs((1, 2)), id="the same topic"),
     ],
 )
-def test_what_a_leader_may_use(of_topic: tuple[ConfigMoment, ...], started_ms: int, expected: MinIsrs) -> None:
+def test_what_a_leader_may_use(of_topic: tuple[ConfigMoment, ...], started_ms: int, expected: UsedMinIsrs) -> None:
     assert min_isrs_in(history(*of_topic, started_ms=started_ms), "orders", 1, CREATED, LOST) == expected
 
 
