@@ -28,7 +28,10 @@ TARGETS = (
 )
 _BROKERS = PROJECT / "tests" / "integration"
 _OF_A_TARGET = {"kerberos"}
-_MUTANTS = "ONLY=candidate preconditions decide decide_again forecast diagnosis"
+_MUTANTS = (
+    "ONLY=candidate preconditions decide decide_again forecast diagnosis promise min_isr sender _leadership/orders "
+    "held_again markers"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from mutation.targets import OPERATORS, TARGETS
 
 _PROJECT = Path(__file__).resolve().parents[2]
 _PYTHON = _PROJECT / ".venv" / "bin" / "python"
+_WANTED = 95
+"""Of a hundred mutants of a file that are not equivalent, how many its tests must detect. The others are listed."""
 _TIMEOUT_S = 120
 """The time limit for the tests of one mutant. It ends mutants that loop forever."""
 _CONFIG = """\
@@ -59,20 +61,26 @@ class Result:
     unmatched: tuple[str, ...]
     """Lines that are listed as equivalent, but are in no mutant."""
 
+    @property
+    def killed(self) -> int:
+        return self.mutants - len(self.survivors) - self.equivalent
+
+    @property
+    def share(self) -> int:
+        """Killed ones of a hundred that are not equivalent."""
+        return self.killed * 100 // max(1, self.mutants - self.equivalent)
+
     def __str__(self) -> str:
-        killed = self.mutants - len(self.survivors) - self.equivalent
-        share = killed * 100 // max(1, self.mutants - self.equivalent)
         return (
-            f"{self.module}: {killed} of {self.mutants} mutants killed, {self.equivalent} named as equivalent, "
-            f"{len(self.survivors)} left ({share} % killed of those that are not equivalent)"
+            f"{self.module}: {self.killed} of {self.mutants} mutants killed, {self.equivalent} named as equivalent, "
+            f"{len(self.survivors)} left ({self.share} % killed of those that are not equivalent)"
         )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Mutate the files.
 
-    Returns 1 when a mutant survived that mutation/targets.py does not name as equivalent, or when it names one that
-    is not there.
+    Returns 1 when too few mutants of a file were killed, or when mutation/targets.py names one that is not there.
     """
     parser = _parser()
     chosen = parser.parse_args(arguments)
@@ -80,14 +88,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no target has {', '.join(nowhere)} in its path")
     modules = [each for each in TARGETS if not chosen.only or any(part in each for part in chosen.only)]
     with ThreadPoolExecutor(max_workers=chosen.jobs) as pool:
-        results = list(pool.map(_mutate, modules))
-    for result in results:
-        _print(str(result))
-        for each in result.survivors:
-            _print(f"  line {each.line}, {each.operator}:\n{each.diff}")
-        for line in result.unmatched:
-            _print(f"  error: mutation/targets.py names as equivalent what is in no mutant: {line}")
-    return 1 if any(each.survivors or each.unmatched for each in results) else 0
+        # Each result is printed as soon as it is there: a run takes long, and may be stopped.
+        are_good = [_report(each) for each in as_completed([pool.submit(_mutate, module) for module in modules])]
+    return 0 if all(are_good) else 1
+
+
+def _report(done: Future[Result]) -> bool:
+    """Print the result of one file, and return whether enough of its mutants were killed."""
+    try:
+        result = done.result()
+    except RuntimeError as error:
+        _print(str(error))
+        return False
+    _print(str(result))
+    for each in result.survivors:
+        _print(f"  line {each.line}, {each.operator}:\n{each.diff}")
+    for line in result.unmatched:
+        _print(f"  error: mutation/targets.py names as equivalent what is in no mutant: {line}")
+    return result.share >= _WANTED and not result.unmatched
 
 
 def _mutate(module: str) -> Result:
@@ -138,7 +156,7 @@ def _cosmic_ray(copy: Path, *command: str | Path) -> None:
         check=False,
     )
     if done.returncode:
-        raise RuntimeError(f"cosmic-ray {command[0]} failed:\n{done.stdout}{done.stderr}")
+        raise RuntimeError(f"{copy}: cosmic-ray {command[0]} failed:\n{done.stdout}{done.stderr}")
 
 
 def _keep_only_chosen_operators(work: WorkDB) -> None:
@@ -162,6 +180,7 @@ _HEADS = ("+++", "---")
 
 def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def _parser() -> argparse.ArgumentParser:

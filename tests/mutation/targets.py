@@ -81,8 +81,17 @@ _DECISIONS = (
     "tests/unit/recovery/test_pending_election.py",
     "tests/unit/recovery/test_judged_again.py",
     "tests/unit/recovery/test_apply_scenarios.py",
+    "tests/unit/recovery/test_dangers.py",
+    "tests/unit/recovery/test_earlier_orders.py",
+    "tests/unit/recovery/test_next_way.py",
+    "tests/unit/recovery/test_offline_dirs.py",
+    "tests/unit/recovery/test_proven_by_others.py",
+    "tests/unit/recovery/test_recorded.py",
+    "tests/unit/recovery/test_reused_epochs.py",
 )
+_HISTORY = "plugins/module_utils/_history"
 _RECOVERY = "plugins/module_utils/_recovery"
+_SALVAGE = "plugins/module_utils/_salvage"
 
 TARGETS = {
     f"{_RECOVERY}/preconditions.py": Target(
@@ -97,11 +106,13 @@ TARGETS = {
         (
             "tests/unit/recovery/test_candidate_in_plan.py",
             "tests/unit/recovery/test_explanation.py",
+            "tests/unit/recovery/test_offline_dirs.py",
             "tests/unit/recovery/test_ranking.py",
+            "tests/unit/recovery/test_reused_epochs.py",
+            "tests/unit/recovery/test_sort_keys.py",
         ),
         (
             "for rank, (reason, one) in enumerate(zip(reasons, standings, strict=False), start=1)",  # one reason each
-            "_NO_EPOCH = - 2",  # any number below 0 comes before every epoch
             # a shortcut: the stretches are compared without it
             "if log is best and (log.lineage == best.lineage and log.log_start_offset >= best.log_start_offset):",
             "if log is best or (log.lineage == best.lineage and log.log_start_offset > best.log_start_offset):",
@@ -136,6 +147,7 @@ TARGETS = {
             "tests/unit/recovery/test_forecast.py",
             "tests/unit/recovery/test_tier.py",
             "tests/unit/recovery/test_decide_scenarios.py",
+            "tests/unit/recovery/test_reused_epochs.py",
         ),
         (
             "return members[ -1] if len(members) == 1 else None",  # the first is the last of one
@@ -146,7 +158,33 @@ TARGETS = {
     ),
     "plugins/module_utils/_leadership/decide.py": Target(
         ("tests/unit/leadership/test_decide.py",),
-        ('return f"broker {ids[ -1]} is" if len(ids) == 1 else',),  # the first is the last of one
     ),
     "plugins/module_utils/_cleaner/diagnosis.py": Target(("tests/unit/cleaner/test_diagnosis.py",)),
+    "plugins/module_utils/_changes/sender.py": Target(
+        (
+            "tests/unit/changes/test_writes.py",
+            "tests/unit/changes/test_doubt.py",
+            "tests/unit/changes/test_until_seen.py",
+        )
+    ),
+    "plugins/module_utils/_leadership/orders.py": Target(
+        (
+            "tests/unit/leadership/test_decide.py",
+            "tests/unit/leadership/test_history.py",
+            "tests/unit/leadership/test_memory.py",
+            "tests/unit/leadership/test_orders.py",
+            "tests/unit/leadership/test_moves.py",
+            "tests/unit/leadership/test_order_run.py",
+        )
+    ),
+    f"{_HISTORY}/promise.py": Target(
+        (
+            "tests/unit/history/test_promise.py",
+            "tests/unit/history/test_host_boots.py",
+            "tests/unit/history/test_times.py",
+        )
+    ),
+    f"{_HISTORY}/min_isr.py": Target(("tests/unit/history/test_min_isr.py", "tests/unit/history/test_promise.py")),
+    f"{_SALVAGE}/held_again.py": Target(("tests/unit/salvage/test_held_again.py",)),
+    f"{_SALVAGE}/markers.py": Target(("tests/unit/salvage/test_markers.py", "tests/unit/salvage/test_rows.py")),
 }
