@@ -180,6 +180,7 @@ TARGETS = {
     f"{_HISTORY}/promise.py": Target(
         (
             "tests/unit/history/test_promise.py",
+            "tests/unit/history/test_clocks.py",
             "tests/unit/history/test_host_boots.py",
             "tests/unit/history/test_times.py",
         )
