@@ -63,12 +63,12 @@ def find_replaced_leaders(
     }
     commits = _find_commits_beyond(kafka, addresses, ends) if ends else {}
     found = dict(explain_replaced(logs, led, commits, lost))
-    if doubtful := [led[each] for each in found if each not in commits]:
-        kept, missing = find_kept(kafka, doubtful)
+    suspected = {each: reason for each, reason in found.items() if each not in commits}
+    if suspected:
+        kept, missing = find_kept(kafka, [led[each] for each in suspected])
         why = f" (the metadata log may know better, but: {missing})" if missing else ""
-        found = {
-            each: reason if each in commits else reason + why for each, reason in found.items() if each not in kept
-        }
+        found |= {each: reason + why for each, reason in suspected.items()}
+        found = {each: reason for each, reason in found.items() if each not in kept}
     return reasons | found
 
 

@@ -102,9 +102,15 @@ _ASSUMED = {
 }
 
 
+def each_once(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
+    """Return each assumption once, in the order of ``Assumption``."""
+    assumed = {*assumptions}
+    return tuple(each for each in Assumption if each in assumed)
+
+
 def describe_assumptions(assumptions: Iterable[Assumption]) -> str:
     """Return a clause such as "provided that the given boot times are right". Empty if there are none."""
-    words = [text for each, text in _ASSUMED.items() if each in {*assumptions}]
+    words = [_ASSUMED[each] for each in each_once(assumptions)]
     return f"provided that {' and '.join(words)}" if words else ""
 
 

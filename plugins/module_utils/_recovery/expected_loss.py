@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 
 from .._model.fields import INT32_MAX, INT64_MAX, BrokerId, Meta, Moment
 from .._model.log_contents import Stretches, records_in
-from .._model.outage import UNKNOWN_PAST, Assumption, Assumptions, Estimate, RecordedLoss, ReplicaPast, in_words
+from .._model.outage import UNKNOWN_PAST, Assumptions, Estimate, RecordedLoss, ReplicaPast, each_once, in_words
 from .._model.reason import say
 from .._model.reasons import plural
 from .forecast import Forecast, LossAgainst
@@ -93,18 +93,13 @@ def _known_by_others(forecast: Forecast, pasts: Mapping[int, ReplicaPast]) -> Re
         lacks_seconds=shortest.lacks_seconds,
         keeps_acks_all=proven.keeps_acks_all,
         proof=proven.proof,
-        assumptions=_all_of(proven, shortest),
+        assumptions=each_once((*proven.assumptions, *shortest.assumptions)),
     )
 
 
 def _known_by(broker_id: int, pasts: Mapping[int, ReplicaPast]) -> ReplicaPast:
     past = pasts[broker_id]
     return replace(past, proof=f"it holds all that broker {broker_id} holds, and {past.proof}")
-
-
-def _all_of(*pasts: ReplicaPast) -> tuple[Assumption, ...]:
-    assumed = {assumption for past in pasts for assumption in past.assumptions}
-    return tuple(each for each in Assumption if each in assumed)
 
 
 def _holds(other: LossAgainst, pasts: Mapping[int, ReplicaPast]) -> bool:

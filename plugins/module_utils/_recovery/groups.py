@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from .._model.outage import Assumption, in_words, led_alone
+from .._model.outage import Assumption, each_once, in_words, led_alone
 from .._model.partition import grouped
 from .._model.reason import likeness
 from .._model.reasons import NamedTopics, common_reason, name_topics, plural, ranges
@@ -246,13 +246,12 @@ def _sum_losses(losses: Sequence[ExpectedLoss | None], dangers: Sequence[tuple[D
 
 def _assumptions_of(unbounded: Sequence[ExpectedLoss]) -> tuple[Assumption, ...]:
     """Return what the times and proofs of losses without an upper bound rest on."""
-    assumed = {
+    return each_once(
         assumption
         for each in unbounded
         if _is_timed(each) or each.acks_all_lost == 0
         for assumption in each.assumptions
-    }
-    return tuple(each for each in Assumption if each in assumed)
+    )
 
 
 def _is_timed(loss: ExpectedLoss) -> bool:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -15,50 +16,34 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.kept_di
     has_kept_disk,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
-    BrokerChange,
     BrokerMoment,
     MetadataHistory,
-    PartitionHistory,
     PartitionMoment,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
-
-ORDERS = TopicPartition("orders", 0)
-STARTED, CREATED, LEFT, ALONE, NOW = 1_000, 2_000, 3_000, 4_000, 5_000
-
-
-def moment(at_ms: int, leader: int, *isr: int, unclean: bool = False) -> PartitionMoment:
-    return PartitionMoment(at_ms, leader, isr, is_unclean=unclean)
-
+from unit.history.test_promise import ALONE, CREATED, LEFT, NOW, ORDERS, STARTED, moment, restart
+from unit.history.test_promise import history as of_promise
 
 SHARED = (moment(CREATED, 2, 1, 2, 3), moment(LEFT, 2, 1, 2))
 OUTAGE = (*SHARED, moment(ALONE, 1, 1))
-ONE_START = (BrokerMoment(STARTED, BrokerChange.REGISTERED, 10, ("dir",)),)
 
 
-def history(
-    *moments: PartitionMoment, starts: tuple[BrokerMoment, ...] = ONE_START, not_decoded: int = 0
-) -> MetadataHistory:
-    partitions = {ORDERS: PartitionHistory(moments)}
-    return MetadataHistory(STARTED, NOW, partitions, {1: starts}, has_base=True, not_decoded=not_decoded)
-
-
-def start(at_ms: int) -> tuple[BrokerMoment, ...]:
-    asked = BrokerMoment(at_ms - 1, BrokerChange.SHUTTING_DOWN, 10)
-    return (*ONE_START, asked, BrokerMoment(at_ms, BrokerChange.REGISTERED, 20, ("dir",)))
+def history(*moments: PartitionMoment, starts: Sequence[BrokerMoment] = STARTED) -> MetadataHistory:
+    return of_promise(*moments, brokers={1: starts})
 
 
 @pytest.mark.parametrize(
     ("found", "is_kept"),
     [
         pytest.param(history(*OUTAGE), True, id="it ran on"),
-        pytest.param(history(*OUTAGE, starts=start(LEFT - 1)), True, id="it restarted before"),
-        pytest.param(history(*OUTAGE, starts=start(LEFT)), False, id="it restarted at that time"),
-        pytest.param(history(*OUTAGE, starts=start(NOW)), False, id="it restarted, with the same directory id"),
+        pytest.param(history(*OUTAGE, starts=restart(LEFT - 1, clean=True)), True, id="it restarted before"),
+        pytest.param(history(*OUTAGE, starts=restart(LEFT, clean=True)), False, id="it restarted at that time"),
+        pytest.param(
+            history(*OUTAGE, starts=restart(NOW, clean=True)), False, id="it restarted, with the same directory id"
+        ),
         pytest.param(history(moment(CREATED, 1, 1)), False, id="no other replica was ever in sync"),
         pytest.param(history(*SHARED, moment(ALONE, 2, 2), moment(NOW, 1, 1)), False, id="another one led alone"),
         pytest.param(history(*SHARED, moment(ALONE, 1, 1, unclean=True)), False, id="an unclean election"),
-        pytest.param(history(*OUTAGE, not_decoded=1), False, id="records of an unknown type"),
+        pytest.param(replace(history(*OUTAGE), not_decoded=1), False, id="records of an unknown type"),
         pytest.param(replace(history(*OUTAGE), ends_early=True), False, id="a copy of the log"),
         pytest.param(replace(history(*OUTAGE), disordered_until_ms=LEFT), False, id="clocks that differ"),
         pytest.param(replace(history(*OUTAGE), partitions={}), False, id="nothing about the partition"),

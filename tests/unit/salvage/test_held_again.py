@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -175,16 +175,8 @@ class FakeLeader(Kafka):
     def describe_cluster(self) -> Cluster:
         return Cluster("c", tuple(Registration(each, Address("b.invalid", 9092), None, False) for each in (1, 2)))
 
-    def probe_replicas(
-        self,
-        broker: Broker,
-        partitions: Sequence[TopicPartition],
-        deadline: float,
-        *,
-        only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
-        checked: Collection[TopicPartition] = (),
-    ) -> list[ReplicaLog]:
-        assert (broker.broker_id, [*partitions], [*checked]) == (1, [HELD], [HELD])
+    def probe_replicas(self, broker: Broker, partitions: Sequence[TopicPartition], *_: Any, **options: Any) -> Any:
+        assert (broker.broker_id, [*partitions], options) == (1, [HELD], {"checked": {HELD}})
         self.asked += 1
         return [self.log]
 
