@@ -145,10 +145,9 @@ def describe_knowledge(loss: LossTotal) -> Iterator[str]:
         records, low, high = loss.estimated
         some = f" for {loss.estimates:,} of them" if loss.estimates < loss.timed else ""
         yield f"estimated{some}: about {plural(records, 'record')}, {low:,} to {high:,}"
-    if loss.keeps_acks_all:
-        yield "none of them was acknowledged with acks=all"
-    if loss.assumptions:
-        yield describe_assumptions(loss.assumptions)
+    promise = "none of them was acknowledged with acks=all" if loss.keeps_acks_all else ""
+    if known := ", ".join(filter(None, [promise, describe_assumptions(loss.assumptions)])):
+        yield known
 
 
 def _count_lost(count: int, *, is_done: bool) -> str:
