@@ -130,22 +130,23 @@ class Broker:
         )
 
     def _probe(self, topic: str, asked: Any) -> Any:
-        """Answer an epoch probe, the only Fetch of the simulator: beyond the log's end, with an epoch."""
+        """Answer a Fetch: an epoch probe, which is beyond the log's end and has an epoch, or a read of one batch."""
         message = messages.FETCH.response.FetchableTopicResponse.PartitionData
         held = self._held(topic, asked.partition)
-        found = held[1].diverging_epoch(asked.last_fetched_epoch) if held else None
-        code = _NONE if found else _OFFSET_OUT_OF_RANGE if held else _UNKNOWN_TOPIC_OR_PARTITION
+        batch = held[1].batch_at(asked.fetch_offset) if held else b""
+        found = held[1].diverging_epoch(asked.last_fetched_epoch) if held and not batch else None
+        code = _NONE if found or batch else _OFFSET_OUT_OF_RANGE if held else _UNKNOWN_TOPIC_OR_PARTITION
         return message(
             partition_index=asked.partition,
             error_code=code,
             # A real broker reports the high watermark only if it could read the log.
-            high_watermark=held[1].high_watermark if held and found else -1,
-            last_stable_offset=held[1].high_watermark if held and found else -1,
-            log_start_offset=held[1].log_start_offset if held and found else -1,
+            high_watermark=held[1].high_watermark if held and not code else -1,
+            last_stable_offset=held[1].high_watermark if held and not code else -1,
+            log_start_offset=held[1].log_start_offset if held and not code else -1,
             diverging_epoch=message.EpochEndOffset(epoch=found[0], end_offset=found[1]) if found else None,
             aborted_transactions=None,
             preferred_read_replica=-1,
-            records=b"",
+            records=batch,
         )
 
     def _replica_log_info(self, request: Any) -> Any:

@@ -39,6 +39,7 @@ _FETCH_HEAD = struct.Struct(">iiiibii")
 _PROBE_ASKED = struct.Struct(">iiqiqiB")
 _NUMBER = struct.Struct(">i")
 _PROBE_ANSWER = struct.Struct(">hqqqBiBB")
+_READ_ANSWER = struct.Struct(">hqqqBi")
 _DIVERGING = struct.Struct(">BBiqB")
 _VERDICT = struct.Struct(">ihBB")
 _UNCLEAN = 1
@@ -84,21 +85,24 @@ def _offsets(world: World, broker_id: int, request: Request) -> bytes:
 
 
 def _probes(world: World, broker_id: int, request: Request) -> bytes:
-    known: dict[tuple[int, int], bytes] = {}  # many partitions share a log, and are asked about the same epoch
+    known: dict[tuple[int, int, int], bytes] = {}  # many partitions share a log, and are asked about the same place
 
     def reply(topic: str, asked: tuple[Any, ...]) -> bytes:
-        number, _leader_epoch, _offset, epoch, *_rest = asked
+        number, _leader_epoch, offset, epoch, *_rest = asked
         held = world.held(broker_id, topic, number)
-        key = (id(held[1]) if held else 0, epoch)
+        key = (id(held[1]) if held else 0, offset, epoch)
         if key not in known:
-            known[key] = _probe_answer(held[1] if held else None, epoch)
+            known[key] = _fetch_answer(held[1] if held else None, offset, epoch)
         return _NUMBER.pack(number) + known[key]
 
     return _answer(request, _FETCH_HEAD, _PROBE_ASKED, struct.pack(">ihi", 0, 0, 0), reply)
 
 
-def _probe_answer(log: Log | None, epoch: int) -> bytes:
+def _fetch_answer(log: Log | None, offset: int, epoch: int) -> bytes:
     """Return the answer about a log without the number of its partition."""
+    if log and (batch := log.batch_at(offset)):
+        read = _READ_ANSWER.pack(0, log.high_watermark, log.high_watermark, log.log_start_offset, 0, -1)
+        return b"".join([read, encode_size(len(batch)), batch, b"\0"])
     found = log.diverging_epoch(epoch) if log else None
     if log is None or found is None:
         return _PROBE_ANSWER.pack(_OFFSET_OUT_OF_RANGE if log else _UNKNOWN, -1, -1, -1, 0, -1, 1, 0)

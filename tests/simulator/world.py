@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import struct
 import threading
 import uuid
 from bisect import bisect_right
@@ -24,6 +25,9 @@ ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
 PREFERRED_LEADER_NOT_AVAILABLE = 80
 UNKNOWN_TOPIC_OR_PARTITION = 3
 INVALID_REPLICA_ASSIGNMENT = 39
+_BATCH = struct.Struct(">qiibIhiqqqhii7s")
+"""A batch of format 2 with one record, which has neither key nor value."""
+_RECORD = b"\x0c\0\0\0\1\1\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,17 @@ class Log:
         if place == len(self.epochs):
             return None
         return self.epochs[place - 1][0] if place else epoch, self.epochs[place][1]
+
+    def batch_at(self, offset: int) -> bytes:
+        """Return the batch of one record that every log has at this offset in its epoch; empty outside the log.
+
+        Its checksum is not that of its content.
+        """
+        place = bisect_right(self.epochs, offset, key=lambda entry: entry[1])
+        if not place or not self.log_start_offset <= offset < self.log_end_offset:
+            return b""
+        size = _BATCH.size - struct.calcsize(">qi")
+        return _BATCH.pack(offset, size, self.epochs[place - 1][0], 2, offset, 0, 0, 0, 0, -1, -1, -1, 1, _RECORD)
 
 
 @dataclass(slots=True)

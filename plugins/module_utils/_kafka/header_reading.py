@@ -6,24 +6,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
 from .._model.partition import Cause, TopicPartition, in_batches, to_topic_partition
-from .batch_headers import BatchEpoch, HeaderAnswer, Offsets, headers_request
+from .batch_headers import BatchEpoch, HeaderAnswer, Headers, Offsets, headers_request
 from .errors import BrokerCallError
 from .lockstep import Exchange, in_lockstep
 from .settings import Address
 from .wire import Connection, Wire
 
 _HEADER_BYTES = 4096
-"""Larger batches are read one by one: most batches of a log that ends are small."""
+"""The limit for one batch at first, so that the answer about many logs is small."""
+_FULL_BATCH_BYTES = 20 * 1024
+"""The next limit: full batches of a producer with Kafka's default of ``batch.size``, 16384 bytes."""
+_FULL_AT_ONCE = 250
 _LARGE_AT_ONCE = 100
-"""Large batches to read before the first answer arrives. A broker sends each one as a whole."""
+"""Larger batches are asked for one by one, so many before the first answer arrives: each one is sent as a whole."""
 _NO_HEADER = HeaderAnswer(0, None, 0)
-
+_Asked: TypeAlias = tuple[TopicPartition, int]
+"""An offset of a log."""
 
 Questions: TypeAlias = Mapping[int, Mapping[TopicPartition, Collection[int]]]
 """Offsets, by broker id and partition."""
@@ -114,28 +119,47 @@ def read_headers(reading: Mapping[TopicPartition, HeaderReader]) -> Exchange[Non
     """Carry out all searches, in rounds: each round reads the next offsets of all logs."""
     while rounds := _next_offsets(reading):
         answers = yield [headers_request(offsets, _HEADER_BYTES) for offsets in rounds]
-        large: list[tuple[TopicPartition, int]] = []
-        for offsets, found in zip(rounds, answers, strict=True):
-            for topic, by_number in offsets.items():
-                for number, offset in by_number.items():
-                    each = to_topic_partition((topic, number))
-                    answer = found.get(topic, {}).get(number, _NO_HEADER)
-                    if answer.batch is None and not answer.error_code:
-                        large.append((each, offset))
-                    else:
-                        reading[each].take_answer(offset, answer)
+        full = _take(reading, rounds, answers)
+        large: list[_Asked] = []
+        for some in in_batches(full, _FULL_AT_ONCE):
+            rounds = _in_requests(some)
+            answers = yield [headers_request(offsets, _FULL_BATCH_BYTES) for offsets in rounds]
+            large += _take(reading, rounds, answers)
         for some in in_batches(large, _LARGE_AT_ONCE):
             answers = yield [headers_request({each.topic: {each.partition: offset}}, 1) for each, offset in some]
             for (each, offset), found in zip(some, answers, strict=True):
                 reading[each].take_answer(offset, found.get(each.topic, {}).get(each.partition, _NO_HEADER))
 
 
+def _take(
+    reading: Mapping[TopicPartition, HeaderReader], requests: Sequence[Offsets], answers: Sequence[Headers]
+) -> list[_Asked]:
+    """Pass each answer to its search. Return what was not answered, because the batch is larger than the limit."""
+    larger: list[_Asked] = []
+    for offsets, found in zip(requests, answers, strict=True):
+        for topic, by_number in offsets.items():
+            for number, offset in by_number.items():
+                each = to_topic_partition((topic, number))
+                answer = found.get(topic, {}).get(number, _NO_HEADER)
+                if answer.batch is None and not answer.error_code:
+                    larger.append((each, offset))
+                else:
+                    reading[each].take_answer(offset, answer)
+    return larger
+
+
 def _next_offsets(reading: Mapping[TopicPartition, HeaderReader]) -> list[Offsets]:
-    """Return the next offsets of all searches, in requests that have each partition once."""
+    return _in_requests((each, offset) for each, search in reading.items() for offset in search.next_offsets())
+
+
+def _in_requests(asked: Iterable[_Asked]) -> list[Offsets]:
+    """Return the offsets in requests that have each partition once."""
     requests: list[Offsets] = []
-    for each, search in reading.items():
-        for index, offset in enumerate(search.next_offsets()):
-            if index == len(requests):
-                requests.append({})
-            requests[index].setdefault(each.topic, {})[each.partition] = offset
+    places: Counter[TopicPartition] = Counter()
+    for each, offset in asked:
+        index = places[each]
+        places[each] += 1
+        if index == len(requests):
+            requests.append({})
+        requests[index].setdefault(each.topic, {})[each.partition] = offset
     return requests

@@ -7,14 +7,17 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 from kafka.protocol.consumer import FetchResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_headers import (
     BatchEpoch,
     HeaderAnswer,
+    Headers,
     headers_request,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkRequest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_reading import ask_batches, read_headers
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.header_search import HeaderSearch
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.lockstep import in_lockstep
@@ -27,7 +30,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     TopicPartition,
 )
 
-ORDERS, OTHERS = TopicPartition("orders", 7), TopicPartition("others", 0)
+ORDERS, OTHERS, LARGE = TopicPartition("orders", 7), TopicPartition("others", 7), TopicPartition("large", 7)
 _LIMIT = 2**31 - 1
 
 
@@ -77,26 +80,26 @@ def test_only_a_batch_as_its_leader_wrote_it_has_a_checksum() -> None:
         assert found.batch == BatchEpoch(6, 40, 50, checksum)
 
 
-def test_large_batches_are_read_one_by_one() -> None:
+def test_large_batches_are_asked_for_with_a_higher_limit_and_then_one_by_one() -> None:
     """The broker sends no batch above the limit, except for a request about one partition."""
-    searches = {ORDERS: HeaderSearch(0, 30), OTHERS: HeaderSearch(0, 8)}
+    searches = {ORDERS: HeaderSearch(0, 30), OTHERS: HeaderSearch(0, 8), LARGE: HeaderSearch(0, 30)}
+    answers = {ORDERS: BatchEpoch(4, 0, 30), OTHERS: BatchEpoch(1, 0, 8), LARGE: BatchEpoch(4, 0, 30)}
+    sizes = {OTHERS: 90, ORDERS: 17_000, LARGE: 900_000}
     steps = []
 
-    def call(requests: object) -> list[object]:
-        steps.append(len(list(requests)))  # type: ignore[call-overload]
-        small = {0: HeaderAnswer(0, BatchEpoch(1, 0, 8), 90)}
-        match len(steps):
-            case 1:  # the first and the last offset of both logs
-                return [{"others": small}, {"others": small}]
-            case 2:
-                large = BatchEpoch(4, 0, 30)
-                return [{"orders": {7: HeaderAnswer(0, large, 9000)}}] * 2
-            case _:
-                raise AssertionError(steps)
+    def call(requests: Sequence[BulkRequest[Headers]]) -> list[Headers]:
+        """Answer about the first and the last offset of each log, which are in one batch."""
+        asked = [[each for each in sizes if each.topic.encode() in request.body] for request in requests]
+        steps.append(asked)
+        limit = {1: 4096, 2: 20_480, 3: 10**6}[len(steps)]
+        return [
+            {each.topic: {7: HeaderAnswer(0, answers[each], sizes[each])} for each in some if sizes[each] < limit}
+            for some in asked
+        ]
 
     in_lockstep(call, [read_headers(searches)])
-    assert steps == [2, 2]
-    assert searches[ORDERS].lineage == (EpochEnd(4, 30),)
+    assert steps == [[[OTHERS, ORDERS, LARGE]] * 2, [[ORDERS, LARGE]] * 2, [[LARGE]] * 2]
+    assert searches[ORDERS].lineage == searches[LARGE].lineage == (EpochEnd(4, 30),)
     assert searches[OTHERS].lineage == (EpochEnd(1, 8),)
 
 

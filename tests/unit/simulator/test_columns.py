@@ -19,15 +19,17 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import (
     reassignments,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka import epochs as epoch_probe
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.batch_headers import headers_request
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.bulk import BulkAnswer, BulkRequest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.messages import by_topic
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import read_header
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from lab.request import Request
 from simulator import SimulatedCluster, offline_world
 from simulator.columns import BY_COLUMN
 from simulator.faults import Throttle
-from simulator.world import World
+from simulator.world import Log, World
 from unit.fakes.recording_connection import RecordingConnection
 
 PARTITIONS = [TopicPartition(topic, number) for topic in ("a", "b" * 200, "unknown") for number in range(20)]
@@ -53,6 +55,29 @@ def test_both_say_the_same(function: Any, epoch: int) -> None:
     connection.request.with_header(correlation_id=99, client_id="someone")
     request = Request.parse(connection.request.encode(header=True), broker=2, time=0.0)
     assert_the_same(request, offline_world({"a": 19, "b" * 200: 20}, (1, 2, 3, 4)))
+
+
+@pytest.mark.parametrize("offset", [0, 79, 80, 89, 109, 119, 120])
+def test_both_send_the_same_batches(offset: int) -> None:
+    connection: Any = RecordingConnection()
+    questions = {topic: dict.fromkeys(numbers, offset) for topic, numbers in by_topic(PARTITIONS).items()}
+    connection.call(headers_request(questions, 4096))
+    connection.request.with_header(correlation_id=99, client_id="someone")
+    request = Request.parse(connection.request.encode(header=True), broker=2, time=0.0)
+    assert_the_same(request, offline_world({"a": 19, "b" * 200: 20}, (1, 2, 3, 4)))
+
+
+def test_a_batch_has_the_epoch_of_its_offset() -> None:
+    log = Log(((3, 10), (5, 80)), 120, log_start_offset=10)
+    batches = [read_header(log.batch_at(offset), 0) for offset in (10, 79, 80, 119)]
+    assert [(each.base_offset, each.next_offset, each.leader_epoch) for each in batches] == [
+        (10, 11, 3),
+        (79, 80, 3),
+        (80, 81, 5),
+        (119, 120, 5),
+    ]
+    assert all(each.size == len(log.batch_at(10)) for each in batches)
+    assert log.batch_at(9) == log.batch_at(120) == b""
 
 
 @pytest.mark.parametrize("partitions", [PARTITIONS, PARTITIONS[3:4]])

@@ -148,5 +148,6 @@ def test_a_span_of_a_large_topic_is_read_without_the_rest_of_it() -> None:
         with Wire(settings) as wire:
             assert read_states(Kafka(wire), wanted).keys() == wanted
             assert read_states(Kafka(wire), both).keys() == both
-        pages = [each for each in large.proxy.requests() if each.api_key == ApiKey.DescribeTopicPartitions]
+        sent = [each.decode() for each in large.proxy.requests() if each.api_key == ApiKey.DescribeTopicPartitions]
+        pages = {(repr(each.topics), repr(each.cursor)) for each in sent}  # a slow machine repeats a request
         assert len(pages) == 2
