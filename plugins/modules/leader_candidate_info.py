@@ -299,7 +299,7 @@ publish_fault:
   description: Why there is no RV(published_plan), and what to do.
   returned: with O(return_plan=published), if the compressed plan has more than 1 MiB
   type: str
-  sample: 'plan is refused: it takes 2,300,000 bytes compressed, and at most 1,048,576 are published.'
+  sample: 'plan is refused: it takes more than 1,048,576 bytes compressed, the most that is published.'
 plan:
   description: The plan as in O(plan_file), for O(kafkaops.recovery.designated_election#module:plan).
   returned: with O(return_plan=document)
@@ -389,7 +389,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         **partition_results(outcomes, module.params["max_rows"], Status, DONE_OR_FORESEEN),
         "groups": to_json_types([each.group for each in group_outcomes(outcomes)]),
         "loss": to_json_types(total_loss(outcomes)),
-        "plan_digest": planned.document["digest"],
+        "plan_digest": planned.digest,
         **planned.returned,
     }
 

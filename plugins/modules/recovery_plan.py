@@ -28,7 +28,7 @@ options:
   path:
     description:
       - The plan file.
-      - At most 256 MiB of UTF-8, with or without a byte order mark. A file that other users may write is refused.
+      - At most 1 GiB of UTF-8, with or without a byte order mark. A file that other users may write is refused.
     type: path
     required: true
   state:

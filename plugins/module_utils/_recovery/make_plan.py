@@ -73,8 +73,8 @@ class Planned:
     """Brokers that were waited for, or would be, the one to start first before the others."""
     notes: tuple[str, ...] = ()
     """What a person must know besides: brokers whose metadata was old."""
-    document: dict[str, Any] = field(default_factory=dict)
-    """The plan as it stands in a file, digest included."""
+    digest: str = ""
+    """The digest of the plan, as in its file."""
     doubtful: Mapping[str, int] = field(default_factory=lambda: {"led_by_silent": 0, "led_by_replaced": 0})
     """Numbers of partitions whose leader may be none, as ``Survey.count_doubtful`` returns them."""
     engine: EngineUse | None = None
@@ -159,7 +159,8 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
 
     path = params["plan_file"]
     document = plan_document(planned.plan) if path is None else write_plan(planned.plan, path)
-    returned = _returned(document, plan_form(params))
+    returned, found = _returned(document, plan_form(params)), str(document["digest"])
+    del document  # it may take a gigabyte, and the report takes as much
     cluster_id, outcomes = planned.plan.cluster_id, outcomes_of_plan(planned.plan)
     document_at = prepare_report(
         mode=RunMode.CHECK,
@@ -171,7 +172,7 @@ def make_plan(params: Mapping[str, Any]) -> Planned:
     # A full disk must not hide what was found: the brokers may answer otherwise a minute later.
     if fault := report.write_or_explain(document_at, REPORT_FILE):
         returned |= {"report_fault": fault, "msg": fault}
-    return replace(planned, document=document, returned=returned)
+    return replace(planned, digest=found, returned=returned)
 
 
 def _from_evidence(path: str, options: PlanOptions, progress: Progress) -> Planned:

@@ -18,18 +18,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 import shlex
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from .._documents.dataclass_json import codec, document, with_digest
 from .._documents.errors import DocumentError, Problem, raise_if_problems, show_value
-from .._documents.files import MIB, digest, format_document, read_file, write_new_file
+from .._documents.files import MIB, canonical_pieces, digest, format_pieces, read_file, write_new_file
 from .._documents.screen import is_integer
 from .._documents.strict_json import parse_json
 from .._documents.validation import schema_problems
@@ -38,8 +37,8 @@ from .._model.variable import set_variable
 from .plan import Plan, PlannedElection
 from .plan_consistency import find_consistency_problems, renew_plan
 
-MAX_BYTES = 256 * MIB
-"""100,000 elections with three candidates each take some 110 MiB."""
+MAX_BYTES = 1024 * MIB
+"""100,000 elections with three candidates each take some 400 MiB."""
 
 
 _PLAN = codec(Plan)
@@ -53,13 +52,20 @@ def write_plan(plan: Plan, path: str, *, max_bytes: int = MAX_BYTES) -> dict[str
     ``read_plan`` would refuse the plan.
     """
     document = plan_document(plan)
-    data = format_document(document)
-    if len(data) > max_bytes:
-        message = f"it takes more than {max_bytes:,} bytes"
-        raise DocumentError(path, [Problem("", message, "Plan for fewer partitions at a time")])
     raise_if_problems(path, _find_content_problems(document))
-    write_new_file(path, data)
+    write_new_file(path, _at_most(max_bytes, format_pieces(document), path))
     return document
+
+
+def _at_most(max_bytes: int, pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
+    """Yield the pieces. Raises DocumentError if they have more bytes than this."""
+    size = 0
+    for each in pieces:
+        size += len(each)
+        if size > max_bytes:
+            message = f"it takes more than {max_bytes:,} bytes"
+            raise DocumentError(path, [Problem("", message, "Plan for fewer partitions at a time")])
+        yield each
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
@@ -212,10 +218,12 @@ PLAIN_BYTES = 64 * 1024
 PACKED_BYTES = MIB
 """The greatest size of a compressed plan in base64. AWX keeps artifacts in its database, and passes them to every later
 node."""
+_COMPRESSED_BYTES = PACKED_BYTES * 3 // 4
+"""So many bytes are ``PACKED_BYTES`` in base64."""
 
 PLAIN, COMPRESSED = "json", "zlib+base64"
 
-_TEMPLATE_MARKS = ("{{", "{%", "{#")
+_TEMPLATE_MARKS = (b"{{", b"{%", b"{#")
 
 _AGAIN = "Pass the published plan on unchanged, or make it again"
 
@@ -223,25 +231,24 @@ _AGAIN = "Pass the published plan on unchanged, or make it again"
 def pack(document: dict[str, Any]) -> dict[str, Any]:
     """Return a plan's document as ``{"encoding", "digest", "data"}``.
 
-    Raises DocumentError if that takes more than ``PACKED_BYTES``.
+    Raises DocumentError as soon as it is known to take more than ``PACKED_BYTES``: a plan may have hundreds of MB.
     """
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    data = text.encode()
-    if len(data) <= PLAIN_BYTES and not any(mark in text for mark in _TEMPLATE_MARKS):
-        return {"encoding": PLAIN, "digest": document["digest"], "data": text}
-    packed = base64.b64encode(zlib.compress(data, 9)).decode()
-    if len(packed) > PACKED_BYTES:
-        raise DocumentError(
-            "plan",
-            [
-                Problem(
-                    "",
-                    f"it takes {len(packed):,} bytes compressed, and at most {PACKED_BYTES:,} are published",
-                    "Write it to a file that both jobs reach (plan_file), or plan for fewer partitions at a time",
-                )
-            ],
-        )
-    return {"encoding": COMPRESSED, "digest": document["digest"], "data": packed}
+    compressor, plain, packed = zlib.compressobj(9), bytearray(), bytearray()
+    for piece in canonical_pieces(document):
+        data = piece.encode()
+        packed += compressor.compress(data)
+        if len(plain) <= PLAIN_BYTES:
+            plain += data
+        elif len(packed) > _COMPRESSED_BYTES:
+            break
+    packed += compressor.flush()
+    if len(plain) <= PLAIN_BYTES and not any(mark in plain for mark in _TEMPLATE_MARKS):
+        return {"encoding": PLAIN, "digest": document["digest"], "data": plain.decode()}
+    if len(packed) > _COMPRESSED_BYTES:
+        message = f"it takes more than {PACKED_BYTES:,} bytes compressed, the most that is published"
+        remedy = "Write it to a file that both jobs reach (plan_file), or plan for fewer partitions at a time"
+        raise DocumentError("plan", [Problem("", message, remedy)])
+    return {"encoding": COMPRESSED, "digest": document["digest"], "data": base64.b64encode(packed).decode()}
 
 
 def unpack(value: Any, *, max_bytes: int = MAX_BYTES) -> Any:

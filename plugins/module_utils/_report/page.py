@@ -44,12 +44,9 @@ from .sections import (
     build_readiness_verdict,
     build_survey_section,
 )
-from .sources import SALVAGE_KINDS, Approval, DocumentKind, Skipped, Source
+from .sources import MAX_RAW_BYTES, SALVAGE_KINDS, Approval, DocumentKind, Skipped, Source
 from .stop_gate_section import build_gate_section, build_gate_verdict
 from .timeline import build_timeline_sections
-
-_MAX_RAW_BYTES = 1024 * 1024
-"""Limit for the JSON of all documents in the appendix. For larger documents, the page has the digest only."""
 
 _VERDICTS: Mapping[DocumentKind, Callable[[Any], tuple[str, str]]] = {
     DocumentKind.READINESS: build_readiness_verdict,
@@ -277,7 +274,7 @@ def _appendix(sources: Sequence[Source]) -> Section:
         (Cell(each.path), Cell(each.kind.value), number_cell(each.size_bytes), Cell(each.sha256), Cell(_options(each)))
         for each in sources
     )
-    raw, left = [], _MAX_RAW_BYTES
+    raw, left = [], MAX_RAW_BYTES
     for each in sources:
         if each.raw and len(each.raw) <= left:
             left -= len(each.raw)

@@ -36,6 +36,8 @@ from .._stop_gate.gate import STOP_GATE_REPORT
 from .survey import SURVEY, keep_known_fields
 
 MAX_BYTES = 1024 * MIB
+MAX_RAW_BYTES = MIB
+"""Limit for the JSON of all documents in the appendix. For larger documents, the page has the digest only."""
 """The report of 100,000 partitions has 220 MB."""
 _APPROVAL_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -95,8 +97,10 @@ class Source:
     sha256: str
     content: Any
     """The JSON value; for a plan the ``Plan``, for evidence the ``Evidence``."""
-    raw: bytes
-    """Content of the file; empty for evidence."""
+    raw: bytes = b""
+    """The file's bytes for the appendix; empty for evidence, and for a file of more than ``MAX_RAW_BYTES``."""
+    plan_digest: str = ""
+    """The digest in a plan; empty for another document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +192,15 @@ def _read(path: str) -> Source:
     data = read_file(path, MAX_BYTES)
     value = _parse(data, path)
     kind, schema = _kind_of(value, path)
+    plan_digest = ""
     if schema is None:
         content: Any = check_plan(value, path)
+        plan_digest = value["digest"]
     else:
         content = keep_known_fields(value, schema) if kind is DocumentKind.SURVEY else value
         raise_if_problems(path, schema_problems(content, schema))
-    return Source(path, kind, len(data), hashlib.sha256(data).hexdigest(), content, data)
+    raw = data if len(data) <= MAX_RAW_BYTES else b""
+    return Source(path, kind, len(data), hashlib.sha256(data).hexdigest(), content, raw, plan_digest)
 
 
 def _parse(data: bytes, path: str) -> Any:
@@ -226,7 +233,7 @@ def _read_evidence(path: str) -> Source:
         raise DocumentError(path, [Problem("", str(error), "Give a directory that this collection wrote")]) from error
     files: Iterable[Path] = sorted(Path(path).glob("*.parquet"))
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()
-    return Source(path, DocumentKind.EVIDENCE, sum(each.stat().st_size for each in files), digest, evidence, b"")
+    return Source(path, DocumentKind.EVIDENCE, sum(each.stat().st_size for each in files), digest, evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +252,7 @@ def check_approvals(given: Iterable[Mapping[str, Any]], sources: Sequence[Source
 
     Raises DocumentError, which names each approval with an invalid time or with a plan that is not in the documents.
     """
-    plans = {json.loads(each.raw)["digest"]: each.path for each in sources if each.kind is DocumentKind.PLAN}
+    plans = {each.plan_digest: each.path for each in sources if each.plan_digest}
     found, problems = [], []
     for number, each in enumerate(given):
         place, digest = f"[{number}]", each["plan_digest"]
