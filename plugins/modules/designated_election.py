@@ -202,6 +202,7 @@ partitions:
       description: What the controllers' metadata log said of the outage when the plan was made, null if nobody asked.
         The fields are those of M(kafkaops.recovery.leader_candidate_info).
       type: dict
+    refused_by: {type: str, description: "The rule that refuses it until more is allowed, null for other refusals."}
     cause: {type: str, description: "The reason without what C(candidates) and C(losses) explain."}
 truncated:
   description: Whether there are more partitions than O(max_rows).

@@ -217,6 +217,7 @@ partitions:
         isr_changes: {type: list, elements: dict, description: "The newest changes of leader and ISR, oldest first."}
         sources: {type: list, elements: str, description: Where this comes from.}
         missing: {type: list, elements: str, description: Why something is not known.}
+    refused_by: {type: str, description: "The rule that refuses it until more is allowed, null for other refusals."}
     cause: {type: str, description: "The reason without what C(candidates) and C(losses) explain."}
   sample:
     - topic: orders
@@ -258,6 +259,7 @@ groups:
     reason: {type: str, description: Their common reason. Numbers that differ are given as a range.}
     loss: {type: str, description: "The loss of electing the leader or best replica. Empty if none was compared."}
     total: {type: dict, description: The fields of RV(loss) for the group.}
+    refused_by: {type: list, elements: str, description: "The different values of RV(partitions[].refused_by)."}
 loss:
   description: The loss of all elections together, in records.
   returned: success

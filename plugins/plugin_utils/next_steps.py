@@ -48,21 +48,11 @@ def _after(result: Result, commands: Commands, start_order: Sequence[Result]) ->
         start_order=start_order,
         is_unbounded=bool(result.get("loss", {}).get("unbounded")),
         is_led_by_replaced=bool(result.get("led_by_replaced")),
-        is_only_unsaved=_is_only_unsaved(result),
+        refused_by={rule for each in result.get("groups", []) for rule in each["refused_by"]},
         lacking_replicas=writable["led"] - writable["writable"] - writable["unknown"],
         aftermath={each["kind"] for each in result.get("aftermath", [])},
         has_changed_orders=any(each["undoing"] == "failed" for each in result.get("leftovers", [])),
     )
-
-
-def _is_only_unsaved(result: Result) -> bool:
-    """Return whether partitions were refused, all because records could not be saved."""
-    rows = (result.get("salvage") or {}).get("partitions", ())
-    unsaved = {(each["topic"], each["partition"]) for each in rows if each["reason"]}
-    refused = {
-        (each["topic"], each["partition"]) for each in result.get("partitions", ()) if each["status"] == "refused"
-    }
-    return bool(refused) and refused <= unsaved
 
 
 def find_returns_of(result: Result, commands: Commands, start_order: Sequence[Result]) -> tuple[Return, ...]:

@@ -25,7 +25,16 @@ from .candidate import Candidate, Flag, SilentReplica
 from .empty_leader import ALLOW_EMPTY, explain_empty_leader, is_empty
 from .expected_loss import ExpectedLoss, ExpectedLosses, describe_forecast, describe_losses, explain_estimate_refusal
 from .forecast import Comparison, Forecast, explain_limit_refusal, forecast_losses
-from .plan import ElectionType, LeftAlone, PlannedElection, Status, explain_choice, leave_alone, plan_election
+from .plan import (
+    ElectionType,
+    LeftAlone,
+    PlannedElection,
+    RefusedBy,
+    Status,
+    explain_choice,
+    leave_alone,
+    plan_election,
+)
 from .preconditions import find_election_order, find_obstacles
 from .strategy import Policy, ProofRule, Step, Strategy, apply_strategy
 
@@ -66,7 +75,8 @@ def decide(
     if ruling.step is Step.LEAVE_TO_CONTROLLER:
         return case.plan_election_of_isr_member(ruling.reason, designated)
     unproven = case.explain_unproven(designated) if ruling.step is Step.WAIT else []
-    return case.leave_alone(Status.REFUSED, [ruling.reason, *unproven, *case.find_warnings()])
+    refused = case.leave_alone(Status.REFUSED, [ruling.reason, *unproven, *case.find_warnings()])
+    return replace(refused, refused_by=RefusedBy.STRATEGY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,8 @@ class Group:
     loss: str
     """What the election of the leader, or of the best replica, loses. Empty if nothing was compared."""
     total: LossTotal
+    refused_by: tuple[str, ...] = ()
+    """The rules that refused its elections until more is allowed (``RefusedBy``); "" for another refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,7 @@ def _make_members(facts: Sequence[_Facts]) -> Members:
         ),
         _loss_in_words(facts, total),
         total,
+        tuple(sorted({o.refused_by or "" for o in outcomes if o.status is Status.REFUSED})),
     )
     return Members(group, outcomes)
 

@@ -44,7 +44,7 @@ def update_left_alone(outcome: Outcome, metadata: PartitionStates) -> Outcome:
     seen = replace(outcome, leader_after=state.leader_id, leader_epoch_after=state.leader_epoch)
     if outcome.status in _LEFT_OFFLINE and not state.is_offline:
         why = say("broker {broker} leads it: it got a leader since the plan was made", broker=state.leader_id)
-        return replace(seen, status=Status.ALREADY_ONLINE, reason=because(why), cause=None)
+        return replace(seen, status=Status.ALREADY_ONLINE, reason=because(why), refused_by=None, cause=None)
     if was_online and state.is_offline:
         why = "it has lost its leader since the plan was made: make a new plan"
         return replace(seen, status=Status.REFUSED, reason=because(why))

@@ -21,7 +21,7 @@ from .._model.reasons import name_brokers, plural
 from .._model.replaced_disk import doubt_elections
 from .._model.variable import set_variable
 from .next_way import How, Return, Way, choose_way
-from .plan import DONE, Status
+from .plan import DONE, DONE_OR_FORESEEN, RefusedBy, Status
 from .start_order import describe_doubtful_leaders
 
 Step: TypeAlias = tuple[str, Sequence[str]]
@@ -88,8 +88,8 @@ class AfterRun:
     is_unbounded: bool = False
     """Whether what only silent replicas held may be lost without a bound."""
     is_led_by_replaced: bool = False
-    is_only_unsaved: bool = False
-    """Whether partitions were refused, all because records could not be saved. No strategy changes that."""
+    refused_by: Collection[str] = ()
+    """The rules that refused elections (``plan.RefusedBy``); "" for what only the reasons say."""
     lacking_replicas: int = 0
     """Partitions with a leader that take no record with acks=all."""
     aftermath: Collection[str] = ()
@@ -121,7 +121,7 @@ def salvage_command(connection: Iterable[str]) -> list[str]:
 
 def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
     """Yield the next steps in their order. There are none if everything is well."""
-    may_elect = bool(commands.aggressive) and not after.is_only_unsaved
+    may_elect = bool(commands.aggressive) and RefusedBy.STRATEGY in after.refused_by
     way = choose_way(after.statuses, after.returns, may_elect=may_elect)
     yield from _save_disks(after, commands)
     if way is Way.NONE:
@@ -133,9 +133,7 @@ def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
         text = "See what it costs to elect the best surviving replicas. To carry it out, omit --check:"
         yield text, commands.aggressive
     elif way is Way.FOLLOW_REASONS and commands.look:
-        is_known = SURVEYED not in after.statuses
-        text = "Follow the reasons of the partitions, then look again:" if is_known else "Look at what each would cost:"
-        yield text, commands.look
+        yield _look_again(after, commands)
     if Status.WOULD_RECOVER in after.statuses and commands.recover:
         plan_file = commands.plan_file
         text = f"Let a second person review {plan_file}, then carry it out:" if plan_file else "Carry it out:"
@@ -151,6 +149,19 @@ def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
         yield _GROUPS, commands.groups
     if after.has_changed_orders:
         yield "Run again to restore the replica orders that are still changed:", commands.look
+
+
+def _look_again(after: AfterRun, commands: Commands) -> Step:
+    if SURVEYED in after.statuses:
+        return "Look at what each would cost:", commands.look
+    if RefusedBy.INTERNAL_TOPIC not in after.refused_by:
+        return "Follow the reasons of the partitions, then look again:", commands.look
+    look = [*commands.look, *set_variable("unclean_recovery_include_internal_topics", "true")]
+    if {*after.refused_by} == {RefusedBy.INTERNAL_TOPIC} and not {*after.statuses} - DONE_OR_FORESEEN - {
+        Status.REFUSED
+    }:
+        return "Look at the internal topics, too. Their records are the cluster's own state:", look
+    return "Follow the reasons of the partitions, then look again, also at internal topics:", look
 
 
 def _save_disks(after: AfterRun, commands: Commands) -> Iterator[Step]:

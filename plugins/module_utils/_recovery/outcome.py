@@ -47,6 +47,7 @@ from .plan import (
     LeftAlone,
     Plan,
     PlannedElection,
+    RefusedBy,
     Status,
     describe_best,
 )
@@ -89,6 +90,7 @@ class Outcome(OfPartition):
     """Unregistered brokers that the new order dropped for good, or would drop."""
     history: OutageHistory | None = None
     """What happened to the partition before the run. None if nobody asked."""
+    refused_by: RefusedBy | None = None
     cause: str | None = None
     """The reason without what ``candidates`` and ``losses`` explain. A group of partitions is printed with it."""
 
@@ -202,6 +204,7 @@ def outcome_of_left_alone(partition: LeftAlone) -> Outcome:
         elr=partition.elr,
         last_known_elr=partition.last_known_elr,
         history=partition.history,
+        refused_by=partition.refused_by,
     )
 
 

@@ -58,6 +58,15 @@ class Status(StrEnum):
     """The state could not be found out: no such partition, not authorized, or no answer."""
 
 
+class RefusedBy(StrEnum):
+    """A rule that refuses an election until a person allows more. Other refusals do not depend on what is allowed."""
+
+    STRATEGY = "strategy"
+    """The strategy waits for other replicas, or never risks a loss."""
+    INTERNAL_TOPIC = "internal_topic"
+    """Internal topics were not asked for."""
+
+
 DONE = frozenset({Status.RECOVERED, Status.ALREADY_ONLINE})
 """A run succeeds if every partition ended in one of these statuses."""
 
@@ -193,6 +202,7 @@ class LeftAlone(OfPartition):
     """What happened to the partition before. None if nobody asked."""
     offline_replicas: _OfflineReplicas = ()
     """Replicas that the controller would not elect when the plan was made."""
+    refused_by: RefusedBy | None = None
 
 
 def plan_election(

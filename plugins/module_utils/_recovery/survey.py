@@ -20,7 +20,7 @@ from .._model.replaced_disk import leads_alone
 from .._model.run import Clock, KafkaOpsError, garbage_collection_paused
 from .._model.silent_leaders import led_by_silent, silent_brokers, wait_for_fencing
 from .offline_dirs import add_offline_dirs
-from .plan import LeftAlone, Status, leave_alone
+from .plan import LeftAlone, RefusedBy, Status, leave_alone
 
 _OURS = "_kafkaops_"
 """How the default names of our own topics begin. A principal may have only the ACLs for these."""
@@ -265,4 +265,4 @@ def _leave_online(state: PartitionState) -> LeftAlone:
 def leave_internal_alone(state: PartitionState) -> LeftAlone:
     """Return a partition of an internal topic as left alone."""
     reason = "internal topic: its records are the cluster's own state; opt in with include_internal_topics"
-    return leave_alone(state, Status.REFUSED, reason)
+    return replace(leave_alone(state, Status.REFUSED, reason), refused_by=RefusedBy.INTERNAL_TOPIC)

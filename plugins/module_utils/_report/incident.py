@@ -79,7 +79,9 @@ def _join(before: Outcome | None, after: Outcome) -> Outcome:
     if before.status in _DOUBTFUL and planned is not None and planned == after.leader_after:
         form = "broker {broker} leads it, as planned: a later run saw it"
         reason = because(say(form, broker=after.leader_after), before.reason)
-        return _with_leader_of(after, replace(before, status=Status.RECOVERED, reason=reason, cause=None))
+        return _with_leader_of(
+            after, replace(before, status=Status.RECOVERED, reason=reason, refused_by=None, cause=None)
+        )
     seen_first = replace(
         after,
         leader_before=before.leader_before,

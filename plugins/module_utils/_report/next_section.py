@@ -81,6 +81,7 @@ class Situation:
             start_order=self.start_order,
             is_unbounded=bool(total_loss(self.outcomes).unbounded),
             is_led_by_replaced=any(map(self._is_led_by_replaced, self.outcomes)),
+            refused_by={each.refused_by or "" for each in self.outcomes if each.status is Status.REFUSED},
             lacking_replicas=writable.led - writable.writable - writable.unknown,
             aftermath={each["kind"] for each in self.aftermath},
         )

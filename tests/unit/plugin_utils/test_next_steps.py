@@ -16,6 +16,7 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Broker
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.next_steps import Commands
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.outcome import Outcome
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import RefusedBy
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils import recovery_page
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.next_steps import next_commands
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import rendered
@@ -99,17 +100,42 @@ def test_a_broker_that_stops_answering_during_the_run_comes_before_bolder_electi
     assert "unclean_recovery_strategy=aggressive" not in shown
 
 
-@pytest.mark.parametrize(("reason", "is_offered"), [("the disk is full", False), ("", True)])
-def test_no_bolder_strategy_is_offered_if_records_could_not_be_saved(reason: str, is_offered: bool) -> None:
-    outcome = outages.refused()
-    row = {"topic": outcome.topic, "partition": outcome.partition, "reason": reason}
-    balance = {"held_by_losers": 9, "saved": 0, "given_back": 0, "still_lost": 0, "at_hand": 0}
-    salvage = {"salvage_id": None, "salvage_dir": None, "partitions": [{**row, **balance}]}
-    result = a_recovery([outcome], outages.brokers(9), salvage=salvage)
-    blocks = recovery_page.blocks(result, commands=next_commands({}), start_order=[], rows=False)
+@pytest.mark.parametrize(
+    ("rules", "text", "more"),
+    [
+        ([RefusedBy.STRATEGY], "1. See what it costs to elect", "-e unclean_recovery_strategy=aggressive"),
+        ([RefusedBy.STRATEGY, None], "1. See what it costs to elect", "-e unclean_recovery_strategy=aggressive"),
+        ([None], "1. Follow the reasons of the partitions, then look again: ", ""),
+        (
+            [RefusedBy.INTERNAL_TOPIC],
+            "1. Look at the internal topics, too. Their records are the cluster's own state:",
+            "-e unclean_recovery_include_internal_topics=true",
+        ),
+        (
+            [RefusedBy.INTERNAL_TOPIC, None],
+            "1. Follow the reasons of the partitions, then look again, also at internal topics:",
+            "-e unclean_recovery_include_internal_topics=true",
+        ),
+        (
+            [RefusedBy.STRATEGY, RefusedBy.INTERNAL_TOPIC],
+            "1. See what it costs to elect",
+            "-e unclean_recovery_strategy=aggressive",
+        ),
+    ],
+)
+def test_the_next_step_follows_from_the_rules_that_refused(rules: list[RefusedBy | None], text: str, more: str) -> None:
+    """A bolder strategy changes nothing where a limit, a full disk or an internal topic refused."""
+    outcomes = [
+        replace(outages.refused(number), reason=f"because of {rule}", refused_by=rule, cause=None)
+        for number, rule in enumerate(rules)
+    ]
+    blocks = recovery_page.blocks(
+        a_recovery(outcomes, outages.brokers(9)), commands=next_commands({}), start_order=[], rows=False
+    )
     shown = " ".join(rendered(blocks, 300, color=False).split())
-    assert ("unclean_recovery_strategy=aggressive" in shown) == is_offered
-    assert ("1. Follow the reasons of the partitions, then look again:" in shown) != is_offered
+    assert text in shown
+    options = ("-e unclean_recovery_strategy=aggressive", "-e unclean_recovery_include_internal_topics=true")
+    assert [each for each in options if each in shown] == ([more] if more else [])
 
 
 @pytest.mark.parametrize("outcome", [outages.refused(), outages.would_recover()])
