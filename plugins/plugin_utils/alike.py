@@ -45,9 +45,12 @@ def fold_entries(
 
 def name_partitions(partitions: Sequence[Result]) -> str:
     """Return the name of one partition, or of several that are alike: "orders 0-9, all alike"."""
-    if len(partitions) == 1:
-        return partition_name(partitions[0])
-    return f"{in_topics(partitions)}, all alike"
+    return which_partitions(partitions) if len(partitions) == 1 else f"{which_partitions(partitions)}, all alike"
+
+
+def which_partitions(partitions: Sequence[Result]) -> str:
+    """Return the name of one partition, or of several: "orders-0", "orders 0-9"."""
+    return partition_name(partitions[0]) if len(partitions) == 1 else in_topics(partitions)
 
 
 def name_brokers(ids: Sequence[int]) -> str:

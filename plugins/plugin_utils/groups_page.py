@@ -14,14 +14,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan imp
     ENDED,
     ENDED_OR_FORESEEN,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import agreeing, join_first, plural
 
-from .alike import entries_by_reason
+from .alike import entries_by_reason, which_partitions
 from .command_words import carry_out, connection_words, host_words, option_words
 from .page import Block, Command, Entries, Entry, Heading, Paragraph, Row, Table, not_shown
-from .words import Result, number, partition_name, words
+from .words import Result, partition_name, span, words
 
-_COLUMNS = ("Group", "Partition", "Need", "Status", "Committed", "Saved", "Target")
+_COLUMNS = ("Group", "Partitions", "Need", "Status", "Committed", "Saved", "Target")
 _END_COLUMNS = ("Partition", "Status", "Producer", "From offset")
 _NAMED = 8
 _MOST_ROWS = 30
@@ -49,9 +50,9 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
     good = [each for each in result["commits"] if each["status"] in DONE_OR_FORESEEN]
     if good:
         yield Heading("Committed offsets")
-        shown = good if rows else good[:_MOST_ROWS]
-        yield Table(_COLUMNS, tuple(map(_row, shown)), prose_column="Why", texts=_COLUMNS[:4])
-        yield from not_shown(len(shown), sum(result["summary"][each] for each in DONE_OR_FORESEEN))
+        alike = [[each] for each in good] if rows else _alike(good)[:_MOST_ROWS]
+        yield Table(_COLUMNS, tuple(map(_row, alike)), prose_column="Why", texts=_COLUMNS[:4])
+        yield from not_shown(sum(map(len, alike)), sum(result["summary"][each] for each in DONE_OR_FORESEEN))
     if result["transactions"]:
         yield Heading("Open transactions that no coordinator has")
         shown = result["transactions"] if rows else result["transactions"][:_MOST_ROWS]
@@ -129,17 +130,17 @@ def _names(commits: Sequence[Result]) -> str:
     return join_first([f"{each['group']} at {partition_name(each)}" for each in commits], _NAMED)
 
 
-def _row(commit: Result) -> Row:
-    cells = (
-        commit["group"],
-        partition_name(commit),
-        words(commit["need"]),
-        words(commit["status"]),
-        number(commit["committed"]),
-        number(commit["saved"]),
-        number(commit["target"]),
-    )
-    return Row(cells, commit["reason"])
+def _alike(commits: Sequence[Result]) -> list[list[Result]]:
+    """Return the commits of each group and topic that have the same need, status and reason."""
+    same = ("group", "topic", "need", "status", "reason")
+    return [*grouped((tuple(each[name] for name in same), each) for each in commits).values()]
+
+
+def _row(alike: Sequence[Result]) -> Row:
+    first = alike[0]
+    offsets = (span([each[name] for each in alike]) for name in ("committed", "saved", "target"))
+    cells = (first["group"], which_partitions(alike), words(first["need"]), words(first["status"]), *offsets)
+    return Row(cells, first["reason"])
 
 
 def _end_row(transaction: Result) -> Row:

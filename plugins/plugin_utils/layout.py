@@ -73,20 +73,27 @@ def _parts(block: Paragraph | Heading | Entries | Table, width: int) -> Iterator
         case Paragraph(text, style, indent):
             yield Padding(_text(text, style), (0, width - prose_width, 0, indent))
         case Entries(entries):
-            yield _entries(entries, prose_width)
+            yield from _entries(entries, prose_width)
         case Table():
             yield from _table(block, width)
 
 
-def _entries(entries: Sequence[Entry], width: int) -> RenderableType:
-    grid = Grid.grid(padding=(0, 2, 0, 0))
-    grid.width = width
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold", ratio=1)
-    for each in entries:
-        label = _text(" " * _INDENT + each.label, each.style)
-        grid.add_row(label, Group(*(_text(line) for line in each.lines)))
-    return grid
+def _entries(entries: Sequence[Entry], width: int) -> Iterator[RenderableType]:
+    """Yield the entries in two columns. Below a label that is too long for that, its lines are indented."""
+    labels = [_text(" " * _INDENT + each.label, each.style) for each in entries]
+    most = max((each.cell_len for each in labels if each.cell_len <= width - _MIN_PROSE // 2), default=0)
+    for label, each in zip(labels, entries, strict=True):
+        lines = Group(*map(_text, each.lines))
+        if label.cell_len > most:
+            yield label
+            yield Padding(lines, (0, 0, 0, 3 * _INDENT))
+            continue
+        grid = Grid.grid(padding=(0, 2, 0, 0))
+        grid.width = width
+        grid.add_column(width=most, no_wrap=True)
+        grid.add_column(overflow="fold", ratio=1)
+        grid.add_row(label, lines)
+        yield grid
 
 
 def _table(table: Table, width: int) -> Iterator[RenderableType]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import offset_range
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import grouped
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import plural
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.replayed import describe_left_out
 
 from .account_page import account_blocks
-from .alike import fold_entries, name_partitions
+from .alike import fold_entries, name_partitions, which_partitions
 from .page import Block, Entries, Entry, Heading, Paragraph
-from .words import Result, partition_name, printable, size, words
+from .words import Result, printable, size, span, words
 
 _BAD = ("failed", "refused")
 _SHOWN = 50
@@ -40,7 +41,11 @@ def disk_blocks(result: Result) -> Iterator[Block]:
     commits = result.get("newer_commits", ())
     if commits:
         yield Heading("Groups whose saved committed offset is higher than the cluster's")
-        yield Entries(tuple(Entry(printable(each["group"]), (_commit(each),)) for each in commits[:_SHOWN]))
+        of_group = grouped((each["group"], each) for each in commits)
+        shown = [*of_group.items()][:_SHOWN]
+        yield Entries(tuple(Entry(printable(group), tuple(_commits(of))) for group, of in shown))
+        if len(shown) < len(of_group):
+            yield Paragraph(f"and {len(of_group) - len(shown)} more; the report file has all of them")
         yield Paragraph(
             "They get these offsets back from playbook kafkaops.recovery.restore_groups, with "
             f"group_recovery_salvage_dir={printable(result['salvage_dir'] or 'DIR')}."
@@ -119,9 +124,11 @@ def _disk_lines(each: Result) -> Iterator[str]:
         yield f"and {len(each['damages']) - _SHOWN_DAMAGES} more damaged places"
 
 
-def _commit(each: Result) -> str:
-    now = "none" if each["committed_offset"] is None else each["committed_offset"]
-    return f"{partition_name(each)}: offset {each['saved_offset']} on the disk, {now} in the cluster"
+def _commits(of_group: Sequence[Result]) -> Iterator[str]:
+    for of_topic in grouped((each["topic"], each) for each in of_group).values():
+        saved = span([each["saved_offset"] for each in of_topic])
+        now = span([each["committed_offset"] for each in of_topic], "none")
+        yield f"{which_partitions(of_topic)}: offset {saved} on the disk, {now} in the cluster"
 
 
 def _ranges(stretches: Sequence[Result]) -> str:

@@ -40,6 +40,13 @@ def number(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
+def span(values: Sequence[int | None], missing: str = "-") -> str:
+    """Return one value, or the lowest and the highest of several: "10 to 340"; ``missing`` where there is none."""
+    known = sorted({each for each in values if each is not None})
+    without = [missing] if None in values else []
+    return " or ".join([*without, *([" to ".join(map(str, dict.fromkeys((known[0], known[-1]))))] if known else [])])
+
+
 def size(size_bytes: int | None) -> str:
     """Return bytes with three digits and a unit."""
     if size_bytes is None:

@@ -65,6 +65,18 @@ def test_a_look_names_the_group_and_the_next_command_and_fails() -> None:
     assert failure(found, is_need_bad=False) == "", "a prediction in check mode is no failure"
 
 
+def test_the_partitions_of_a_topic_are_one_row_of_their_group() -> None:
+    commits = [a_commit("would_give_back", partition=number, committed=20 + number) for number in range(40)]
+    other = a_commit("would_give_back", group="mails", saved=None, committed=None, target=9)
+    found = a_result(*commits, other)
+    text = printed(found)
+    assert "billing orders 0-39 went back would give back 20 to 59 200 200" in text
+    assert "mails orders-0 went back would give back - - 9" in text
+    assert "not shown" not in text
+    rows = " ".join(rendered(blocks(found, VARIABLES, rows=True), 200, color=False).split())
+    assert "billing orders-39 went back would give back 59 200 200" in rows
+
+
 def test_the_next_command_of_a_plan_carries_out_the_plan() -> None:
     found = a_result(a_commit("would_give_back"), plan_digest="sha256:12")
     text = printed(found, group_recovery_manual_output_file="plan.json")

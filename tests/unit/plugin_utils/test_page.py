@@ -52,6 +52,19 @@ def test_prose_stands_below_its_row_where_there_is_no_room_beside_it() -> None:
     ]
 
 
+def test_nothing_is_lost_beside_a_label_that_is_as_wide_as_the_page() -> None:
+    """A consumer group may have a name of any length."""
+    entries = Entries((Entry("billing", ("offset 9", "offset 5")), Entry("n" * 100, ("offset 7",)), Entry("x", ("1",))))
+    assert rendered([entries], 60, color=False).splitlines() == [
+        "  billing  offset 9",
+        "           offset 5",
+        "  " + "n" * 58,
+        "n" * 42,
+        "      offset 7",
+        "  x        1",
+    ]
+
+
 def test_columns_stay_columns_if_each_line_is_stripped() -> None:
     """The callback of AAP 2.6 strips each line that an action displays."""
     entries = Entries((Entry("broker 1", ("unreachable", "start it")), Entry("and", ("2 more",))))
