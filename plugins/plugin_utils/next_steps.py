@@ -102,6 +102,9 @@ _CARRIED_OUT_WITH = (
 )
 _ALL = ("-e", "unclean_recovery_all_offline_partitions=true")
 _ELECT = ("-e", "unclean_recovery_automated_recovery=true")
+_DEFAULT = "balanced"
+_BOLDER = {"none": "balanced", "balanced": "aggressive", "from_config": "aggressive"}
+"""The next strategy that elects where this one refused."""
 
 
 def next_commands(variables: Result, saved_in: str = "") -> Commands:
@@ -110,7 +113,7 @@ def next_commands(variables: Result, saved_in: str = "") -> Commands:
     ``saved_in`` is the directory with the saved records of other replicas. ``unclean_recovery_plan`` only says whether
     a plan was given as data.
     """
-    given = {"unclean_recovery_strategy": "balanced", **variables}
+    given = {"unclean_recovery_strategy": _DEFAULT, **variables}
     plan_file = given.get("unclean_recovery_plan_file") or ""
     reviewed = plan_file or given.get("unclean_recovery_manual_output_file") or ""
     has_plan = bool(plan_file or given.get("unclean_recovery_plan"))
@@ -124,21 +127,23 @@ def next_commands(variables: Result, saved_in: str = "") -> Commands:
         *host_words(given, "unclean_recovery"),
         *connection,
     ]
+    strategy = [*option_words(given, ("unclean_recovery_strategy",))]
     decided = (
         [*set_variable("unclean_recovery_plan_file", reviewed), *execution]
         if reviewed
-        else [*selection, *option_words(given, ("unclean_recovery_strategy",)), *policy]
+        else [*selection, *strategy, *policy]
     )
-    is_aggressive = given.get("unclean_recovery_strategy") == "aggressive"
-    aggressive = [*command, *selection, "-e", "unclean_recovery_strategy=aggressive", *policy, *_ELECT, "--check"]
-    look = [*command, *(_ALL if has_plan else (*selection, *policy)), "-e", "unclean_recovery_show_replica_info=true"]
+    bolder = _BOLDER.get(given["unclean_recovery_strategy"])
+    bold = [*selection, "-e", f"unclean_recovery_strategy={bolder}", *policy, *_ELECT, "--check"]
+    looked_at = [*selection, *([] if given["unclean_recovery_strategy"] == _DEFAULT else strategy), *policy]
+    look = [*command, *(_ALL if has_plan else looked_at), "-e", "unclean_recovery_show_replica_info=true"]
     return Commands(
         lost_brokers=_ids(given.get("unclean_recovery_lost_brokers")),
         plan_file=reviewed,
         look=look,
         # The path of a plan that was given as data is unknown here.
         recover=[] if given.get("unclean_recovery_plan") else [*command, *decided, *_ELECT],
-        aggressive=[] if has_plan or is_aggressive else aggressive,
+        bolder=[*command, *bold] if bolder and not has_plan else [],
         salvage=salvage_command(connection),
         redundancy=[]
         if given.get(_THEN_RESTORE)

@@ -59,7 +59,7 @@ class Commands:
 
     look: Sequence[str] = ()
     recover: Sequence[str] = ()
-    aggressive: Sequence[str] = ()
+    bolder: Sequence[str] = ()
     salvage: Sequence[str] = ()
     redundancy: Sequence[str] = ()
     groups: Sequence[str] = ()
@@ -121,7 +121,7 @@ def salvage_command(connection: Iterable[str]) -> list[str]:
 
 def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
     """Yield the next steps in their order. There are none if everything is well."""
-    may_elect = bool(commands.aggressive) and RefusedBy.STRATEGY in after.refused_by
+    may_elect = bool(commands.bolder) and RefusedBy.STRATEGY in after.refused_by
     way = choose_way(after.statuses, after.returns, may_elect=may_elect)
     yield from _save_disks(after, commands)
     if way is Way.NONE:
@@ -131,7 +131,7 @@ def list_steps(after: AfterRun, commands: Commands) -> Iterator[Step]:
         yield _look_after(after.returns, commands), commands.look
     elif way is Way.ELECT:
         text = "See what it costs to elect the best surviving replicas. To carry it out, omit --check:"
-        yield text, commands.aggressive
+        yield text, commands.bolder
     elif way is Way.FOLLOW_REASONS and commands.look:
         yield _look_again(after, commands)
     if Status.WOULD_RECOVER in after.statuses and commands.recover:

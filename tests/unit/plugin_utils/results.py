@@ -41,7 +41,7 @@ COMMANDS = Commands(
         *("-i", "INVENTORY", "-e", "log_salvage_hosts=HOST", "-e", "kafka_bootstrap_servers=kafka2.example.com:9092"),
         *("-e", '{"log_salvage_log_dirs": ["LOG_DIR"]}', "-e", "log_salvage_dir=NEW_DIR"),
     ],
-    aggressive=[*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_strategy=aggressive", *_ELECT, "--check"],
+    bolder=[*_PLAYBOOK, *_ALL, "-e", "unclean_recovery_strategy=aggressive", *_ELECT, "--check"],
 )
 
 

@@ -31,7 +31,7 @@ def test_a_run_of_all_partitions_is_repeated() -> None:
     assert commands.look == [*command, *_ALL, "-e", "unclean_recovery_show_replica_info=true"]
     assert commands.recover == [*command, *_ALL, *_STRATEGY, *_ELECT]
     aggressive = ["-e", "unclean_recovery_strategy=aggressive"]
-    assert commands.aggressive == [*command, *_ALL, *aggressive, *_ELECT, "--check"]
+    assert commands.bolder == [*command, *_ALL, *aggressive, *_ELECT, "--check"]
     assert commands.salvage == [
         *("ansible-playbook", "kafkaops.recovery.salvage_logs", "-i", "INVENTORY", "-e", "log_salvage_hosts=HOST"),
         *_SERVERS,
@@ -80,7 +80,7 @@ def test_the_next_command_decides_as_this_run_did(given: dict[str, Any], words: 
 )
 def test_every_next_command_connects_as_this_run_did(given: dict[str, Any], word: str) -> None:
     commands = next_commands({**_GIVEN, **given}, "/saved")
-    names = ("look", "recover", "aggressive", "salvage", "redundancy", "groups")
+    names = ("look", "recover", "bolder", "salvage", "redundancy", "groups")
     for words in (*(getattr(commands, each) for each in names), *commands.replays):
         start = words.index(_SERVERS[1]) + 1
         assert words[start : start + 2] == ["-e", word]
@@ -101,25 +101,45 @@ def test_lost_entries_of_a_journal_are_discarded_once() -> None:
 )
 def test_the_same_partitions_are_selected(given: dict[str, Any], word: str) -> None:
     commands = _commands(**given)
-    for name in ("look", "recover", "aggressive"):
+    for name in ("look", "recover", "bolder"):
         assert getattr(commands, name)[: len(_PLAYBOOK + _SERVERS) + 2] == [*_PLAYBOOK, *_SERVERS, "-e", word]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "bolder", "is_repeated"),
+    [
+        ("none", "balanced", True),
+        ("balanced", "aggressive", False),
+        ("from_config", "aggressive", True),
+        ("aggressive", "", True),
+    ],
+)
+def test_the_next_look_has_the_strategy_and_the_next_bolder_one_is_offered(
+    strategy: str, bolder: str, is_repeated: bool
+) -> None:
+    """Otherwise the next look refuses by the default, and offers what was just refused."""
+    commands = _commands(unclean_recovery_strategy=strategy)
+    assert (f"unclean_recovery_strategy={strategy}" in commands.look) == is_repeated
+    assert [each for each in commands.bolder if "strategy" in each] == (
+        [f"unclean_recovery_strategy={bolder}"] if bolder else []
+    )
 
 
 def test_a_plan_that_this_run_wrote_or_was_given_is_carried_out() -> None:
     plan = ["-e", "unclean_recovery_plan_file=plan.json", "-e", "unclean_recovery_salvage=required"]
     written = _commands(unclean_recovery_manual_output_file="plan.json", unclean_recovery_salvage="required")
     assert written.recover == [*_PLAYBOOK, *_SERVERS, *plan, *_ELECT]
-    assert written.aggressive
+    assert written.bolder
     given = _commands(unclean_recovery_plan_file="plan.json", unclean_recovery_salvage="required")
     assert (given.recover, given.plan_file) == (written.recover, "plan.json")
-    assert given.aggressive == []
+    assert given.bolder == []
     assert given.look == [*_PLAYBOOK, *_SERVERS, *_ALL, "-e", "unclean_recovery_show_replica_info=true"]
     as_data = _commands(unclean_recovery_plan=True)
-    assert (as_data.recover, as_data.aggressive, as_data.look) == ([], [], given.look)
+    assert (as_data.recover, as_data.bolder, as_data.look) == ([], [], given.look)
 
 
 def test_an_aggressive_run_does_not_advise_itself() -> None:
-    assert _commands(unclean_recovery_strategy="aggressive").aggressive == []
+    assert _commands(unclean_recovery_strategy="aggressive").bolder == []
 
 
 def test_other_playbooks_act_where_this_run_acted() -> None:
