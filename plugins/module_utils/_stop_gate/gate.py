@@ -28,7 +28,7 @@ from .._model.fields import (
 from .._model.partition import Broker, BrokerState, Racks, TopicPartition, grouped
 from .._model.reasons import name_brokers, name_partitions, plural
 from .._model.replaced_disk import name_replaced
-from .._model.stop_prediction import ClusterView, Prediction, StopReasonKind, predict_stop
+from .._model.stop_prediction import ClusterView, Effect, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import StopTicket
 from .advice import Bears, Wave, largest_allowed
 
@@ -241,7 +241,8 @@ def smallest_changes(
     changes: list[str] = []
     if part:
         rest = [each for each in up if each not in part]
-        later = f", and {name_brokers(rest)} when these are back and in sync" if rest else ""
+        back = f"{'it is' if len(part) == 1 else 'these are'} back and in sync"
+        later = f", and {name_brokers(rest)} when {back}" if rest else ""
         changes.append(f"stop only {name_brokers(part)} now{later}")
     down = [each for each in view.brokers if each.broker_id not in view.live]
     keeps_a_broker = view.keeps_a_broker(brokers)
@@ -251,9 +252,7 @@ def smallest_changes(
         return part, (*changes, "keep the controllers up that the quorum needs")
     repaired = view.repaired(with_down_brokers=False)
     if keeps_a_broker and not predict_stop(repaired, brokers).effects:
-        names = name_partitions(sorted({each.state for each in bad}))
-        changes.append(f"wait until all replicas on live brokers are in sync, and no reassignment runs: {names}")
-        return part, tuple(changes)
+        return part, (*changes, _recover_and_wait(bad))
     whole = view.repaired(with_down_brokers=True)
     left = predict_stop(whole, brokers).effects
     if down and not left:
@@ -271,6 +270,15 @@ def smallest_changes(
             f"sync they do not bear it: {names}"
         )
     return part, tuple(changes)
+
+
+def _recover_and_wait(bad: Sequence[Effect]) -> str:
+    """Return what to do if brokers that are up hold all that is needed."""
+    leaderless = any(each.kind is StopReasonKind.ALREADY_LEADERLESS for each in bad)
+    recover = "recover the partitions without a leader (playbook kafkaops.recovery.recover_offline_partitions), then "
+    names = name_partitions(sorted({each.state for each in bad}))
+    wait = f"wait until all replicas on live brokers are in sync, and no reassignment runs: {names}"
+    return f"{recover if leaderless else ''}{wait}"
 
 
 def _bring_back(down: Sequence[Broker]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
+    NO_LEADER,
     Broker,
     BrokerState,
     PartitionState,
@@ -147,8 +148,14 @@ def test_the_largest_part_and_what_has_to_be_in_sync() -> None:
     )
     down = a_view(STATE._replace(isr=(1, 3), offline_replicas=(5,)), down={5: BrokerState.FENCED})
     assert smallest_changes(down, (1,), bears) == ((), ("start broker 5, and wait until all replicas are in sync",))
+    leaderless = a_view(STATE._replace(leader_id=NO_LEADER, isr=(), elr=()))
+    (change,) = smallest_changes(leaderless, (1,), bears)[1]
+    assert change == (
+        "recover the partitions without a leader (playbook kafkaops.recovery.recover_offline_partitions), then wait "
+        "until all replicas on live brokers are in sync, and no reassignment runs: orders 0"
+    )
     part, changes = smallest_changes(down, (1, 5, 6), bears)
-    assert (part, changes[0]) == ((6,), "stop only broker 6 now, and broker 1 when these are back and in sync")
+    assert (part, changes[0]) == ((6,), "stop only broker 6 now, and broker 1 when it is back and in sync")
     hung = a_view(down.states[0], down={5: BrokerState.HUNG, 6: BrokerState.FENCED})
     (change,) = smallest_changes(hung, (1,), bears)[1]
     assert change.startswith("start broker 6, find out why broker 5, which runs, does not answer, and wait until")
