@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import HEALTHY_CASES
+from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import HEALTHY_CASES, Case
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import agreeing, plural
 
 from .alike import fold_entries, fold_rows, name_brokers
@@ -125,8 +125,9 @@ def _actions(restart: Result, repair: Result) -> Iterator[Block]:
 
 
 def _diagnosis(broker: Result) -> str:
-    """Return the diagnosis, with a question mark if it was inferred."""
-    return words(broker["diagnosis"]) + ("?" if broker["is_inferred"] else "")
+    """Return the diagnosis, with a question mark if it was inferred. What is unknown was not inferred from anything."""
+    is_doubtful = broker["is_inferred"] and broker["diagnosis"] != Case.UNKNOWN
+    return words(broker["diagnosis"]) + ("?" if is_doubtful else "")
 
 
 def _uncleanable(log_dirs: Sequence[Result]) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from .._model.partition import OFFSETS_TOPIC
+from .._model.reasons import plural
 from .facts import ENABLE, THREADS, CleanerFacts, CleanerMetrics, Suspect
 
 
@@ -160,7 +161,8 @@ def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis
             "cluster or on topics",
         )
     looks = max(each.looks for each in trends)
-    seen = f"by the sizes of {len(trends)} compacted copies in {looks} looks"
+    copies = "1 compacted copy" if len(trends) == 1 else f"{len(trends):,} compacted copies"
+    seen = f"by the sizes of {copies} in {plural(looks, 'look')}"
     named = {(each.topic, each.partition) for each in suspects}
     others = [each for each in trends if (each.topic, each.partition) not in named]
     shrunk = sum(each.has_shrunk for each in trends)

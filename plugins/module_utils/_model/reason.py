@@ -142,7 +142,7 @@ def _merge_values(named: Sequence[tuple[str, Value]]) -> str:
         return f"{min(numbers)} to {max(numbers)}"
     words = [_in_words(name, each) for each in different]
     if len(different) > _MOST_VALUES:
-        return f"{words[0]} or {len(different) - 1} others"
+        return f"{words[0]} or {len(different) - 1:,} others"
     # "broker 1" and "broker 4" become "broker 1 or 4".
     return " or ".join([words[0], *(each.removeprefix("brokers ").removeprefix("broker ") for each in words[1:])])
 

@@ -49,7 +49,7 @@ def check_replaced(reasons: Mapping[TopicPartition, str], to_save: Collection[in
     if not reasons:
         return
     first, why = min(reasons.items())
-    more = f"; and {len(reasons) - 1} more partitions" if len(reasons) > 1 else ""
+    more = f"; and {plural(len(reasons) - 1, 'more partition')}" if len(reasons) > 1 else ""
     yield failed(
         CheckName.PARTITIONS,
         f"{first}: {why}{more}",

@@ -205,7 +205,7 @@ def describe_offsets(stretches: Stretches) -> str:
     """
     ranges = list(_join_ranges(stretches))
     named = ", ".join(f"{first}..{last}" if first < last else str(first) for first, last in ranges[:_MOST_RANGES])
-    more = f" and {len(ranges) - _MOST_RANGES} ranges more" if len(ranges) > _MOST_RANGES else ""
+    more = f" and {plural(len(ranges) - _MOST_RANGES, 'more range')}" if len(ranges) > _MOST_RANGES else ""
     return f"{named}{more} ({plural(records_in(stretches), 'record')})"
 
 

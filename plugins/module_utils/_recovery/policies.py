@@ -20,6 +20,7 @@ from .._kafka.errors import BrokerCallError, NoBrokerAnswersError, RequestRefuse
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import Broker, BrokerState, TopicPartition
+from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from . import retention
@@ -202,8 +203,8 @@ def refuse_unclean_by_controller(
     if not unknown:
         return ()
     return (
-        f"whether the controllers' own properties set {CONFIG} to true for {_name_topics(unknown)} is unknown: "
-        f"{found[unknown[0]].unknown}. If they do, the controller may elect any live replica by itself",
+        f"whether the controllers' own properties set {CONFIG} to true for {join_first(unknown, _MOST_NAMED)} is "
+        f"unknown: {found[unknown[0]].unknown}. If they do, the controller may elect any live replica by itself",
     )
 
 
@@ -237,8 +238,9 @@ def _explain_hidden(wanted: list[str], found: Mapping[str, _Config]) -> list[str
     if not hidden:
         return []
     return [
-        f"{CONFIG} of {_name_topics(hidden)} cannot be read, so that it is not known whether the controller elects by "
-        "itself: grant DESCRIBE_CONFIGS on the topic, or name a strategy and set acknowledge_unclean_leader_election"
+        f"{CONFIG} of {join_first(hidden, _MOST_NAMED)} cannot be read, so that it is not known whether the "
+        "controller elects by itself: grant DESCRIBE_CONFIGS on the topic, or name a strategy and set "
+        "acknowledge_unclean_leader_election"
     ]
 
 
@@ -247,12 +249,7 @@ def _explain_enabled(found: Mapping[str, _Config]) -> list[str]:
     if not enabled:
         return []
     return [
-        f"{CONFIG} is true for {_name_topics(enabled)}: the controller may elect any live replica by itself, at any "
-        "time, without comparing logs, during this run. Set it to false first, on the topic, or on all "
+        f"{CONFIG} is true for {join_first(enabled, _MOST_NAMED)}: the controller may elect any live replica by "
+        "itself, at any time, without comparing logs, during this run. Set it to false first, on the topic, or on all "
         "brokers and controllers, or set acknowledge_unclean_leader_election"
     ]
-
-
-def _name_topics(topics: list[str]) -> str:
-    more = f" and {len(topics) - _MOST_NAMED} topics more" if len(topics) > _MOST_NAMED else ""
-    return ", ".join(topics[:_MOST_NAMED]) + more

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from .._model.outage import IsrChange, OutageHistory
 from .._model.partition import NO_LEADER, grouped
-from .._model.reasons import plural
+from .._model.reasons import agreeing, plural
 from .._recovery.outcome import Outcome
 from .blocks import Block, Picture, ReportParagraph, format_ids
 from .charts import NO_LEADER_HATCHED, IsrBar, can_draw, draw_isr
@@ -90,7 +90,8 @@ def build_past_blocks(outcomes: Sequence[Outcome], begins_at: str | None) -> Ite
         yield _draw(group, begins_at)
     if len(found) > _MAX_PICTURES:
         rest = sum(len(each) for each in found[_MAX_PICTURES:])
-        yield ReportParagraph(f"{plural(rest, 'partition')} in {len(found) - _MAX_PICTURES} more groups are not drawn.")
+        groups_left = plural(len(found) - _MAX_PICTURES, "more group")
+        yield ReportParagraph(f"{plural(rest, 'partition')} in {groups_left} {agreeing('are', rest)} not drawn.")
 
 
 def _draw(group: Sequence[tuple[Outcome, OutageHistory]], begins_at: str | None) -> Picture:

@@ -237,7 +237,7 @@ def _loss_rows(elected: Sequence[Outcome]) -> Iterator[tuple[Cell, ...]]:
             number_cell(totals[topic].at_most),
         )
     if len(worst) > MAX_ROWS:
-        yield Cell(f"{len(worst) - MAX_ROWS:,} more topics"), number_cell(None), number_cell(None), number_cell(None)
+        yield Cell(plural(len(worst) - MAX_ROWS, "more topic")), number_cell(None), number_cell(None), number_cell(None)
 
 
 def _build_leader_blocks(outcomes: Sequence[Outcome]) -> Iterator[Block]:

@@ -156,7 +156,7 @@ def test_no_request_is_sent_while_another_replica_is_online() -> None:
 def test_readiness_says_to_save_the_disks_before_the_brokers_are_started() -> None:
     assert not [*check_replaced({}, ())]
     (check,) = check_replaced({TopicPartition("orders", each): "why" for each in (1, 0)}, {3, 2})
-    assert check.found == "orders-0: why; and 1 more partitions"
+    assert check.found == "orders-0: why; and 1 more partition"
     assert check.remedy.startswith("Save the disks of brokers 2, 3 before you start them")
 
 

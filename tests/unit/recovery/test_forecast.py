@@ -199,4 +199,4 @@ def test_offsets_in_words() -> None:
     assert describe_offsets((EpochRange(1, 0, 5), EpochRange(2, 5, 9))) == "0..8 (9 records)"
     assert describe_offsets((EpochRange(1, 0, 5), EpochRange(2, 3, 9))) == "0..8 (11 records)"
     scattered = tuple(EpochRange(epoch, 10 * epoch, 10 * epoch + 2) for epoch in range(5))
-    assert describe_offsets(scattered) == "0..1, 10..11, 20..21 and 2 ranges more (10 records)"
+    assert describe_offsets(scattered) == "0..1, 10..11, 20..21 and 2 more ranges (10 records)"
