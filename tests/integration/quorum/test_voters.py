@@ -119,7 +119,7 @@ def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
     previewed = run_playbook(_PLAYBOOK, variables, "--check")
     assert previewed.returncode == 0, previewed.output
     assert [each.name for each in quorum.asked() if each.is_write] == []
-    assert f"would replace directory id {old} of controller {lost} by {new}" in previewed.output
+    assert f"would replace directory id {old} of controller {lost} by {new}" in previewed.words
 
     run = run_playbook(_PLAYBOOK, variables)
     assert run.returncode == 0, run.output
@@ -135,7 +135,7 @@ def test_the_playbook_replaces_a_controller_and_resumes(quorum: Quorum) -> None:
     _changed(quorum, Membership.ABSENT, Voter(lost, new))
     refused = run_playbook(_PLAYBOOK, variables)
     assert refused.returncode != 0
-    assert "Set controller_replacement_endpoints" in refused.output
+    assert "Set controller_replacement_endpoints" in refused.words
     options = {"controller_replacement_endpoints": _endpoints_option(quorum, lost)}
     resumed = run_playbook(_PLAYBOOK, {**variables, **options})
     assert resumed.returncode == 0, resumed.output
