@@ -47,7 +47,7 @@ from .plan import (
     LeftAlone,
     Plan,
     PlannedElection,
-    RefusedBy,
+    RefusalRule,
     Status,
     describe_best,
 )
@@ -90,7 +90,7 @@ class Outcome(OfPartition):
     """Unregistered brokers that the new order dropped for good, or would drop."""
     history: OutageHistory | None = None
     """What happened to the partition before the run. None if nobody asked."""
-    refused_by: RefusedBy | None = None
+    refused_by: RefusalRule | None = None
     cause: str | None = None
     """The reason without what ``candidates`` and ``losses`` explain. A group of partitions is printed with it."""
 

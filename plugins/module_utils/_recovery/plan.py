@@ -67,6 +67,9 @@ class RefusedBy(StrEnum):
     """Internal topics were not asked for."""
 
 
+RefusalRule: TypeAlias = Annotated[RefusedBy, Meta("the rule of a refusal")]
+
+
 DONE = frozenset({Status.RECOVERED, Status.ALREADY_ONLINE})
 """A run succeeds if every partition ended in one of these statuses."""
 
@@ -202,7 +205,7 @@ class LeftAlone(OfPartition):
     """What happened to the partition before. None if nobody asked."""
     offline_replicas: _OfflineReplicas = ()
     """Replicas that the controller would not elect when the plan was made."""
-    refused_by: RefusedBy | None = None
+    refused_by: RefusalRule | None = None
 
 
 def plan_election(
