@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ansible import context
+from ansible.parsing.splitter import parse_kv
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 
@@ -40,6 +42,8 @@ _PLAN = "unclean_recovery_plan"
 """A plan as data, which is large. A command that repeats the run only needs whether there was one."""
 _REPORTS = {"unclean_recovery": "recovery", "leadership_drain": "leadership"}
 """The roles that write a report of every run, and how the names of these files begin."""
+_NO_PAIRS = ("@", "[", "{")
+"""How a value of ``-e`` begins that is a file, or JSON."""
 _OF_A_CLUSTER = ("kafka_bootstrap_servers", "kafka_command_config")
 """Hosts that differ in one of these are of different clusters, as for roles/kafka_connection/tasks/one_host.yml."""
 
@@ -59,7 +63,7 @@ class ActionModule(ActionBase):
         role = self._task.args["role"]
         own = argument_specs(role)
         shared = argument_specs("kafka_connection", "variables")
-        problems = [*self._unknown(role, own, shared, variables), *self._task.args.get("refusals", [])]
+        problems = [*self._unknown(role, own, shared, variables), *_emptied(own), *self._task.args.get("refusals", [])]
         values: dict[str, Any] = {}
         try:
             values = checked(own | shared, self._given(own | shared, variables), self._path)
@@ -178,6 +182,18 @@ class ActionModule(ActionBase):
         is_ours = self._is_local() and not self._play_context.become
         state = state_directory() if is_ours else "~/.local/state/kafkaops-recovery"
         return f"{state}/reports/{_REPORTS[role]}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}.json"
+
+
+def _emptied(own: Collection[str]) -> Iterator[str]:
+    """Yield the role's variables that were typed as ``-e name=``: what is empty would lift a limit, or select all.
+
+    An empty value in a file, in JSON or in a survey of AWX means that nothing was chosen.
+    """
+    for text in context.CLIARGS.get("extra_vars") or ():
+        if not text.startswith(_NO_PAIRS):
+            for name, value in parse_kv(text).items():
+                if name in own and value == "":
+                    yield f"{name} is empty, as by a shell variable that is not set: give a value, or leave it out"
 
 
 def _group(name: str) -> str:

@@ -263,5 +263,28 @@ def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None
         assert " payments" not in (ran.stdout + ran.stderr).replace("0,3,payments", "")
 
 
+@pytest.mark.parametrize(
+    ("typed", "is_refused"),
+    [
+        ("unclean_recovery_max_lost_records=", True),
+        ("unclean_recovery_wait_ms=3 unclean_recovery_plan_digest=''", True),
+        ('{"unclean_recovery_max_lost_records": ""}', False),
+        ("kafka_command_config=", False),
+    ],
+)
+def test_a_variable_of_the_shell_that_is_not_set_lifts_no_limit(typed: str, is_refused: bool, tmp_path: Path) -> None:
+    """AWX passes an unanswered question of a survey as an empty string, in JSON."""
+    play = tmp_path / "play.yml"
+    tasks = [{"kafkaops.recovery.role_variables": {"role": "unclean_recovery"}}]
+    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play)]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+    given = ("-e", "kafka_bootstrap_servers=kafka1:9092", "-e", typed)
+    ran = subprocess.run([*command, *given], env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, "is empty, as by a shell variable" in ran.stdout + ran.stderr) == (
+        (2, True) if is_refused else (0, False)
+    )
+
+
 def test_every_role_has_a_directory() -> None:
     assert {*CHECKED, "kafka_connection"} == {each.name for each in ROLES.iterdir()}
