@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,9 @@ def _named(value: Any, names: Mapping[str, str], pattern: re.Pattern[str], *, is
         )
     if isinstance(value, list):
         return [_named(each, names, pattern, is_text=is_text) for each in value]
+    if is_text and isinstance(getattr(getattr(value, "event", None), "msg", None), str):
+        # From ansible-core 2.19 on, a warning is an object with its text.
+        return replace(value, event=replace(value.event, msg=_named(value.event.msg, names, pattern, is_text=True)))
     if isinstance(value, dict):
         return {key: _named(each, names, pattern, is_text=key in _TEXTS) for key, each in value.items()}
     return value

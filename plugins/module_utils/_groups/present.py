@@ -25,6 +25,8 @@ from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition, gr
 from .._model.reasons import join_first, plural
 from .plan import MOST_NAMED, UnknownCommits
 
+_NO_PLACES = f"there is no {OFFSETS_TOPIC}, as before the first commit, or our principal needs DESCRIBE on it"
+
 
 @dataclass(slots=True)
 class PresentGroups:
@@ -124,6 +126,9 @@ def _find_coordinators(
         else:
             found.coordinators[group] = address
     for place, groups in without.items():
+        if not places:
+            found.unknown += [UnknownCommits((each,), f"group {each} was not found: {_NO_PLACES}") for each in groups]
+            continue
         found.unknown.append(UnknownCommits(tuple(groups), f"{place}, which has their commits, has no leader"))
 
 

@@ -26,6 +26,8 @@ def test_groups_outside_of_the_log_continue_at_its_start_or_end(kafka_version: s
     with Cluster(kafka_version, brokers=3, proxied=True) as cluster:
         cluster.client.create_topic(ONLINE, {0: [1]}, {"min.insync.replicas": 1})
         cluster.client.produce(ONLINE, 0, 9)
+        nobody = run_playbook(_PLAYBOOK, {"kafka_bootstrap_servers": cluster.bootstrap(), "group_recovery_groups": "b"})
+        assert "group b was not found: there is no __consumer_offsets, as before the first commit" in nobody.words
         well = ["billing", "reader", "shipping", "orders", "audit"]
         for group, offset in {"behind": 2, "ahead": 1000, **dict.fromkeys(well, 6)}.items():
             commit(cluster, group, offset)

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.variable_names import name_variables, variables_of
@@ -48,6 +50,29 @@ def test_texts(text: str, named: str) -> None:
         "failed": True,
         "msg": named,
         "partitions": [{"topic": "lost_brokers", "reason": named, "loss": None}],
+    }
+
+
+@dataclass(frozen=True)
+class FakeEvent:
+    """What ansible-core has of a warning from 2.19 on: more than its text."""
+
+    msg: str
+    help_text: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeSummary:
+    event: FakeEvent
+
+
+def test_a_warning_names_what_the_user_typed_on_every_ansible_core() -> None:
+    names = {"lost_brokers": "unclean_recovery_lost_brokers"}
+    text, named = "lost_brokers names broker 1", "unclean_recovery_lost_brokers names broker 1"
+    result = {"warnings": [FakeSummary(event=FakeEvent(text)), text], "exception": FakeSummary(event=FakeEvent(text))}
+    assert name_variables(result, names) == {
+        "warnings": [FakeSummary(event=FakeEvent(named)), named],
+        "exception": result["exception"],
     }
 
 
