@@ -72,8 +72,13 @@ class Outstanding:
             self.held_again.look(parts)
             for partition, part in parts.items():
                 part.set_held(self.held_again[partition])
-        if ledgers.may_lack:
-            self._find_given_back(parts)
+        # A side topic has little else than what was given back, perhaps by a run with another topic of ledgers.
+        unsure = (
+            name
+            for name, part in parts.items()
+            if ledgers.may_lack or (part.is_for_side_topic and not part.ledger.settled)
+        )
+        self._find_given_back({name: parts[name] for name in unsure})
         for part in parts.values():
             part.counts = earlier_counts(part.ledger)
         compacted = {each for each, part in parts.items() if part.target.is_compacted and not part.failure}

@@ -56,6 +56,17 @@ def test_records_are_given_back_once(kafka_version: str, tmp_path: Path) -> None
             assert [each for each in values if each.startswith("older-")] == [f"older-{n}" for n in range(_OLDER)]
 
 
+def test_a_side_topic_gets_no_record_again_by_another_topic_of_ledgers(kafka_version: str, tmp_path: Path) -> None:
+    with Cluster(kafka_version, brokers=3, properties=_OF_TRANSACTIONS) as cluster:
+        saved = save(cluster, "orders", tmp_path / "saved")
+        assert give(cluster, saved, target="side")["summary"]["given"] == _OLDER
+        for options in ({"check_mode": True}, {}):
+            again = give(cluster, saved, target="side", progress_topic="another", **options)
+            assert "msg" not in again, again["msg"]
+            assert (again["summary"]["to_give"], again["summary"]["given_before"]) == (0, _OLDER), again
+        assert len(cluster.client.consume_all("orders.salvaged", 0)) == _OLDER
+
+
 def save(cluster: Cluster, topic: str, directory: Path, config: Mapping[str, object] | None = None) -> Path:
     """Lose a topic's records, and save them before the election."""
     offline = longer_log_of_older_epoch(cluster, topic, 1, records=(_COMMON, _OLDER, _NEWER), config=config)
