@@ -69,7 +69,7 @@ def run(options: Options) -> Iterator[Row]:
 class _MadeUpLog:
     """A log without a controller: noise, and in the end an outage of each partition."""
 
-    address = "made up"
+    source = "made up"
 
     def __init__(self, values_of: Callable[[int], list[bytes]]) -> None:
         self.read_bytes = self.records = 0
