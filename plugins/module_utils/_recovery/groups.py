@@ -226,7 +226,7 @@ def _make_members(facts: Sequence[_Facts]) -> Members:
         ),
         _loss_in_words(facts, total),
         total,
-        tuple(sorted({o.refused_by or "" for o in outcomes if o.status is Status.REFUSED})),
+        tuple(sorted({each.refused_by or "" for each in outcomes if each.status is Status.REFUSED})),
     )
     return Members(group, outcomes)
 

@@ -157,9 +157,8 @@ def _look_again(after: AfterRun, commands: Commands) -> Step:
     if RefusedBy.INTERNAL_TOPIC not in after.refused_by:
         return "Follow the reasons of the partitions, then look again:", commands.look
     look = [*commands.look, *set_variable("unclean_recovery_include_internal_topics", "true")]
-    if {*after.refused_by} == {RefusedBy.INTERNAL_TOPIC} and not {*after.statuses} - DONE_OR_FORESEEN - {
-        Status.REFUSED
-    }:
+    others = {*after.statuses} - DONE_OR_FORESEEN - {Status.REFUSED}
+    if {*after.refused_by} == {RefusedBy.INTERNAL_TOPIC} and not others:
         return "Look at the internal topics, too. Their records are the cluster's own state:", look
     return "Follow the reasons of the partitions, then look again, also at internal topics:", look
 
