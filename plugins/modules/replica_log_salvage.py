@@ -263,11 +263,16 @@ partitions:
 newer_commits:
   description:
     - Groups whose committed offset in the saved records of C(__consumer_offsets) is higher than in the cluster, at most
-      O(max_rows). These records are never replayed. Reset the offsets if necessary.
+      O(max_rows). These records are never replayed. M(kafkaops.recovery.group_recovery) gives the offsets back.
   returned: success
   type: list
   elements: dict
   sample: [{group: billing, topic: orders, partition: 0, saved_offset: 350, committed_offset: 100}]
+newer_commits_total:
+  description: How many there are, those beyond O(max_rows) included.
+  returned: success
+  type: int
+  sample: 1
 truncated:
   description: Whether there are more partitions than O(max_rows).
   returned: success

@@ -41,11 +41,10 @@ def disk_blocks(result: Result) -> Iterator[Block]:
     commits = result.get("newer_commits", ())
     if commits:
         yield Heading("Groups whose saved committed offset is higher than the cluster's")
-        of_group = grouped((each["group"], each) for each in commits)
-        shown = [*of_group.items()][:_SHOWN]
+        shown = [*grouped((each["group"], each) for each in commits).items()][:_SHOWN]
         yield Entries(tuple(Entry(printable(group), tuple(_commits(of))) for group, of in shown))
-        if len(shown) < len(of_group):
-            yield Paragraph(f"and {len(of_group) - len(shown)} more; the report file has all of them")
+        if left := result["newer_commits_total"] - sum(len(of) for _group, of in shown):
+            yield Paragraph(f"and {plural(left, 'more committed offset')}; the report file has all of them")
         yield Paragraph(
             "They get these offsets back from playbook kafkaops.recovery.restore_groups, with "
             f"group_recovery_salvage_dir={printable(result['salvage_dir'] or 'DIR')}."

@@ -98,6 +98,7 @@ def results_of(done: DiskSalvage, params: Mapping[str, Any], report_file: Report
         "partitions": to_json_types(shown),
         "truncated": len(shown) < len(done.findings),
         "newer_commits": to_json_types(done.newer_commits[: params["max_rows"]]),
+        "newer_commits_total": len(done.newer_commits),
     }
     failed = [each for each in done.findings if each.status is SalvageStatus.FAILED]
     return results | describe_failures(failed, len(done.findings), "salvaged", report_error)

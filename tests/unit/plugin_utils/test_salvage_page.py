@@ -92,8 +92,8 @@ def test_groups_that_went_back_are_named_with_what_gives_their_offsets_back() ->
     result = salvages.disk_result(salvages.a_disk_salvage(), ReportFile(None), max_rows=10)
     others = [{**commit, "group": f"group-{number}", "partition": 0} for number in range(50)]
     alike = [{**commit, "partition": 4, "saved_offset": 12, "committed_offset": None}]
-    result |= {"salvage_dir": "/saved", "newer_commits": [commit, *alike, *others]}
+    result |= {"salvage_dir": "/saved", "newer_commits": [commit, *alike, *others], "newer_commits_total": 60}
     text = " ".join(rendered(disk_blocks(result), 200, color=False).split())
     assert "billing orders 3-4: offset 9 to 12 on the disk, none or 5 in the cluster" in text
-    assert "group-48 orders-0: offset 9 on the disk, 5 in the cluster and 1 more; the report file has all" in text
+    assert "group-48 orders-0: offset 9 on the disk, 5 in the cluster and 9 more committed offsets; the report" in text
     assert "from playbook kafkaops.recovery.restore_groups, with group_recovery_salvage_dir=/saved." in text
