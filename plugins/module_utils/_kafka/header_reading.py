@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
-from .._model.partition import Cause, TopicPartition, in_batches, to_topic_partition
+from .._model.partition import Cause, TopicPartition, grouped, in_batches, to_topic_partition
 from .batch_headers import BatchEpoch, HeaderAnswer, Headers, Offsets, headers_request
 from .errors import BrokerCallError
 from .lockstep import Exchange, in_lockstep
@@ -117,14 +116,14 @@ def _read_batches(
 
 def read_headers(reading: Mapping[TopicPartition, HeaderReader]) -> Exchange[None]:
     """Carry out all searches, in rounds: each round reads the next offsets of all logs."""
-    while rounds := _next_offsets(reading):
+    while rounds := _in_requests((each, search.next_offsets()) for each, search in reading.items()):
         answers = yield [headers_request(offsets, _HEADER_BYTES) for offsets in rounds]
         full = _take(reading, rounds, answers)
         large: list[_Asked] = []
         for some in in_batches(full, _FULL_AT_ONCE):
-            rounds = _in_requests(some)
-            answers = yield [headers_request(offsets, _FULL_BATCH_BYTES) for offsets in rounds]
-            large += _take(reading, rounds, answers)
+            requests = _in_requests(grouped(some).items())
+            answers = yield [headers_request(offsets, _FULL_BATCH_BYTES) for offsets in requests]
+            large += _take(reading, requests, answers)
         for some in in_batches(large, _LARGE_AT_ONCE):
             answers = yield [headers_request({each.topic: {each.partition: offset}}, 1) for each, offset in some]
             for (each, offset), found in zip(some, answers, strict=True):
@@ -148,18 +147,12 @@ def _take(
     return larger
 
 
-def _next_offsets(reading: Mapping[TopicPartition, HeaderReader]) -> list[Offsets]:
-    return _in_requests((each, offset) for each, search in reading.items() for offset in search.next_offsets())
-
-
-def _in_requests(asked: Iterable[_Asked]) -> list[Offsets]:
-    """Return the offsets in requests that have each partition once."""
+def _in_requests(asked: Iterable[tuple[TopicPartition, Sequence[int]]]) -> list[Offsets]:
+    """Return the offsets of each partition in requests that have the partition once."""
     requests: list[Offsets] = []
-    places: Counter[TopicPartition] = Counter()
-    for each, offset in asked:
-        index = places[each]
-        places[each] += 1
-        if index == len(requests):
-            requests.append({})
-        requests[index].setdefault(each.topic, {})[each.partition] = offset
+    for each, offsets in asked:
+        for index, offset in enumerate(offsets):
+            if index == len(requests):
+                requests.append({})
+            requests[index].setdefault(each.topic, {})[each.partition] = offset
     return requests
