@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.groups.lost_tails import GROUPS, ONE_PARTITION, ONLINE, commit, replicas_of
-from integration.strategies.outages import wait_isr, wait_offline
+from integration.groups.lost_tails import GROUPS, ONE_PARTITION, ONLINE, commit, lose_leader, replicas_of
+from integration.strategies.outages import wait_isr
 from lab import Cluster
 from lab.playbook import RECOVER, typed
 from lab.printed import printed_by
@@ -37,11 +37,7 @@ def test_an_internal_topic_gets_its_leader_by_the_printed_steps(kafka_version: s
         for each in followers:
             cluster.brokers[each].freeze()
         wait_isr(cluster, [GROUPS], {dead}, seen_by=dead)
-        cluster.brokers[dead].kill()
-        for each in followers:
-            cluster.brokers[each].thaw()
-        for each in (*followers, witness):
-            wait_offline(cluster, [GROUPS], seen_by=each, away=[dead])
+        lose_leader(cluster, GROUPS, dead, followers, witness)
         given = ("-e", f"kafka_bootstrap_servers={cluster.bootstrap()}", "-e", f"unclean_recovery_lost_brokers={dead}")
         first = typed(tmp_path, "ansible-playbook", RECOVER, *given).output
         second = follow(tmp_path, first, "1. Look at the internal topics, too.")

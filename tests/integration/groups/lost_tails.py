@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from confluent_kafka import (
     AcknowledgeType,
@@ -42,16 +42,20 @@ def replicas_of(cluster: Cluster, topic: str) -> tuple[int, list[int], int]:
 
 def lose(on_call: OnCall, topic: str, dead: int, followers: list[int], witness: int) -> tuple[Outcome, ...]:
     """Kill the leader, thaw the followers, and elect one of them."""
-    cluster = on_call.cluster
-    cluster.brokers[dead].kill()
-    for each in followers:
-        cluster.brokers[each].thaw()
-    for each in (*followers, witness):
-        wait_offline(cluster, [topic], seen_by=each, away=[dead])
+    lose_leader(on_call.cluster, topic, dead, followers, witness)
     policies = {"": {topic: Policy(Strategy.AGGRESSIVE, allow_empty_leader=True)}}
     outcomes = on_call.carry_out(on_call.plans(policies, topic)[""])
     assert {each.status for each in outcomes} == {Status.RECOVERED}
     return outcomes
+
+
+def lose_leader(cluster: Cluster, topic: str, dead: int, followers: Sequence[int], *witnesses: int) -> None:
+    """Kill the leader, and thaw the followers. All that are up see that nobody leads."""
+    cluster.brokers[dead].kill()
+    for each in followers:
+        cluster.brokers[each].thaw()
+    for each in (*followers, *witnesses):
+        wait_offline(cluster, [topic], seen_by=each, away=[dead])
 
 
 def reader(cluster: Cluster, group: str) -> Consumer:

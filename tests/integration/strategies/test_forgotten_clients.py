@@ -34,6 +34,7 @@ from integration.groups.lost_tails import (
     committed,
     describe_share,
     lose,
+    lose_leader,
     read_committed,
     replicas_of,
     share,
@@ -41,7 +42,7 @@ from integration.groups.lost_tails import (
     writer,
 )
 from integration.on_call import OnCall
-from integration.strategies.outages import wait_isr, wait_offline
+from integration.strategies.outages import wait_isr
 from lab import Cluster, wait_until
 
 
@@ -99,10 +100,7 @@ def test_no_transaction_is_to_be_aborted_whose_coordinator_is_offline(kafka_vers
         for each in others:
             cluster.brokers[each].freeze()
         wait_isr(cluster, [ONLINE], {only}, seen_by=only)
-        cluster.brokers[only].kill()
-        for each in others:
-            cluster.brokers[each].thaw()
-        wait_offline(cluster, [ONLINE], seen_by=others[0], away=[only])
+        lose_leader(cluster, ONLINE, only, others)
         outcomes = on_call.carry_out(on_call.plan(Strategy.AGGRESSIVE, ONLINE))
         assert [each.status for each in outcomes] == [Status.RECOVERED]
         found = _look(on_call, outcomes)
