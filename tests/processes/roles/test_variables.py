@@ -249,15 +249,21 @@ def test_ansible_hands_on_what_was_typed(number: int, tmp_path: Path) -> None:
     assert values == {name: value for name, value in expected.items() if name not in secret}
 
 
-def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None:
-    """What comes after the space may be a topic to recover, or a part of a password: it is refused, and not printed."""
-    play = tmp_path / "play.yml"
+def checked_as_typed(directory: Path, *typed: str) -> subprocess.CompletedProcess[str]:
+    """Check the variables of unclean_recovery that are typed, each behind -e."""
+    play = directory / "play.yml"
     tasks = [{"kafkaops.recovery.role_variables": {"role": "unclean_recovery"}}]
     play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
     command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play)]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+    words = [word for each in typed for word in ("-e", each)]
+    return subprocess.run([*command, *words], env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None:
+    """What comes after the space may be a topic to recover, or a part of a password: it is refused, and not printed."""
     for typed in ("unclean_recovery_partitions=orders:0 payments", "kafka_sasl_password=one payments"):
-        ran = subprocess.run([*command, "-e", typed], env=environment, capture_output=True, text=True, check=False)
+        ran = checked_as_typed(tmp_path, typed)
         assert ran.returncode == 2, ran.stdout
         assert "a value of -e has a space" in ran.stdout + ran.stderr
         assert " payments" not in (ran.stdout + ran.stderr).replace("0,3,payments", "")
@@ -274,13 +280,7 @@ def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None
 )
 def test_a_variable_of_the_shell_that_is_not_set_lifts_no_limit(typed: str, is_refused: bool, tmp_path: Path) -> None:
     """AWX passes an unanswered question of a survey as an empty string, in JSON."""
-    play = tmp_path / "play.yml"
-    tasks = [{"kafkaops.recovery.role_variables": {"role": "unclean_recovery"}}]
-    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
-    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play)]
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
-    given = ("-e", "kafka_bootstrap_servers=kafka1:9092", "-e", typed)
-    ran = subprocess.run([*command, *given], env=environment, capture_output=True, text=True, check=False)
+    ran = checked_as_typed(tmp_path, "kafka_bootstrap_servers=kafka1:9092", typed)
     assert (ran.returncode, "is empty, as by a shell variable" in ran.stdout + ran.stderr) == (
         (2, True) if is_refused else (0, False)
     )
