@@ -64,7 +64,7 @@ class Group:
     """What the election of the leader, or of the best replica, loses. Empty if nothing was compared."""
     total: LossTotal
     refused_by: tuple[str, ...] = ()
-    """The rules that refused its elections until more is allowed (``RefusedBy``); "" for another refusal."""
+    """Those of ``rules_of_refusals``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +140,11 @@ def count_writable(outcomes: Iterable[Outcome]) -> Writability:
     """Count which partitions take records with acks=all. Partitions without a leader do not count."""
     writable = [each.is_writable for each in outcomes if each.status in DONE]
     return Writability(writable.count(True), len(writable), writable.count(None))
+
+
+def rules_of_refusals(outcomes: Iterable[Outcome]) -> set[str]:
+    """Return the rules that refused elections until more is allowed (``RefusedBy``); "" for another refusal."""
+    return {each.refused_by or "" for each in outcomes if each.status is Status.REFUSED}
 
 
 def _find_facts(outcome: Outcome) -> _Facts:
@@ -226,7 +231,7 @@ def _make_members(facts: Sequence[_Facts]) -> Members:
         ),
         _loss_in_words(facts, total),
         total,
-        tuple(sorted({each.refused_by or "" for each in outcomes if each.status is Status.REFUSED})),
+        tuple(sorted(rules_of_refusals(outcomes))),
     )
     return Members(group, outcomes)
 

@@ -20,6 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from .._model.partition import BrokerState
+from .plan import DONE_OR_FORESEEN, Status
 
 _STILL_RUNS = frozenset({BrokerState.ONLINE, BrokerState.HUNG, BrokerState.NOT_AUTHORIZED})
 """States of brokers whose process accepts connections, although the controller may fence them."""
@@ -90,12 +91,12 @@ def choose_way(statuses: Collection[str], returns: Sequence[Return], *, may_elec
         returns: from ``find_returns``.
         may_elect: whether a more daring strategy than that of the run exists.
     """
-    left = {*statuses} - {"recovered", "already_online", "would_recover"}
-    if returns and (left or "would_recover" in statuses):
+    left = {*statuses} - DONE_OR_FORESEEN
+    if returns and (left or Status.WOULD_RECOVER in statuses):
         return Way.RETURN
     if not left:
         return Way.NONE
-    return Way.ELECT if "refused" in left and may_elect else Way.FOLLOW_REASONS
+    return Way.ELECT if Status.REFUSED in left and may_elect else Way.FOLLOW_REASONS
 
 
 def describe_first(returns: Sequence[Return]) -> str:

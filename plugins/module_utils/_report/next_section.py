@@ -17,7 +17,7 @@ from typing import Any
 
 from .._model.partition import BrokerState
 from .._model.variable import set_variable
-from .._recovery.groups import count_writable, total_loss
+from .._recovery.groups import count_writable, rules_of_refusals, total_loss
 from .._recovery.next_steps import SURVEYED, AfterRun, Commands, list_steps, salvage_command
 from .._recovery.next_way import Return, find_returns
 from .._recovery.outcome import Outcome
@@ -81,7 +81,7 @@ class Situation:
             start_order=self.start_order,
             is_unbounded=bool(total_loss(self.outcomes).unbounded),
             is_led_by_replaced=any(map(self._is_led_by_replaced, self.outcomes)),
-            refused_by={each.refused_by or "" for each in self.outcomes if each.status is Status.REFUSED},
+            refused_by=rules_of_refusals(self.outcomes),
             lacking_replicas=writable.led - writable.writable - writable.unknown,
             aftermath={each["kind"] for each in self.aftermath},
         )
