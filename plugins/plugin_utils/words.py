@@ -42,9 +42,10 @@ def number(value: int | None) -> str:
 
 def span(values: Sequence[int | None], missing: str = "-") -> str:
     """Return one value, or the lowest and the highest of several: "10 to 340"; ``missing`` where there is none."""
-    known = sorted({each for each in values if each is not None})
-    without = [missing] if None in values else []
-    return " or ".join([*without, *([" to ".join(map(str, dict.fromkeys((known[0], known[-1]))))] if known else [])])
+    texts = [missing] if None in values else []
+    if known := {each for each in values if each is not None}:
+        texts.append(" to ".join(map(str, sorted({min(known), max(known)}))))
+    return " or ".join(texts)
 
 
 def size(size_bytes: int | None) -> str:

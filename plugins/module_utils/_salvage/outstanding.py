@@ -73,12 +73,12 @@ class Outstanding:
             for partition, part in parts.items():
                 part.set_held(self.held_again[partition])
         # A side topic has little else than what was given back, perhaps by a run with another topic of ledgers.
-        unsure = (
-            name
+        unsure = {
+            name: part
             for name, part in parts.items()
             if ledgers.may_lack or (part.is_for_side_topic and not part.ledger.settled)
-        )
-        self._find_given_back({name: parts[name] for name in unsure})
+        }
+        self._find_given_back(unsure)
         for part in parts.values():
             part.counts = earlier_counts(part.ledger)
         compacted = {each for each, part in parts.items() if part.target.is_compacted and not part.failure}
