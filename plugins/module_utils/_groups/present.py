@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .._kafka.cluster import Cluster
@@ -24,8 +24,6 @@ from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition, grouped
 from .._model.reasons import join_first, plural
 from .plan import MOST_NAMED, UnknownCommits
-
-_NO_PLACES = f"there is no {OFFSETS_TOPIC}, as before the first commit, or our principal needs DESCRIBE on it"
 
 
 @dataclass(slots=True)
@@ -67,6 +65,9 @@ def read_groups(
     known = {*found.states, *saved}
     names = known if wanted is None else {*wanted}
     places = [each for each in described if each.topic == OFFSETS_TOPIC]
+    if not places:
+        found.unknown += _explain_no_topic(kafka, names)
+        return found
     if wanted is None:
         _note_unlisted(cluster, places, found)
     _find_coordinators(cluster, places, names, found)
@@ -101,6 +102,19 @@ def _list_groups(kafka: Kafka, cluster: Cluster) -> PresentGroups:
     return found
 
 
+def _explain_no_topic(kafka: Kafka, names: Iterable[str]) -> Iterator[UnknownCommits]:
+    """Yield why no group has commits that we see. A group that is listed may have some all the same."""
+    if kafka.hidden_among([OFFSETS_TOPIC]):
+        yield UnknownCommits(
+            tuple(sorted(names)), f"{OFFSETS_TOPIC}, which has their commits, is hidden from us: grant DESCRIBE on it"
+        )
+        return
+    for each in sorted(names):
+        yield UnknownCommits(
+            (each,), f"group {each} was not found: there is no {OFFSETS_TOPIC}, as before the first commit"
+        )
+
+
 def _note_unlisted(cluster: Cluster, places: Sequence[PartitionState], found: PresentGroups) -> None:
     """Note that groups are missing whose coordinator is down: nobody lists them."""
     down = sorted(each.topic_partition for each in places if each.is_offline or each.leader_id not in cluster.unfenced)
@@ -119,16 +133,13 @@ def _find_coordinators(
     leaders = {each.topic_partition: each.leader_id for each in places if not each.is_offline}
     without: dict[TopicPartition, list[str]] = {}
     for group in sorted(names):
-        place = TopicPartition(OFFSETS_TOPIC, partition_of(group, len(places)) if places else 0)
+        place = TopicPartition(OFFSETS_TOPIC, partition_of(group, len(places)))
         address = cluster.addresses.get(leaders.get(place, -1))
         if address is None:
             without.setdefault(place, []).append(group)
         else:
             found.coordinators[group] = address
     for place, groups in without.items():
-        if not places:
-            found.unknown += [UnknownCommits((each,), f"group {each} was not found: {_NO_PLACES}") for each in groups]
-            continue
         found.unknown.append(UnknownCommits(tuple(groups), f"{place}, which has their commits, has no leader"))
 
 
