@@ -112,10 +112,11 @@ options:
     default: 30000
   fencing_wait_ms:
     description:
-      - How many milliseconds to wait while the metadata has replicas in sync whose brokers do not answer, with O(apply)
-        and O(all_under_replicated), O(partitions) or O(partitions_file). If such a broker is dead, the controller
-        fences it within C(broker.session.timeout.ms), 9 s by default, and its replicas are replaced.
-      - Partitions with such a replica have the status V(unanswered), and the task fails. Check mode does not wait.
+      - With O(apply), how many milliseconds to wait until the controller has fenced brokers that do not answer. It
+        fences a dead broker within C(broker.session.timeout.ms), 9 s by default. Until then, the replicas of a lost
+        broker look as if it had returned in sync.
+      - With O(all_under_replicated), O(partitions) or O(partitions_file), partitions with a replica on such a broker
+        have the status V(unanswered), and the task fails. Check mode does not wait.
     type: int
     default: 20000
   max_rows:

@@ -26,7 +26,8 @@ from .._kafka.errors import CallError
 from .._kafka.settings import Address
 from .._model.partition import Broker, TopicPartition
 from .._model.run import Progress
-from .copying import CopyPace, ReplicaCopier, foresee
+from .copying import CopyPace, ReplicaCopier
+from .move_now import foresee
 from .plan import MoveOutcome, RedundancyPlan, ReplicaMove, ReplicaStatus, in_order, outcome_of
 from .results import RestoredReplicas
 

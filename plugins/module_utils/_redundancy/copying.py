@@ -8,7 +8,7 @@
    topic is re-created after that, its successor gets the request, which is then undone as far as possible.
 2. Request its target, if each broker that gets a replica copies fewer than ``at_once`` others.
 3. Look until the new replicas are in sync. If all lost replicas of a partition are back in sync first, they stay: the
-   copy is canceled. While one of them is missing, it goes on.
+   copy is canceled, or not begun. While one of them is missing, it goes on.
 4. A partition whose copies do not grow for ``stall_s`` is canceled, and the others go on.
 5. A partition that loses its leader for a while has failed, and its reassignment stays.
 6. If a new replica is offline for a while, its broker died, or the disk is full. Nothing more is begun on that broker,
@@ -29,11 +29,11 @@ from .._changes.orders import undo_on_new_topics
 from .._changes.record import partition_subject
 from .._changes.sender import Answer, Seen, Writer, until_seen
 from .._kafka.errors import CallError
-from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PARTITIONS_PER_REQUEST, PartitionState, Reassignment, TopicPartition, grouped
 from .._model.reasons import name_brokers, plural
 from .._model.run import Progress
+from .move_now import OTHERS, MoveNow, explain_returned
 from .plan import MoveOutcome, ReplicaMove, ReplicaStatus, outcome_of
 
 _LOOK_EVERY_S = 0.5
@@ -135,6 +135,7 @@ class ReplicaCopier:
         kafka = self.writer.kafka
         requested: set[TopicPartition] = set()
         recreated: set[TopicPartition] = set()
+        finals: dict[TopicPartition, ReplicaStatus] = {}
 
         def send(address: Address, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, str | None]:
             requested.update(partitions)
@@ -147,9 +148,11 @@ class ReplicaCopier:
             recreated.update(
                 each for each, state in metadata.states.items() if state.topic_id != by_partition[each].topic_id
             )
-            return {
-                each: look_at(by_partition[each], metadata.states.get(each), running.get(each)) for each in partitions
+            now = {
+                each: MoveNow(by_partition[each], metadata.states.get(each), running.get(each)) for each in partitions
             }
+            finals.update((each, final.status) for each, it in now.items() if (final := it.final))
+            return {each: it.seen for each, it in now.items()}
 
         unseen = until_seen(self.writer, [*by_partition], send, look, name=partition_subject, looks_first=True)
         undone = undo_on_new_topics(
@@ -158,9 +161,8 @@ class ReplicaCopier:
         for partition, move in by_partition.items():
             if partition in unseen:
                 reason = undone.get(partition) or unseen[partition].reason
-                is_changed = not unseen[partition].may_be_made and reason.startswith(_OTHERS)
-                status = ReplicaStatus.CHANGED if is_changed else ReplicaStatus.FAILED
-                self._end(outcome_of(move, status, reason))
+                status = ReplicaStatus.FAILED if unseen[partition].may_be_made else finals.get(partition)
+                self._end(outcome_of(move, status or ReplicaStatus.FAILED, reason))
             else:
                 self._running[partition] = _Copy(move, 0, self._now())
 
@@ -186,11 +188,11 @@ class ReplicaCopier:
         if state is None or state.topic_id != move.topic_id:
             self._end(outcome_of(move, ReplicaStatus.CHANGED, "the topic was deleted or re-created"))
             return
-        left = _left_by(state, running)
-        if running is None and _is_ending(move, state):
+        now = MoveNow(move, state, running)
+        if now.is_ending:
             return
-        if left != move.target:
-            self._end(outcome_of(move, ReplicaStatus.CHANGED, f"{_OTHERS} to {[*state.replicas]} meanwhile"))
+        if now.left != move.target:
+            self._end(outcome_of(move, ReplicaStatus.CHANGED, f"{OTHERS} to {[*state.replicas]} meanwhile"))
             return
         offline = tuple(each for each in move.adding if each in state.offline_replicas)
         if offline != copy.offline:
@@ -199,16 +201,14 @@ class ReplicaCopier:
             copy.leaderless_since = self._now()
         elif not state.is_offline and copy.leaderless_since is not None:
             copy.leaderless_since, copy.grew_at = None, self._now()
-        # While another lost replica is missing, the copy goes on: canceled, the partition would stay without it.
-        is_back = bool(move.removing) and {*move.removing} <= {*state.isr} & {*state.replicas}
         if {*move.adding} <= {*state.isr}:
-            if _is_complete(move, state, running):
+            if now.is_complete:
                 waits = "" if running is None else _STAYS_RUNNING
                 self._end(outcome_of(move, ReplicaStatus.RESTORED, waits))
-        elif is_back:
+        elif now.has_returned:
             problem = self._cancel(move)
-            text = f"{name_brokers(move.removing)} returned in sync, and kept what was there"
-            self._end(outcome_of(move, ReplicaStatus.FAILED if problem else ReplicaStatus.RETURNED, problem or text))
+            status = ReplicaStatus.FAILED if problem else ReplicaStatus.RETURNED
+            self._end(outcome_of(move, status, problem or explain_returned(move)))
 
     def _read_sizes(self) -> None:
         """Read how much is copied, now and then. What cannot be read has not grown."""
@@ -289,7 +289,7 @@ class ReplicaCopier:
             if running is None:
                 return {partition: Seen(True)}
             is_ours = {*running.adding} <= {*move.adding}
-            return {partition: Seen(False, "it still runs" if is_ours else _OTHERS, is_final=not is_ours)}
+            return {partition: Seen(False, "it still runs" if is_ours else OTHERS, is_final=not is_ours)}
 
         unseen = until_seen(self.writer, [partition], send, look, name=partition_subject)
         return f"it could not be canceled: {unseen[partition].reason}" if unseen else ""
@@ -323,7 +323,6 @@ class ReplicaCopier:
         )
 
 
-_OTHERS = "another party has set its replicas"
 _LEADERLESS = (
     "it has no leader now: recover it first (playbook kafkaops.recovery.recover_offline_partitions). What was copied "
     "may be all that is left, so its reassignment is not canceled. When it has a leader, the copy goes on without a "
@@ -332,61 +331,3 @@ _LEADERLESS = (
 _STAYS_RUNNING = (
     "the reassignment stays listed until the lost replica that could not be replaced is in sync (Kafka before 4.3)"
 )
-
-
-def foresee(kafka: Kafka, moves: Sequence[ReplicaMove]) -> dict[TopicPartition, MoveOutcome]:
-    """Return what would become of the moves of a reviewed plan, by the cluster as it is now."""
-    partitions = [each.topic_partition for each in moves]
-    states = kafka.read_partition_states(partitions).states if moves else {}
-    running = kafka.running_reassignments(partitions) if moves else {}
-    return {
-        each.topic_partition: _foresee(each, states.get(each.topic_partition), running.get(each.topic_partition))
-        for each in moves
-    }
-
-
-def _foresee(move: ReplicaMove, state: PartitionState | None, running: Reassignment | None) -> MoveOutcome:
-    seen = look_at(move, state, running)
-    if seen.is_final:
-        return outcome_of(move, ReplicaStatus.CHANGED, seen.text)
-    if seen.is_seen and state is not None and _is_complete(move, state, running):
-        return outcome_of(move, ReplicaStatus.DONE_BEFORE)
-    return outcome_of(move, ReplicaStatus.WOULD_RESTORE)
-
-
-def _is_complete(move: ReplicaMove, state: PartitionState, running: Reassignment | None) -> bool:
-    """Return whether all new replicas are in sync, and the reassignment has ended or waits for a lost replica."""
-    isr = {*state.isr}
-    return {*move.adding} <= isr and (running is None or not {*move.target} <= isr)
-
-
-def _left_by(state: PartitionState, running: Reassignment | None) -> tuple[int, ...]:
-    """Return the replicas that a running reassignment leaves, in their order."""
-    return tuple(each for each in state.replicas if running is None or each not in running.removing)
-
-
-def _is_ending(move: ReplicaMove, state: PartitionState) -> bool:
-    """Return whether the replicas are those of a running reassignment to the target.
-
-    The reassignment is read after the metadata, so it may have completed in between. Kafka 3.9 shows this often.
-    """
-    count = len(move.target)
-    rest = {*state.replicas[count:]}
-    return state.replicas[:count] == move.target and bool(rest) and rest <= {*move.removing}
-
-
-def look_at(move: ReplicaMove, state: PartitionState | None, running: Reassignment | None) -> Seen:
-    """Judge a partition before and after its request."""
-    if state is None:
-        return Seen(False, "the partition does not exist any more", is_final=True)
-    if state.topic_id != move.topic_id:
-        return Seen(False, f"the topic was re-created (id {state.topic_id})", is_final=True)
-    if state.is_offline:
-        return Seen(False, "it has no leader now: recover it first", is_final=True)
-    if _left_by(state, running) == move.target:
-        return Seen(True)
-    if running is None and _is_ending(move, state):
-        return Seen(False, "its reassignment ends now")
-    if state.replicas != move.replicas:
-        return Seen(False, f"{_OTHERS} to {[*state.replicas]}; the plan is from {[*move.replicas]}", is_final=True)
-    return Seen(False, f"its replicas are {[*state.replicas]}")

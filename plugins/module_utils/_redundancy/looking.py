@@ -20,6 +20,8 @@ from .placement import ClusterNow, DirWithSpace, WantedReplicas
 
 _BEHIND_S = 3.0
 """A broker that is longer behind the controller is not waited for."""
+_SAME_SPACE = 1000
+"""Two readings of a volume's free space differ by less than this part of its size."""
 
 
 def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> ClusterNow:
@@ -60,7 +62,9 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
             DirWithSpace(
                 each.path,
                 each.total_bytes,
-                max(0, each.usable_bytes - _still_to_come(each, broker_id, sizes, reassignments)),
+                each.usable_bytes,
+                sum((*each.sizes.values(), *each.future_sizes.values())),
+                _still_to_come(each, broker_id, sizes, reassignments),
                 len(each.sizes) + len(each.future_sizes),
             )
             for each in answer
@@ -140,6 +144,34 @@ def explain_brokers(found: ClusterNow, wish: WantedReplicas) -> Iterator[str]:
                     f"broker {broker.broker_id} is {describe_state(broker)}, and was not declared lost: its "
                     f"{plural(held[broker.broker_id], 'replica')} stay; {behind[broker.broker_id]} of them are "
                     "not in sync"
+                )
+
+
+def explain_volumes(found: ClusterNow) -> Iterator[str]:
+    """Yield where a volume would be too small if several log directories of a broker are on it. Call it after the plan.
+
+    A broker does not say which directories share a volume. Those that may do so have the same size, and the same free
+    space but for what is written between two readings, and the volume holds what is in all of them.
+    """
+    for broker_id, dirs in found.log_dirs.items():
+        left = sorted(dirs, key=lambda each: (each.total_bytes, each.free_bytes))
+        while left:
+            first, *rest = left
+            alike = [
+                each
+                for each in rest
+                if each.total_bytes == first.total_bytes
+                and each.free_bytes - first.free_bytes <= first.total_bytes // _SAME_SPACE
+            ]
+            left = [each for each in rest if each not in alike]
+            used, to_come = first.total_bytes - first.free_bytes, sum(each.to_come_bytes for each in (first, *alike))
+            may_share = alike and sum(each.held_bytes for each in (first, *alike)) <= used
+            if may_share and to_come > first.free_bytes:
+                paths = ", ".join(each.path for each in (first, *alike))
+                yield (
+                    f"broker {broker_id}: {paths} have the same size and the same free space. If they are on one "
+                    f"volume, it is too small: {first.free_bytes:,} bytes are free, and {to_come:,} are to be copied "
+                    "to it"
                 )
 
 

@@ -4,13 +4,14 @@
 
 """Choose brokers for the replicas that partitions have lost. Pure; standard library only.
 
-1. A replica is lost if its broker was declared lost, or, if all under-replicated partitions were asked for, if it is
-   offline. A replica on a broker that is up is never lost, so no healthy replica moves.
+1. A replica is lost if its broker was declared lost and does not answer, or, if all under-replicated partitions were
+   asked for, if the metadata has it offline. A replica on a broker that is up is never lost, so no healthy one moves.
 2. Partitions below min ISR come first, then those with the fewest copies.
 3. A new replica takes the place of the lost one in the order. Its broker is in a rack that has no other replica, if
    there is one, then one without a rack, and holds few replicas; for the first place, it is the preferred leader of
    few partitions.
 4. A copy that is running to replace a lost replica, as a killed run leaves it, is taken over: throttled and watched.
+   Every other running reassignment is left to those who began it.
 5. A broker gets a replica only if the log directory that it would choose has the space, with a margin.
 """
 
@@ -39,12 +40,22 @@ from .plan import ReplicaMove, ReplicaStatus, Unplaced
 
 @dataclass(slots=True)
 class DirWithSpace:
-    """A log directory of a broker that may get replicas. Running copies and planned replicas are added to it."""
+    """A log directory of a broker that may get replicas. Planned replicas are added to it."""
 
     path: str
     total_bytes: int
-    usable_bytes: int
+    """Of its volume."""
+    free_bytes: int
+    """Of its volume, when it was read."""
+    held_bytes: int
+    """What its replicas take."""
+    to_come_bytes: int
+    """What running copies, and planned replicas, will still take."""
     replicas: int
+
+    @property
+    def usable_bytes(self) -> int:
+        return max(0, self.free_bytes - self.to_come_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +106,7 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
     """Return the moves in the order in which they begin, and the partitions that cannot get all replicas back."""
     wanted = _wanted_partitions(found.states, wish)
     states = _select(found.states, wanted)
-    usual = _usual_replicas(found.states)
+    usual = _usual_replicas(found)
     lacking = [each for each in (_lack(state, found, wish, usual) for state in states) if each is not None]
     lacking.sort(key=lambda each: (not each.is_below_min_isr, len(each.copies), each.state.topic, each.state.partition))
     places = _Places(found, wish)
@@ -124,7 +135,7 @@ def find_unanswered(
 ) -> list[Unplaced]:
     """Return the partitions of which it is unknown whether a replica is lost, or gets its records.
 
-    Until broker.session.timeout.ms after a broker has died, the metadata has its replicas in sync. Brokers that were
+    Until broker.session.timeout.ms after a broker has died, the metadata has its replicas online. Brokers that were
     declared lost are not in doubt. If only they were asked for, a replica on them that is behind its leader is, if that
     leader does not answer.
     """
@@ -141,12 +152,12 @@ def find_unanswered(
         ]
     doubtful = []
     for state in _select(states, _wanted_partitions(states, wish)):
-        unanswered = [each for each in state.isr if each in silent and each not in state.offline_replicas]
+        unanswered = [each for each in state.replicas if each in silent and each not in state.offline_replicas]
         if unanswered:
             reason = say(
-                "{brokers} is in sync by the metadata, and does not answer ({cause}): if it is dead or hung, the "
-                "controller fences it after broker.session.timeout.ms (9 s by default), so run this again; if it runs, "
-                "check its advertised.listeners and the network between it and this host",
+                "{brokers} is not fenced, and does not answer ({cause}): if it is dead or hung, the controller fences "
+                "it after broker.session.timeout.ms (9 s by default), so run this again; if it runs, check its "
+                "advertised.listeners and the network between it and this host",
                 brokers=unanswered,
                 cause=silent[unanswered[0]].cause,
             )
@@ -185,12 +196,14 @@ class _Lack:
         return tuple(each for each in self.base if each not in self.lost)
 
 
-def _usual_replicas(states: Iterable[PartitionState]) -> dict[str, int]:
-    """Return the number of replicas that most partitions of a topic have."""
+def _usual_replicas(found: ClusterNow) -> dict[str, int]:
+    """Return the number of replicas that most partitions of a topic have: the smaller one before and after a move."""
     counts: dict[str, Counter[int]] = {}
-    for state in states:
-        counts.setdefault(state.topic, Counter())[len(state.replicas)] += 1
-    return {topic: max(found, key=lambda number: (found[number], number)) for topic, found in counts.items()}
+    for state in found.states:
+        running = found.reassignments.get(state.topic_partition, Reassignment())
+        passing = max(len(running.adding), len(running.removing))
+        counts.setdefault(state.topic, Counter())[len(state.replicas) - passing] += 1
+    return {topic: max(of_topic, key=lambda number: (of_topic[number], number)) for topic, of_topic in counts.items()}
 
 
 def _lack(state: PartitionState, found: ClusterNow, wish: WantedReplicas, usual: Mapping[str, int]) -> _Lack | None:
@@ -198,14 +211,15 @@ def _lack(state: PartitionState, found: ClusterNow, wish: WantedReplicas, usual:
     base = tuple(each for each in state.replicas if running is None or each not in running.removing)
     live, offline = found.live, {*state.offline_replicas}
     everything = not wish.only_of_lost_brokers
-    lost = {
-        each
-        for each in base
-        if (each not in live or each in offline)
-        and (each in wish.lost_brokers or (everything and (each in offline or each not in state.isr)))
-    }
-    takes_over = running is not None and (everything or not wish.lost_brokers.isdisjoint(running.removing))
-    if running is not None and takes_over:
+
+    def is_lost(broker_id: int) -> bool:
+        if broker_id in offline:
+            return everything or broker_id in wish.lost_brokers
+        return broker_id in wish.lost_brokers and broker_id not in live
+
+    lost = {each for each in base if is_lost(each)}
+    takes_over = running is not None and any(map(is_lost, (*running.removing, *running.adding)))
+    if running is not None and takes_over and not everything:
         # A reassignment to a broker that is down cannot complete. It is that of a killed run, or of another party.
         lost |= {each for each in running.adding if each in base and each not in live and each not in state.isr}
     extra = max(0, usual[state.topic] - len(base)) if everything and running is None else 0
@@ -343,7 +357,7 @@ class _Places:
         for broker_id in sorted(free, key=rank):
             log_dir = self._dir_with_space(broker_id, size)
             if log_dir is not None:
-                log_dir.usable_bytes -= size
+                log_dir.to_come_bytes += size
                 log_dir.replicas += 1
                 self._held[broker_id] += 1
                 self._preferred[broker_id] += is_first

@@ -40,8 +40,8 @@ from .._module.options import (
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
 from .copy_run import CopyRun
-from .copying import foresee
-from .looking import explain_brokers, explain_not_read, look
+from .looking import explain_brokers, explain_not_read, explain_volumes, look
+from .move_now import foresee
 from .placement import WantedReplicas, find_unanswered, plan_moves
 from .plan import (
     REDUNDANCY_REPORT,
@@ -50,7 +50,6 @@ from .plan import (
     RedundancyReport,
     ReplicaMove,
     ReplicaStatus,
-    Unplaced,
     in_order,
     outcome_of,
     report_document,
@@ -186,12 +185,17 @@ class _Run:
         """Return the brokers. A run that writes first waits until the controller fences those that do not answer."""
         seen: list[tuple[Cluster, tuple[Broker, ...]]] = []
 
-        def look_again() -> Sequence[Unplaced]:
+        def look_again() -> Sequence[object]:
             cluster = self.kafka.describe_cluster()
             seen[:] = [(cluster, self.kafka.probe_brokers(cluster))]
-            if self.given is not None or not silent_brokers(seen[0][1]):
+            silent = silent_brokers(seen[0][1])
+            if not silent:
                 return ()
-            return find_unanswered(self.kafka.describe_partitions().partitions, seen[0][1], self.wish)
+            states = self.kafka.describe_partitions().partitions
+            lost = self.wish.lost_brokers.union(self.given.lost_brokers if self.given is not None else ())
+            # Until it is fenced, its replicas look as if they had returned in sync.
+            unfenced = [each for each in states if lost.intersection(each.isr, silent)]
+            return unfenced or (find_unanswered(states, seen[0][1], self.wish) if self.given is None else ())
 
         limit_ms = self.params["fencing_wait_ms"] if waits else 0
         wait_for_fencing(look_again, limit_ms, self.kafka.clock, progress.step)
@@ -207,6 +211,7 @@ class _Run:
         notes = [
             *name_replaced(replaced),
             *explain_brokers(found, self.wish),
+            *explain_volumes(found),
             *explain_not_read(found),
             *notes_on_file(self.params),
             *self.kafka.notes_on_views(),

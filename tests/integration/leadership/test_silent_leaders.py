@@ -66,7 +66,7 @@ def test_nothing_to_do_is_said_only_of_brokers_that_answer(cluster: Cluster, ope
     assert {each for each in found if each[0] == "unanswered"} == {("unanswered", 0, "led_by_silent")}
     doubtful = [each for each in everything["partitions"] if each["topic"] == "unanswered"]
     assert [(each["partition"], each["status"]) for each in doubtful] == [(0, "unanswered"), (1, "unanswered")]
-    assert "broker 3 is in sync by the metadata, and does not answer" in everything["msg"]
+    assert "broker 3 is not fenced, and does not answer" in everything["msg"]
     assert named["partitions"] == declared["partitions"] == []
     assert cluster.proxy.write_requests() == []
 

@@ -32,8 +32,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.copying import (
     CopyPace,
     ReplicaCopier,
-    foresee,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.move_now import foresee
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import ReplicaMove, ReplicaStatus
 from unit.fakes.clock import FakeClock
 
@@ -66,6 +66,8 @@ class FakeCopies(Kafka):
     dies: set[int] = field(default_factory=set)
     back_at: float = float("inf")
     """When the dead brokers are back, by the clock."""
+    returned: set[int] = field(default_factory=set)
+    """The lost brokers that are back in sync."""
     stuck: set[int] = field(default_factory=set)
     hung: set[Address] = field(default_factory=set)
     """The brokers that do not answer writes."""
@@ -133,12 +135,12 @@ class FakeCopies(Kafka):
 
     def _state(self, partition: TopicPartition) -> PartitionState:
         replicas: tuple[int, ...] = (1, 3, 5)
-        isr = [1]
+        isr = [1, *self.returned]
         if partition in self.begun:
             target = tuple(self.begun[partition][0])
             replicas = target if self._is_complete(partition) else (*target, *self._removing(partition))
             isr += [each for each in self._adding(partition) if self._copied(partition, each) == _SIZE]
-        offline = tuple(each for each in replicas if each in self.dead | {3, 5})
+        offline = tuple(each for each in replicas if each in self.dead | {3, 5} - self.returned)
         leader = 1 if self.clock.now < self.leaderless_at else NO_LEADER
         return PartitionState("t", partition.partition, _TOPIC_ID, leader, 0, replicas, tuple(isr), (), (), offline)
 
@@ -231,6 +233,17 @@ def test_a_copy_without_a_leader_is_never_canceled(kafka: FakeCopies, stall_s: f
     assert outcome.reason.startswith("it has no leader now: recover it first")
     assert kafka.canceled == []
     assert kafka.clock.now < 1 + 65
+
+
+def test_a_copy_is_not_begun_if_all_lost_brokers_are_back_in_sync(kafka: FakeCopies) -> None:
+    """They returned after the plan. While one of two is missing, the copy is needed."""
+    kafka.returned = {3}
+    assert [each.status for each in foresee(kafka, [a_move(0, (1, 4, 6))]).values()] == [ReplicaStatus.WOULD_RESTORE]
+    kafka.returned = {3, 5}
+    (outcome,) = foresee(kafka, [a_move(0, (1, 4, 6))]).values()
+    assert [outcome] == copier(kafka).carry_out([a_move(0, (1, 4, 6))])
+    assert (outcome.status, kafka.begun) == (ReplicaStatus.RETURNED, {})
+    assert outcome.reason == "brokers 3, 5 returned in sync, and kept what was there"
 
 
 def test_what_a_reviewed_plan_has_reached_before_is_not_done_again(kafka: FakeCopies) -> None:

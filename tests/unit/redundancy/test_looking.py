@@ -10,14 +10,17 @@ from collections.abc import Callable, Collection, Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dir_space import LogDirSpace
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     PartitionState,
     Reassignment,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.looking import look
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.looking import explain_volumes, look
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import (
+    DirWithSpace,
     WantedReplicas,
     plan_moves,
 )
@@ -91,6 +94,29 @@ def test_running_copies_keep_the_space_that_they_still_need() -> None:
     assert again.log_dirs.keys() == {1}
     assert again.why_no_dirs == {2: "it applies metadata late: it lacks 9 records"}
     assert again.sizes[added] == 100, "what it holds is known"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "is_named"),
+    [
+        ((1_000, 300, 300), (1_000, 299, 300), True),
+        ((1_000, 300, 300), (1_000, 290, 300), False),  # they differ by more than was written in between
+        ((1_000, 300, 400), (1_000, 300, 400), False),  # one volume would hold 800, and 700 are used
+        ((2_000, 300, 300), (1_000, 300, 300), False),
+        ((1_000, 400, 300), (1_000, 400, 300), False),  # it is large enough
+    ],
+)
+def test_log_directories_that_may_be_on_one_volume_are_named_if_it_is_too_small(
+    a: tuple[int, int, int], b: tuple[int, int, int], is_named: bool
+) -> None:
+    dirs = [DirWithSpace(path, *space, 200, 1) for path, space in (("/v/a", a), ("/v/b", b))]
+    notes = [*explain_volumes(cast("Any", SimpleNamespace(log_dirs={4: dirs})))]
+    assert bool(notes) is is_named
+    if is_named:
+        assert notes == [
+            "broker 4: /v/b, /v/a have the same size and the same free space. If they are on one volume, it is too "
+            "small: 299 bytes are free, and 400 are to be copied to it"
+        ]
 
 
 def test_a_reassignment_that_completes_meanwhile_leaves_no_lost_replicas() -> None:

@@ -51,7 +51,7 @@ def a_cluster(*states: PartitionState, down: tuple[int, ...] = (3, 5), free: int
         reassignments=more.pop("reassignments", {}),
         min_isr={"orders": 2},
         sizes={each.topic_partition: 10 for each in states},
-        log_dirs={each: [DirWithSpace("/data", 1_000, free, 0)] for each in _RACKS if each not in down},
+        log_dirs={each: [DirWithSpace("/data", 1_000, free, 0, 0, 0)] for each in _RACKS if each not in down},
         **more,
     )
 
@@ -110,15 +110,26 @@ def test_a_partition_without_a_leader_is_named_and_left_alone() -> None:
 
 
 def test_a_replica_on_a_broker_that_does_not_answer_is_in_doubt() -> None:
-    """The controller has not fenced it yet. It is in doubt only if it is in sync, and was not declared lost."""
+    """The controller has not fenced it yet. It is in doubt only if it was not declared lost."""
     silent = replace(a_broker(3), state=BrokerState.HUNG, cause=Cause.HUNG)
     found = a_cluster(a_partition((3, 1), (3, 1), 0), a_partition((1, 6), (1, 6), 1), down=())
     found = replace(found, brokers=(silent, *(each for each in found.brokers if each.broker_id != silent.broker_id)))
     _moves, (left,) = plan_moves(found, WantedReplicas(all_under_replicated=True))
     assert (left.partition, left.status) == (0, ReplicaStatus.UNANSWERED)
-    assert "broker 3 is in sync by the metadata, and does not answer (hung)" in left.reason
+    assert "broker 3 is not fenced, and does not answer (hung)" in left.reason
     (move,), left_alone = plan_moves(found, WantedReplicas(all_under_replicated=True, lost_brokers=frozenset({3})))
     assert (move.target, left_alone) == ((4, 1), ())
+
+
+@pytest.mark.parametrize("state", [BrokerState.HUNG, BrokerState.UNREACHABLE, BrokerState.NOT_AUTHORIZED])
+def test_a_replica_that_catches_up_on_a_broker_that_does_not_answer_us_stays(state: BrokerState) -> None:
+    """It is not fenced, so it runs, as far as the controller knows. One that refuses us answers: it is not in doubt."""
+    found = a_cluster(a_partition((1, 2, 4), (1, 2))._replace(offline_replicas=()), down=())
+    silent = replace(a_broker(4), state=state)
+    found = replace(found, brokers=tuple(silent if each.broker_id == 4 else each for each in found.brokers))
+    moves, left = plan_moves(found, WantedReplicas(all_under_replicated=True))
+    doubt = [] if state is BrokerState.NOT_AUTHORIZED else [ReplicaStatus.UNANSWERED]
+    assert (moves, [each.status for each in left]) == ((), doubt)
 
 
 def with_silent(found: ClusterNow, broker_id: int) -> ClusterNow:
@@ -180,6 +191,31 @@ def test_a_running_copy_of_another_party_is_left() -> None:
     running = {_FIRST: Reassignment(adding=(4,), removing=(2,))}
     found = a_cluster(state, reassignments=running)
     assert plan_moves(found, WantedReplicas(lost_brokers=frozenset({3}))) == ((), ())
+
+
+@pytest.mark.parametrize("wish", [{"all_under_replicated": True}, {"partitions": frozenset({_FIRST})}])
+def test_a_running_copy_that_completes_by_itself_is_left_whatever_was_asked_for(wish: Any) -> None:
+    """Cruise Control moves a replica from one healthy broker to another. One from a dead broker is taken over."""
+    running = {_FIRST: Reassignment(adding=(6,), removing=(3,))}
+    healthy = a_partition((1, 2, 6, 3), (1, 2, 3))._replace(offline_replicas=())
+    assert plan_moves(a_cluster(healthy, down=(), reassignments=running), WantedReplicas(**wish)) == ((), ())
+    from_dead = a_partition((1, 2, 6, 3), (1, 2))._replace(offline_replicas=(3,))
+    (move,), _left = plan_moves(a_cluster(from_dead, down=(3,), reassignments=running), WantedReplicas(**wish))
+    assert (move.target, move.adding, move.removing) == ((1, 2, 6), (6,), (3,))
+    to_dead = healthy._replace(offline_replicas=(6,))
+    (move,), _left = plan_moves(a_cluster(to_dead, down=(6,), reassignments=running), WantedReplicas(**wish))
+    assert (move.target, move.adding, {*move.removing}) == ((1, 2, 4), (4,), {3, 6})
+
+
+def test_no_partition_gets_more_replicas_because_others_of_its_topic_are_being_moved() -> None:
+    """Of four partitions, a killed run copies two."""
+    copying = [a_partition((1, 2, 6, 3), (1, 2), number) for number in (0, 1)]
+    copying = [each._replace(offline_replicas=(3,)) for each in copying]
+    healthy = [a_partition((4, 5, 6), (4, 5, 6), number) for number in (2, 3)]
+    running = {each.topic_partition: Reassignment(adding=(6,), removing=(3,)) for each in copying}
+    found = a_cluster(*copying, *healthy, down=(3,), reassignments=running)
+    moves, left = plan_moves(found, WantedReplicas(all_under_replicated=True))
+    assert ([each.partition for each in moves], left) == ([0, 1], ())
 
 
 @given(
