@@ -183,9 +183,10 @@ partitions:
         - V(done_before) if all new replicas of O(plan_file) were in sync already.
         - V(returned) if a lost broker came back first, and its replica stays.
         - V(no_broker) if replicas cannot be placed. Others of the same partition may be placed all the same.
-        - V(unanswered) if the metadata has a replica in sync whose broker does not answer.
+        - V(unanswered) if a replica's broker does not answer, and the controller has not fenced it.
+        - V(hidden) if our principal may not see the topic. The task fails, because its replicas may be lost.
       type: str
-      choices: [restored, would_restore, done_before, returned, no_leader, no_broker, unknown_size, unanswered,
+      choices: [restored, would_restore, done_before, returned, no_leader, no_broker, unknown_size, unanswered, hidden,
         no_such_partition, changed, stopped, failed]
     reason: {type: str, description: "Why, in words."}
     replicas: {type: list, elements: int, description: The replicas before.}

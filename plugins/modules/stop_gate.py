@@ -182,8 +182,9 @@ reasons:
     kind:
       description: The kind of reason.
       type: str
-      choices: [last_copy, no_leader, unclean_election, below_min_isr, lost_records, late_leader, already_leaderless,
-        reassignment, no_broker_left, quorum, ticket, another_run, not_back, no_such_broker, unknown]
+      choices: [last_copy, no_leader, unclean_election, below_min_isr, lost_records, late_leader, silent_leader,
+        already_leaderless, reassignment, no_broker_left, quorum, ticket, another_run, not_back, no_such_broker,
+        unknown]
     brokers: {type: list, elements: int, description: The set of brokers that it is about.}
     text: {type: str, description: The reason in words.}
     remedy: {type: str, description: What to do.}

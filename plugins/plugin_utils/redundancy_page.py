@@ -18,6 +18,7 @@ from .words import Result, broker_ids, brokers, in_racks, racks_by_broker, size,
 
 _COLUMNS = ("Partition", "Status", "Replicas", "Target", "New on", "Each copies")
 _MOST_ROWS = 30
+_UNKNOWN = ("unanswered", "hidden")
 _KEPT = (
     "redundancy_lost_brokers",
     "redundancy_all_under_replicated",
@@ -43,7 +44,7 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
         yield Paragraph(note, "bold yellow", indent=2)
     bad = [each for each in result["partitions"] if each["status"] not in DONE_OR_FORESEEN]
     if bad:
-        is_known = any(each["status"] != "unanswered" for each in bad)
+        is_known = any(each["status"] not in _UNKNOWN for each in bad)
         yield Heading("Without all replicas" if is_known else "Perhaps without all replicas")
         yield Entries(tuple(entries_by_reason(bad, in_topics)))
     good = [each for each in result["partitions"] if each["status"] in DONE_OR_FORESEEN and each["target"]]
@@ -66,7 +67,7 @@ def blocks(result: Result, variables: Result, *, rows: bool = False) -> Iterator
 def verdict(result: Result) -> str:
     """Return in one sentence how many partitions got or would get their replicas."""
     counts = result["summary"]
-    bad = sum(count for status, count in counts.items() if status not in (*DONE_OR_FORESEEN, "unanswered"))
+    bad = sum(count for status, count in counts.items() if status not in (*DONE_OR_FORESEEN, *_UNKNOWN))
     clauses = []
     if counts["restored"]:
         clauses.append(f"{plural(counts['restored'], 'partition')} got new replicas, all in sync")
@@ -83,6 +84,8 @@ def verdict(result: Result) -> str:
         clauses.append(f"{plural(bad, 'partition')} {'does' if bad == 1 else 'do'} not get all replicas")
     if counts["unanswered"]:
         clauses.append(f"{plural(counts['unanswered'], 'partition')} may lack replicas, because brokers do not answer")
+    if counts["hidden"]:
+        clauses.append(f"{plural(counts['hidden'], 'partition')} may lack replicas, because we may not see the topics")
     lost = f" of {brokers(result['lost_brokers'])}" if result["lost_brokers"] else ""
     return f"{'; '.join(clauses) or f'No replica{lost} is missing'}."
 

@@ -46,6 +46,8 @@ class StopReasonKind(StrEnum):
     """The next leader lacks records of the present one, which producers with acks=1 take for stored."""
     LATE_LEADER = "late_leader"
     """The next leader applies metadata late: for that time it does not lead, and nobody else does."""
+    SILENT_LEADER = "silent_leader"
+    """The next leader would be a broker that does not answer. It may lack records, or hang."""
     ALREADY_LEADERLESS = "already_leaderless"
     """It has no leader now, and a replica that a recovery may need would stop."""
     REASSIGNMENT = "reassignment"
@@ -97,6 +99,11 @@ class ClusterView:
     def live(self) -> frozenset[int]:
         """The brokers that are unfenced and answered."""
         return frozenset(each.broker_id for each in self.brokers if each.state is BrokerState.ONLINE)
+
+    @cached_property
+    def unanswered(self) -> frozenset[int]:
+        """The brokers that did not answer, and that the controller may elect: it has not fenced them."""
+        return frozenset(each.broker_id for each in self.brokers if not each.is_fenced) - self.live
 
     @cached_property
     def by_broker(self) -> Mapping[int, tuple[PartitionState, ...]]:
@@ -179,6 +186,10 @@ def predict_stop(
             effects.append(Effect(StopReasonKind.UNCLEAN_ELECTION, state))
         if state.leader_id in gone:
             leaders[state.topic_partition] = found.leader_id
+            # For the number of replicas, a broker that does not answer counts as down. The controller may elect it.
+            may_lead = left | (view.unanswered - gone).intersection(state.replicas).difference(state.offline_replicas)
+            if predict(state, state.replicas, may_lead, unclean=bool(unclean)).leader_id != found.leader_id:
+                effects.append(Effect(StopReasonKind.SILENT_LEADER, state))
         min_isr = view.min_isr.get(state.topic)
         if min_isr is None or unclean is None:
             effects.append(Effect(StopReasonKind.UNKNOWN, state))

@@ -213,19 +213,19 @@ def _check_min_isr(states: Sequence[PartitionState], settings: TopicSettings) ->
             if is_found(settings.min_isr[topic], replicas)
         ]
 
-    if low := topics_with(lambda least, replicas: least == 1 and replicas > 1):
-        return warning(
-            name,
-            f"min.insync.replicas is 1, so one broker alone may hold acknowledged records: {join_first(low)}",
-            "Set min.insync.replicas to the replication factor less 1, if the records matter",
+    low = topics_with(lambda least, replicas: least == 1 and replicas > 1)
+    strict = topics_with(lambda least, replicas: least >= replicas > 1)
+    found = []
+    if low:
+        found.append(f"min.insync.replicas is 1, so one broker alone may hold acknowledged records: {join_first(low)}")
+    if strict:
+        found.append(
+            "min.insync.replicas is the replication factor or more, so producers stop if one broker is missing: "
+            f"{join_first(strict)}"
         )
-    if strict := topics_with(lambda least, replicas: least >= replicas > 1):
-        return warning(
-            name,
-            f"min.insync.replicas is the replication factor or more, so producers stop if one broker is missing: "
-            f"{join_first(strict)}",
-            "Set min.insync.replicas to the replication factor less 1",
-        )
+    if found:
+        remedy = "Set min.insync.replicas to the replication factor less 1"
+        return warning(name, ". ".join(found), remedy if strict else f"{remedy}, if the records matter")
     return passed(name, "records with acks=all are on two brokers or more, if the topic has that many replicas")
 
 

@@ -16,7 +16,7 @@ from .._kafka.port import Kafka
 from .._model.partition import Broker, PartitionState, Reassignment, TopicPartition
 from .._model.reasons import join_first, plural
 from .._model.run import looks
-from .placement import ClusterNow, DirWithSpace, WantedReplicas
+from .cluster_now import ClusterNow, DirWithSpace, WantedReplicas
 
 _BEHIND_S = 3.0
 """A broker that is longer behind the controller is not waited for."""
@@ -77,6 +77,7 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
         if not usable:
             why_no_dirs[broker_id] = "; ".join(_why_not(each) for each in answer)
     topics = {each.topic for each in states}
+    hidden = kafka.hidden_among({each.topic for each in sizes} - topics)
     return ClusterNow(
         states=states,
         brokers=tuple(by_id[each] for each in sorted(by_id)),
@@ -85,7 +86,7 @@ def look(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...]) -> Cluster
         sizes=sizes,
         log_dirs=log_dirs,
         why_no_dirs=why_no_dirs,
-        hidden=kafka.hidden_among({each.topic for each in sizes} - topics),
+        hidden=tuple(sorted(each for each in sizes if each.topic in hidden)),
         registered=frozenset(cluster.addresses) if cluster.lists_fenced else None,
     )
 
@@ -182,11 +183,6 @@ def describe_state(broker: Broker) -> str:
 
 def explain_not_read(found: ClusterNow) -> Iterator[str]:
     """Yield what the plan does not rest on, because our principal may not read it."""
-    if found.hidden:
-        yield (
-            f"topics that are hidden from us keep the replicas that they have: {join_first(found.hidden)}. Grant "
-            "DESCRIBE on them"
-        )
     unknown = sorted({each.topic for each in found.states} - found.min_isr.keys())
     if unknown:
         yield (

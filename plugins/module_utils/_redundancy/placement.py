@@ -19,13 +19,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 from .._model.near_names import not_found
 from .._model.partition import (
     Broker,
-    BrokerState,
     PartitionState,
     Reassignment,
     TopicPartition,
@@ -35,71 +33,13 @@ from .._model.partition import (
 from .._model.reason import say
 from .._model.reasons import plural
 from .._model.silent_leaders import led_by_silent, silent_brokers
+from .cluster_now import ClusterNow, WantedReplicas
+from .places import Places
 from .plan import ReplicaMove, ReplicaStatus, Unplaced
 
-
-@dataclass(slots=True)
-class DirWithSpace:
-    """A log directory of a broker that may get replicas. Planned replicas are added to it."""
-
-    path: str
-    total_bytes: int
-    """Of its volume."""
-    free_bytes: int
-    """Of its volume, when it was read."""
-    held_bytes: int
-    """What its replicas take."""
-    to_come_bytes: int
-    """What running copies, and planned replicas, will still take."""
-    replicas: int
-
-    @property
-    def usable_bytes(self) -> int:
-        return max(0, self.free_bytes - self.to_come_bytes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedReplicas:
-    """Which replicas are to be replaced."""
-
-    lost_brokers: frozenset[int] = frozenset()
-    all_under_replicated: bool = False
-    partitions: frozenset[TopicPartition] | None = None
-    """The partitions to look at; None for all."""
-    deprioritized: frozenset[int] = frozenset()
-    """Brokers that should not lead: they do not get the first place of an order."""
-    space_margin_percent: int = 10
-    """How much of a volume stays free."""
-
-    @property
-    def only_of_lost_brokers(self) -> bool:
-        """Return whether only replicas of brokers that were declared lost are to be replaced."""
-        return not self.all_under_replicated and self.partitions is None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClusterNow:
-    """The cluster at one moment."""
-
-    states: tuple[PartitionState, ...]
-    brokers: tuple[Broker, ...]
-    reassignments: Mapping[TopicPartition, Reassignment]
-    min_isr: Mapping[str, int]
-    sizes: Mapping[TopicPartition, int]
-    """The bytes of the largest copy on a broker that answered. A partition without one is missing."""
-    log_dirs: Mapping[int, Sequence[DirWithSpace]]
-    """The log directories that may get replicas, by broker: online, not cordoned, and of known space."""
-    why_no_dirs: Mapping[int, str] = field(default_factory=dict)
-    """Why a live broker has no such directory."""
-    hidden: tuple[str, ...] = ()
-    """Topics on the disks of live brokers that our principal may not see."""
-    registered: frozenset[int] | None = None
-    """All registered brokers. None if the cluster does not list fenced ones (before Kafka 4.0)."""
-
-    @cached_property
-    def live(self) -> frozenset[int]:
-        """The brokers that are unfenced and answered."""
-        return frozenset(each.broker_id for each in self.brokers if each.state is BrokerState.ONLINE)
+_HIDDEN = (
+    "our principal may not see its topic, so it is not known whether it lacks replicas: grant DESCRIBE on the topic"
+)
 
 
 def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMove, ...], tuple[Unplaced, ...]]:
@@ -109,7 +49,7 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
     usual = _usual_replicas(found)
     lacking = [each for each in (_lack(state, found, wish, usual) for state in states) if each is not None]
     lacking.sort(key=lambda each: (not each.is_below_min_isr, len(each.copies), each.state.topic, each.state.partition))
-    places = _Places(found, wish)
+    places = Places(found, wish)
     moves, left = [], []
     for each in lacking:
         move, reason = _plan(each, found, places)
@@ -120,6 +60,8 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
     # A copy that is planned may be made all the same: the leader may only be unreachable from this host.
     named = {each.topic_partition for each in (*moves, *left)} if wish.only_of_lost_brokers else ()
     left += [each for each in find_unanswered(states, found.brokers, wish) if each.topic_partition not in named]
+    if wanted is None:
+        left += [Unplaced(*each, ReplicaStatus.HIDDEN, _HIDDEN) for each in found.hidden]
     known = {each.topic_partition for each in found.states}
     missing = sorted({*(wanted or ())} - known)
     topics = {each.topic for each in known}
@@ -235,7 +177,7 @@ def _lack(state: PartitionState, found: ClusterNow, wish: WantedReplicas, usual:
     return _Lack(state, base, frozenset(lost), extra, len(in_sync) < min_isr, running, copying)
 
 
-def _plan(lack: _Lack, found: ClusterNow, places: _Places) -> tuple[ReplicaMove | None, Unplaced | None]:
+def _plan(lack: _Lack, found: ClusterNow, places: Places) -> tuple[ReplicaMove | None, Unplaced | None]:
     """Return the move, and why replicas stay lost. Both if only some can be replaced."""
     state = lack.state
 
@@ -303,7 +245,7 @@ def _plan(lack: _Lack, found: ClusterNow, places: _Places) -> tuple[ReplicaMove 
     return move, short
 
 
-def _about_racks(places: _Places, base: Sequence[int], target: Sequence[int]) -> str:
+def _about_racks(places: Places, base: Sequence[int], target: Sequence[int]) -> str:
     """Return that a target has fewer racks than the replicas before, or perhaps has; empty if it does not."""
     racks = places.racks
     before = {racks.get(each) for each in base} - {None}
@@ -315,75 +257,3 @@ def _about_racks(places: _Places, base: Sequence[int], target: Sequence[int]) ->
         names = ", ".join(map(str, unknown))
         return f"perhaps on fewer racks than before: {len(after)}, and the rack of broker {names} is not known"
     return ""
-
-
-class _Places:
-    """The brokers that can get replicas, with what is planned on them."""
-
-    def __init__(self, found: ClusterNow, wish: WantedReplicas) -> None:
-        self.racks = {each.broker_id: each.rack for each in found.brokers}
-        self._found = found
-        self._wish = wish
-        self._candidates = sorted(found.live - wish.lost_brokers)
-        self._held = Counter(each for state in found.states for each in state.replicas)
-        self._preferred = Counter(state.replicas[0] for state in found.states if state.replicas)
-
-    def is_registered(self, broker_id: int) -> bool:
-        """Return whether the controller accepts a target with this broker, as far as that is known."""
-        return self._found.registered is None or broker_id in self._found.registered
-
-    def hides_rack(self, broker_id: int) -> bool:
-        """Return whether the rack of a broker is not known. Kafka 3.9 does not list a broker that is down."""
-        is_listed = self._found.registered is not None and broker_id in self._found.registered
-        return self.racks.get(broker_id) is None and not is_listed
-
-    def take(
-        self, taken: Collection[int], beside: Sequence[int], size: int, *, is_first: bool
-    ) -> tuple[int | None, str]:
-        """Return the broker for one more replica and reserve its space, or None and why there is none."""
-        used = Counter(self.racks.get(each) for each in beside)
-        free = [each for each in self._candidates if each not in taken]
-        if not free:
-            return None, "every living broker has a replica of it already"
-
-        def rank(broker_id: int) -> tuple[object, ...]:
-            leads = (broker_id in self._wish.deprioritized, self._preferred[broker_id]) if is_first else ()
-            rack = self.racks.get(broker_id)
-            # Nobody knows what a broker without a rack shares with others, so it comes after every unused rack.
-            is_new_rack = rack is not None and not used[rack]
-            return (not is_new_rack, used[rack], *leads, self._held[broker_id], broker_id)
-
-        # The best one mostly has the space, so the log directories of the others are not looked at.
-        for broker_id in sorted(free, key=rank):
-            log_dir = self._dir_with_space(broker_id, size)
-            if log_dir is not None:
-                log_dir.to_come_bytes += size
-                log_dir.replicas += 1
-                self._held[broker_id] += 1
-                self._preferred[broker_id] += is_first
-                return broker_id, ""
-        why = "; ".join(f"broker {each}: {self._why_no_space(each, size)}" for each in free)
-        return None, f"no broker without a replica has the space: {why}"
-
-    def _next_dir(self, broker_id: int) -> DirWithSpace | None:
-        """Return the directory that the broker would choose: the one with the fewest replicas (LogManager)."""
-        dirs = self._found.log_dirs.get(broker_id, ())
-        return min(dirs, key=lambda each: (each.replicas, each.usable_bytes), default=None)
-
-    def _dir_with_space(self, broker_id: int, size: int) -> DirWithSpace | None:
-        log_dir = self._next_dir(broker_id)
-        if log_dir is None or log_dir.usable_bytes - size < self._margin(log_dir):
-            return None
-        return log_dir
-
-    def _margin(self, log_dir: DirWithSpace) -> int:
-        return log_dir.total_bytes * self._wish.space_margin_percent // 100
-
-    def _why_no_space(self, broker_id: int, size: int) -> str:
-        log_dir = self._next_dir(broker_id)
-        if log_dir is None:
-            return self._found.why_no_dirs.get(broker_id, "it has no log directory that takes replicas")
-        return (
-            f"{log_dir.path} has {log_dir.usable_bytes:,} bytes free with what is planned and still being "
-            f"copied, {self._margin(log_dir):,} must stay free, and the replica has {size:,}"
-        )

@@ -51,6 +51,8 @@ class ReplicaStatus(StrEnum):
     UNKNOWN_SIZE = "unknown_size"
     UNANSWERED = "unanswered"
     """A replica's broker does not answer, and the controller has not fenced it: the replica may be lost."""
+    HIDDEN = "hidden"
+    """Our principal may not see its topic, so it is not known whether replicas are lost."""
     NO_SUCH_PARTITION = "no_such_partition"
     CHANGED = "changed"
     """Another party has changed it since the plan."""

@@ -39,10 +39,11 @@ from .._module.options import (
 )
 from .._module.quorum_preflight import require_quorum
 from .._module.run import call_all
+from .cluster_now import WantedReplicas
 from .copy_run import CopyRun
 from .looking import explain_brokers, explain_not_read, explain_volumes, look
 from .move_now import foresee
-from .placement import WantedReplicas, find_unanswered, plan_moves
+from .placement import find_unanswered, plan_moves
 from .plan import (
     REDUNDANCY_REPORT,
     MoveOutcome,

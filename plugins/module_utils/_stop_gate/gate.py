@@ -165,6 +165,10 @@ _TEXTS: Mapping[StopReasonKind, tuple[str, str]] = {
         "{count} would lose records that only the leader holds, and producers with acks=1 take for stored: {names}",
         "Wait until the next leaders have them",
     ),
+    StopReasonKind.SILENT_LEADER: (
+        "{count} would be led by a broker that does not answer this host, and may lack records or hang: {names}",
+        "Wait until the broker answers, or until the controller has fenced it",
+    ),
     StopReasonKind.ALREADY_LEADERLESS: (
         "a recovery may need a replica on these brokers, of {count} without a leader now: {names}",
         "Recover them first (playbook kafkaops.recovery.recover_offline_partitions)",

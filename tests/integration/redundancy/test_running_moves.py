@@ -16,8 +16,8 @@ from kafka.structs import TopicPartitionReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.cluster_now import ClusterNow
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.looking import look
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import ClusterNow
 from integration.on_call import OnCall
 from lab import Cluster, wait_until
 

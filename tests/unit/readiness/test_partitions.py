@@ -113,6 +113,18 @@ def test_partitions_below_min_isr_are_counted_separately() -> None:
     assert {each.below_min_isr_partitions for each in unknown.values()} == {None}
 
 
+def test_topics_with_too_small_and_too_large_min_isr_are_both_named() -> None:
+    loose, strict = STATE._replace(topic="__consumer_offsets"), STATE
+    settings = TopicSettings({"__consumer_offsets": 1, "orders": 5}, {"__consumer_offsets": False, "orders": False})
+    checks = check_partitions([loose, strict], settings)
+    (check,) = (each for each in checks if each.name is CheckName.MIN_INSYNC_REPLICAS)
+    assert check.status is CheckStatus.WARNING
+    assert (
+        "acknowledged records: __consumer_offsets. min.insync.replicas is the replication factor or more" in check.found
+    )
+    assert check.found.endswith(": orders")
+
+
 def test_partitions_that_are_already_offline_are_left_out() -> None:
     losses = predict_losses(view(STATE._replace(leader_id=-1, isr=())))
     assert not any(each.offline_partitions for each in losses.brokers)

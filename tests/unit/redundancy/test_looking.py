@@ -18,12 +18,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     Reassignment,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.looking import explain_volumes, look
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.cluster_now import (
     DirWithSpace,
     WantedReplicas,
-    plan_moves,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.looking import explain_volumes, look
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import plan_moves
 from unit.fakes.clock import FakeClock
 from unit.redundancy.test_placement import a_broker, a_partition
 

@@ -21,12 +21,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     Reassignment,
     TopicPartition,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.cluster_now import (
     ClusterNow,
     DirWithSpace,
     WantedReplicas,
-    plan_moves,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import plan_moves
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import ReplicaStatus
 
 _RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c", 6: "c"}
@@ -169,6 +169,16 @@ def test_a_running_copy_to_another_broker_that_stopped_is_planned_again(state: B
     (move,), left = plan_moves(found, WantedReplicas(lost_brokers=frozenset({3})))
     assert (move.target, move.adding, left) == ((1, 5), (5,), ())
     assert plan_moves(found, WantedReplicas(lost_brokers=frozenset({6}))) == ((), ())
+
+
+def test_a_topic_that_is_hidden_may_lack_replicas() -> None:
+    """Unless other partitions were asked for by name."""
+    hidden = TopicPartition("payments", 0)
+    found = a_cluster(a_partition((1, 2), (1, 2)), down=(3,), hidden=(hidden,))
+    for wish in ({"lost_brokers": frozenset({3})}, {"all_under_replicated": True}):
+        _moves, (left,) = plan_moves(found, WantedReplicas(**wish))
+        assert (left.topic_partition, left.status) == (hidden, ReplicaStatus.HIDDEN)
+    assert plan_moves(found, WantedReplicas(partitions=frozenset({_FIRST}))) == ((), ())
 
 
 def test_without_space_nothing_is_placed() -> None:

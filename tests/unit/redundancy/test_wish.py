@@ -9,10 +9,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import ALL_PARTITIONS, TopicPartition
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import (
-    WantedReplicas,
-    plan_moves,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.cluster_now import WantedReplicas
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import plan_moves
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import RedundancyPlan
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.redundancy_module import (
     RedundancyOptionsError,

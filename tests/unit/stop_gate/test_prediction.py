@@ -48,9 +48,8 @@ def a_view(
     **more: Any,
 ) -> ClusterView:
     topics = {each.topic for each in states}
-    brokers = [
-        Broker(each, "h", 1, rack, False, (down or {}).get(each, BrokerState.ONLINE)) for each, rack in RACKS.items()
-    ]
+    up = {each: (down or {}).get(each, BrokerState.ONLINE) for each in RACKS}
+    brokers = [Broker(each, "h", 1, RACKS[each], it is BrokerState.FENCED, it) for each, it in up.items()]
     return ClusterView(
         states=states,
         brokers=tuple(brokers),
@@ -62,6 +61,17 @@ def a_view(
 
 def kinds(view: ClusterView, *stopped: int) -> set[StopReasonKind]:
     return {each.kind for each in predict_stop(view, stopped).effects}
+
+
+@pytest.mark.parametrize("state", [BrokerState.HUNG, BrokerState.UNREACHABLE, BrokerState.NOT_AUTHORIZED])
+def test_a_next_leader_that_does_not_answer_is_no_yes(state: BrokerState) -> None:
+    """The controller elects the first one in sync that it has not fenced. Nobody knows what that broker has."""
+    view = a_view(STATE, down={3: state}, min_isr=1)
+    assert kinds(view, 1) == {StopReasonKind.SILENT_LEADER}
+    assert kinds(view, 5) == set(), "its leader stays"
+    assert kinds(a_view(STATE, down={5: state}, min_isr=1), 1) == set(), "broker 3 comes first"
+    assert kinds(a_view(STATE._replace(isr=(1, 5)), down={3: state}, min_isr=1), 1) == set(), "it is not in sync"
+    assert kinds(a_view(STATE, down={3: BrokerState.FENCED}, min_isr=1), 1) == set(), "it is fenced"
 
 
 def bears(_stopped: Collection[int]) -> bool:
