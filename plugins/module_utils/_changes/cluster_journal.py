@@ -17,7 +17,8 @@ from .._kafka.port import Kafka
 from .._model.run import NullProgress, Progress
 from .journal import Journal
 from .journal_reader import JournalReader
-from .journal_recovery import recover_run_topic
+from .journal_recovery import discard_cut_journal, recover_run_topic
+from .own_topic import FirstRecordsDeletedError
 from .run_state import new_holder
 from .run_topic import TopicLog
 from .stop_tickets import ticket_notes
@@ -58,6 +59,8 @@ class ClusterJournal(JournalReader):
             note = recover_run_topic(
                 self.kafka, topics, error.state, self.cluster, self.brokers, discard_lost=self.options.discard_lost
             )
+        except FirstRecordsDeletedError as error:
+            note = discard_cut_journal(topics, error, discard_lost=self.options.discard_lost)
         log = topics.acquire(holder, progress)
         log.notes.append(note)
         return log

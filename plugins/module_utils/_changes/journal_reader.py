@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from .._kafka.base_port import BaseKafka
 from .._kafka.cluster import Cluster
 from .._model.partition import Broker
+from .own_topic import FirstRecordsDeletedError
 from .record import Change
 from .run_state import RunState
 from .run_topic import RUN_TOPIC, RunTopics
@@ -52,7 +53,7 @@ class JournalReader:
         """
         try:
             state = self.topics.read()
-        except TopicUnavailableError as error:
+        except (TopicUnavailableError, FirstRecordsDeletedError) as error:
             return Pending(notes=(f"whether changes of an earlier run are pending is unknown: {error}",))
         except TopicOfflineError as error:
             return Pending(notes=(f"the journal cannot be read: {error}. The next run that writes recovers it first",))

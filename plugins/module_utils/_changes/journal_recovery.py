@@ -19,8 +19,9 @@ from .._kafka.elections import UNCLEAN
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._model.partition import Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
+from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
 from .._model.run import looks
+from .own_topic import FirstRecordsDeletedError
 from .record import JournalError
 from .run_topic import RunTopics
 from .topic_by_name import send_to_any
@@ -70,6 +71,20 @@ def recover_run_topic(
         f"and was not in sync. Brokers {sorted(in_sync)} had all entries: start one of them with its disk. "
         f"{_GIVE_UP}"
     )
+
+
+def discard_cut_journal(topics: RunTopics, error: FirstRecordsDeletedError, *, discard_lost: bool) -> str:
+    """Delete a run topic that has lost its first records, if the operator gives it up, and return a note on it.
+
+    Raises JournalLostError.
+    """
+    if not discard_lost:
+        raise JournalLostError(
+            f"{error}. Nothing was changed. Compare replica orders and throttles with what they should be. {_GIVE_UP}"
+        )
+    if not topics.log_of(error.topic_id, NO_LEADER).delete():
+        raise JournalLostError(f"{error}. The topic could not be deleted: delete it with kafka-topics.sh")
+    return f"{error}. It was deleted"
 
 
 def _had_all_entries(state: PartitionState) -> frozenset[int]:

@@ -36,6 +36,17 @@ _LATE_CONFIGS = (error_codes.INVALID_TIMESTAMP, error_codes.MESSAGE_TOO_LARGE, e
 _MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID)
 
 
+class FirstRecordsDeletedError(JournalError):
+    """Another party has deleted the first records of a topic of this collection."""
+
+    def __init__(self, name: str, topic_id: str) -> None:
+        self.topic_id = topic_id
+        super().__init__(
+            f"another party has deleted the first records of {name} (id {topic_id}), by retention or DeleteRecords, so "
+            "what an earlier run has not undone may not be in it any more"
+        )
+
+
 class OwnTopic:
     """A topic of this collection by its id."""
 
@@ -51,8 +62,22 @@ class OwnTopic:
         return f"topic {self._topics.topic}"
 
     def read(self, offset: int) -> TopicRecords:
-        """Return the records from an offset on. Raises LockLostError if the topic was deleted, or JournalError."""
-        return self.ask(lambda leader: self._topics.kafka.read_records(leader, self.topic_id, offset))
+        """Return the records from an offset on.
+
+        Raises FirstRecordsDeletedError, LockLostError if the topic or later records were deleted, or JournalError.
+        """
+
+        def read_from(leader: Address) -> TopicRecords:
+            try:
+                return self._topics.kafka.read_records(leader, self.topic_id, offset)
+            except RequestRefusedError as error:
+                if error.code != error_codes.OFFSET_OUT_OF_RANGE:
+                    raise
+                if offset == 0:
+                    raise FirstRecordsDeletedError(self.name, self.topic_id) from None
+                raise LockLostError(f"{self.name} has lost records of this run") from None
+
+        return self.ask(read_from)
 
     def append(self, records: Sequence[Record]) -> list[tuple[int, int]]:
         """Append records in requests of a limited size, and wait until all in-sync replicas have them.
@@ -129,8 +154,6 @@ class OwnTopic:
             except RequestRefusedError as error:
                 problem = str(error)
                 is_denied = error.code == error_codes.UNKNOWN_TOPIC_ID and self._is_leader_current()
-                if error.code == error_codes.OFFSET_OUT_OF_RANGE:
-                    raise LockLostError(f"{self.name} has lost records of this run") from None
                 if error.code not in (*_MOVED, *_LATE_CONFIGS) and not error.is_transient:
                     raise self._topics.unavailable("cannot be used", problem, error.code) from None
             except UnreadableRecordsError as error:

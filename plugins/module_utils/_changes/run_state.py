@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from .._model.program import is_alive
 from .._model.run import utc_now
 from .journal import damage_error
 from .record import Change, Entry, apply_entry
@@ -64,7 +65,7 @@ class Holder:
         if not self.process:
             return False
         mine, its = _machine(), self.process.rpartition("/")[0]
-        return bool(mine) and mine == its and _process(self.pid) != self.process
+        return bool(mine) and mine == its and _has_ended(self.pid, self.process)
 
 
 @dataclass
@@ -185,8 +186,14 @@ def _machine() -> str:
         return ""
 
 
+def _has_ended(pid: int, process: str) -> bool:
+    """Return whether this process has certainly ended. A mount of /proc may hide a process of another user."""
+    found = _process(pid)
+    return found != process if found else not is_alive(pid)
+
+
 def _process(pid: int) -> str:
-    """Return an id of a process that is unique across hosts and time; empty if there is no such process."""
+    """Return an id of a process that is unique across hosts and time; empty if it cannot be read."""
     machine = _machine()
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")

@@ -195,6 +195,7 @@ def election_answers(response: Any) -> Answers:
         for topic in response.replica_election_results
         for partition in topic.partition_result
     }
-    if response.error_code and not answers:
+    if response.error_code:
+        # A broker that gives up waiting for the controller puts its error on each partition, too.
         raise error_codes.request_refused_error("ElectLeaders", response.error_code)
     return answers

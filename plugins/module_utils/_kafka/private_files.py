@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
+from .._model.program import is_alive
 from .errors import SettingsError, describe_unreadable
 from .settings import ConnectionSettings, settings_from
 
@@ -63,18 +64,8 @@ def _file_on_disk(content: bytes, parent: str) -> Iterator[str]:
 def _remove_leftovers(parent: str) -> None:
     for directory in Path(parent).glob(f"{_PREFIX}*"):
         with suppress(OSError, ValueError):
-            if directory.stat().st_uid == os.getuid() and not _is_alive(int(directory.name.split("-")[2])):
+            if directory.stat().st_uid == os.getuid() and not is_alive(int(directory.name.split("-")[2])):
                 shutil.rmtree(directory)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def settings_json(settings: ConnectionSettings) -> str:

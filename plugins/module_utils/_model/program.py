@@ -2,10 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run this collection's code in another Python process of this host. Standard library only."""
+"""Run this collection's code in another Python process of this host, and find out whether one lives.
+
+Standard library only.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _NAMESPACE = "ansible_collections"
@@ -30,3 +34,14 @@ def import_root() -> Path:
 def program(body: str) -> str:
     """Return a program that imports this collection from where it is imported here, and then executes ``body``."""
     return _HEAD.format(package=_NAMESPACE, directory=str(import_root() / _NAMESPACE)) + body
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process of this host and process namespace lives, also one that /proc hides (hidepid)."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

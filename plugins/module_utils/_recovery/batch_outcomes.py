@@ -257,8 +257,6 @@ class BatchOutcomes:
 
     def may_be_offline_in_our_order(self, partition: TopicPartition, state: PartitionState | None) -> bool:
         """Return whether the partition may be offline in the order of this run. ``state`` is None if it is unknown."""
-        if not self.needs_reorder(partition):
-            return False
         if state is None:
             return True
         return self._is_same_topic(partition, state) and state.is_offline and state.replicas == self.order(partition)

@@ -91,6 +91,8 @@ class ElectionBatch(BatchOutcomes):
     kept: KeptOrders = field(default_factory=KeptOrders)
     begun: set[TopicPartition] = field(default_factory=set)
     """Partitions whose elections this run has begun: it restores their orders."""
+    _changes: dict[TopicPartition, OrderChange] = field(default_factory=dict)
+    """The orders that were changed, by this run or before it, as the journal has them."""
     _requested: dict[TopicPartition, _RequestResult] = field(default_factory=dict)
     """The result of the last election request for each partition."""
     _executable_until: dict[TopicPartition, float] = field(default_factory=dict)
@@ -113,7 +115,9 @@ class ElectionBatch(BatchOutcomes):
         Orders that a dead run left on these partitions are restored too.
 
         An order is not restored while an election whose response was lost may still be executed: after the restore, it
-        would elect the first live replica of the original order. Such an order stays in the journal.
+        would elect the first live replica of the original order. Such an order stays in the journal. So does the order
+        that a dead run left, if its partition gets no leader: that run may have requested an election, too. The
+        partition is then not in ``begun`` any more, and ``KeptOrders.settle`` restores its order.
 
         Raises JournalError before the first change.
         """
@@ -124,32 +128,30 @@ class ElectionBatch(BatchOutcomes):
         partitions = {*allowed}
         earlier = [each for each in journal.orders if each.topic_partition in partitions]
         begun = journal.begin([self._make_change(each) for each in allowed if self.needs_reorder(each)])
-        changes = {each.topic_partition: each for each in (*earlier, *begun)}
+        changes = self._changes
+        changes |= {each.topic_partition: each for each in (*earlier, *begun)}
         try:
             progress.step("putting designated leaders first", 0, len(allowed))
-            self._reorder(writer, journal, changes, begun)
+            self._reorder(writer, journal, begun)
             to_elect = [each for each in allowed if each not in self.outcomes]
             self._elect_one_of_each_leader_first(writer, to_elect, progress, limits)
         finally:
-            progress.step("restoring replica orders", 0, len(changes))
-            self._restore(writer, journal, [change for each, change in changes.items() if each not in self._unrestored])
+            left = {each for each in changes if each in self.kept.changes and not self.has_leader(each)}
+            left -= self._unrestored.keys()
+            self.begun -= left
+            progress.step("restoring replica orders", 0, len(changes) - len(left))
+            staying = left | self._unrestored.keys()
+            self._restore(writer, journal, [change for each, change in changes.items() if each not in staying])
             for partition, reason in self._unrestored.items():
                 self.dropped_replicas[partition] = changes[partition].dropped_for_good
                 self.fail_unrestored_order(partition, reason)
         self.record_final_states(read_with_retries(writer, allowed))
 
-    def _reorder(
-        self,
-        writer: Writer,
-        journal: Journal,
-        changes: dict[TopicPartition, OrderChange],
-        begun: Sequence[OrderChange],
-    ) -> None:
+    def _reorder(self, writer: Writer, journal: Journal, begun: Sequence[OrderChange]) -> None:
         """Set the orders of ``begun``, and end the partitions for which that fails.
 
         If the controller refuses an order because a broker in it is not registered, the present order is kept if its
         election takes the designated leader. Otherwise the order is set without that broker if the plan allows it.
-        ``changes`` is updated to what the journal has.
         """
         while begun:
             before = self._list_possible_orders(journal, begun)
@@ -174,7 +176,7 @@ class ElectionBatch(BatchOutcomes):
             except JournalError as error:
                 self.end_all((each.topic_partition for each in again), Status.FAILED, str(error))
                 return
-            changes |= {each.topic_partition: each for each in begun}
+            self._changes |= {each.topic_partition: each for each in begun}
 
     def _list_possible_orders(
         self, journal: Journal, begun: Sequence[OrderChange]
@@ -277,7 +279,9 @@ class ElectionBatch(BatchOutcomes):
                 seconds=round(remaining),
             )
             self._unrestored |= {
-                each: reason for each in unknown if self.may_be_offline_in_our_order(each, states.get(each))
+                each: reason
+                for each in unknown
+                if each in self._changes and self.may_be_offline_in_our_order(each, states.get(each))
             }
 
     def _end_unelected(self, writer: Writer) -> None:

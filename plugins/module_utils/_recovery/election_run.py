@@ -34,6 +34,7 @@ from .left_orders import (
     adopt_current_order,
     adopt_restored_orders,
     find_kept_orders,
+    find_restored_late,
     simulate_restore,
 )
 from .observation import has_taken_over, observe_partitions
@@ -163,6 +164,7 @@ def run_elections(  # noqa: PLR0917
         outcomes = ended_before | run.elect(elections, _select_orders(undone))
         # After the elections, so that they do not wait for late requests of an earlier run.
         undone += kept.settle(rollback, journal, run.begun)
+        outcomes |= find_restored_late(kafka, outcomes, kept.changes.keys() - run.begun)
         outcomes |= find_led_meanwhile(kafka, outcomes)
         outcomes |= LostJournal(cluster_journal, journal, writer, living, progress, stop).restore(outcomes)
         for partition, change in kept.changes.items():

@@ -25,6 +25,7 @@ from .._changes.orders import States, read_states
 from .._changes.record import RESTORING, AnyLeftover, Leftover, OrderChange, OrderLeftover, Undoing
 from .._changes.rollback import Rollback
 from .._changes.sender import Writer
+from .._kafka.errors import CallError
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
@@ -63,9 +64,11 @@ class KeptOrders:
 
         The other changes that the rollback watches are settled too. Changes that this run left in the journal stay.
         """
+        present = {each.topic_partition: each for each in journal.orders}
         for partition, change in self.changes.items():
             if partition not in begun or partition in self.restored:
-                rollback.doubt(change, was_restored=partition in begun)
+                # This run may have put another leader first before it failed to elect it.
+                rollback.doubt(present.get(partition, change), was_restored=partition in begun)
         try:
             late = rollback.settle_doubt()
         except KafkaOpsError as error:
@@ -100,6 +103,19 @@ def find_kept_orders(kafka: Kafka, journal: Journal, elections: Iterable[Planned
             if each.topic_partition in states and not each.is_set(states[each.topic_partition].replicas)
         },
     )
+
+
+def find_restored_late(
+    kafka: Kafka, outcomes: Mapping[TopicPartition, Outcome], partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, Outcome]:
+    """Return the outcomes of these partitions, whose orders were restored after they had ended, with the order now."""
+    if not partitions:
+        return {}
+    try:
+        states = kafka.read_partition_states(partitions).states
+    except CallError:
+        return {}
+    return {each: replace(outcomes[each], replicas_after=state.replicas) for each, state in states.items()}
 
 
 def adopt_current_order(

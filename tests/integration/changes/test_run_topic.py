@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import LockLostError
@@ -238,6 +239,24 @@ def test_a_lost_journal_is_discarded_only_if_the_operator_allows_it(cluster: Clu
         with lock.open() as journal:
             assert journal.pending == ()
         assert "was lost, and was deleted" in journal.notes[0]
+
+
+def test_a_journal_without_its_first_records_is_no_empty_journal(cluster: Cluster) -> None:
+    """Another party deletes records of all topics, by retention or with DeleteRecords."""
+    with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
+        journal.begin([a_change()])
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap(settings.INTERNAL), "log_level": 0})
+    (deleted,) = admin.delete_records([TopicPartition(RUN_TOPIC, 0, 2)]).values()
+    deleted.result(30)
+    with cluster_journal(cluster.bootstrap()) as lock:
+        assert lock.read().changes == ()
+        assert "whether changes of an earlier run are pending is unknown: another party" in lock.read().notes[0]
+        with pytest.raises(JournalError, match="deleted the first records of topic _kafkaops_run"), lock.open():
+            pass
+    with cluster_journal(cluster.bootstrap(), discard_lost=True) as lock, lock.open() as journal:
+        assert journal.pending == ()
+        assert journal.notes[0].endswith("It was deleted")
+    assert_gone(cluster)
 
 
 @pytest.mark.wide

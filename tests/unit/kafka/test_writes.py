@@ -77,9 +77,13 @@ def test_an_election_refused_as_a_whole_is_an_error() -> None:
         elect(real(FakeWire(lambda _request: elected({}, error_code=31))), ADDRESS, UNCLEAN, [A0])
 
 
-def test_an_election_refused_for_each_partition_is_answered_for_each() -> None:
-    wire = FakeWire(lambda _request: elected({"a": [(0, 41, None)]}, error_code=41))
-    assert elect(real(wire), ADDRESS, UNCLEAN, [A0]) == {A0: ElectionAnswer(41, None)}
+@pytest.mark.parametrize(("code", "may_be_executed"), [(41, False), (7, True)])
+def test_an_error_of_the_whole_election_is_none_of_its_partitions(code: int, may_be_executed: bool) -> None:
+    """A broker that has no answer of the controller after 60 s answers REQUEST_TIMED_OUT for each partition, too."""
+    wire = FakeWire(lambda _request: elected({"a": [(0, code, None)]}, error_code=code))
+    with pytest.raises(RequestRefusedError) as refused:
+        elect(real(wire), ADDRESS, UNCLEAN, [A0])
+    assert refused.value.may_be_executed is may_be_executed
 
 
 def reordered(results: dict[str, list[tuple[int, int]]], error_code: int = 0) -> Any:
