@@ -9,7 +9,7 @@ Standard library only. Schema: docs/schemas/stop-gate-report.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ from .._model.fields import (
 )
 from .._model.partition import Broker, BrokerState, Racks, TopicPartition, grouped
 from .._model.reasons import name_brokers, name_partitions, plural
-from .._model.replaced_disk import name_replaced
+from .._model.replaced_disk import doubt_elections, name_replaced
 from .._model.stop_prediction import ClusterView, Effect, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import StopTicket
 from .advice import Bears, Wave, largest_allowed
@@ -183,6 +183,8 @@ _TEXTS: Mapping[StopReasonKind, tuple[str, str]] = {
     ),
 }
 _ORDER = list(StopReasonKind)
+_STILL_RUN = frozenset({BrokerState.HUNG, BrokerState.NOT_AUTHORIZED})
+"""States of brokers that are not live, and whose process accepts connections."""
 
 
 def reason(
@@ -266,7 +268,9 @@ def smallest_changes(
             if to_save
             else ""
         )
-        changes.append(f"{saved}{_bring_back(down)}, and wait until all replicas are in sync")
+        wait = f"{saved}{_bring_back(down)}, and wait until all replicas are in sync"
+        doubts = " ".join(_doubt_starts(down, to_save))
+        changes.append(f"{wait}. {doubts}" if doubts else wait)
     elif left:
         names = name_partitions(sorted({each.state for each in left}))
         changes.append(
@@ -285,15 +289,33 @@ def _recover_and_wait(bad: Sequence[Effect]) -> str:
     return f"{recover if leaderless else ''}{wait}"
 
 
-def _bring_back(down: Sequence[Broker]) -> str:
+def _bring_back(down: Iterable[Broker]) -> str:
     """Return what to do. A broker that runs is never to be started."""
-    hung = [each.broker_id for each in down if each.state is BrokerState.HUNG]
-    others = [each.broker_id for each in down if each.broker_id not in hung]
-    steps = [f"start {name_brokers(others)}"] if others else []
-    if hung:
-        is_one = len(hung) == 1
-        steps.append(f"find out why {name_brokers(hung)}, which {'runs, does' if is_one else 'run, do'} not answer")
+    to_start, running = _split(down)
+    steps = [f"start {name_brokers([each.broker_id for each in to_start])}"] if to_start else []
+    if running:
+        verb = "runs, does" if len(running) == 1 else "run, do"
+        steps.append(f"find out why {name_brokers([each.broker_id for each in running])}, which {verb} not answer")
     return ", ".join(steps)
+
+
+def _doubt_starts(down: Iterable[Broker], to_save: Collection[int]) -> Iterator[str]:
+    """Yield what is not known of the brokers that are to be started, and are not ``to_save`` already."""
+    to_start, _running = _split(down)
+    unknown = [each for each in to_start if each.unclean_elections is None and each.broker_id not in to_save]
+    for missing, found in grouped((each.unclean_elections_missing, each.broker_id) for each in unknown).items():
+        doubt = doubt_elections(missing)
+        if len(found) == 1:
+            yield f"{name_brokers(found).capitalize()} does not run. {doubt}"
+        else:
+            yield f"{name_brokers(found).capitalize()} do not run. Of each, {doubt[0].lower()}{doubt[1:]}"
+
+
+def _split(down: Iterable[Broker]) -> tuple[list[Broker], list[Broker]]:
+    """Return the brokers that do not run, and those that run and do not answer us."""
+    found = [*down]
+    running = [each for each in found if each.state in _STILL_RUN]
+    return [each for each in found if each not in running], running
 
 
 def notes_about(view: ClusterView) -> tuple[str, ...]:

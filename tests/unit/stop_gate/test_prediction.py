@@ -45,11 +45,25 @@ def a_view(
     min_isr: int | None = 2,
     unclean: bool | None = False,
     down: Mapping[int, BrokerState] | None = None,
+    unclean_elections: Mapping[int, int | None] | None = None,
     **more: Any,
 ) -> ClusterView:
     topics = {each.topic for each in states}
     up = {each: (down or {}).get(each, BrokerState.ONLINE) for each in RACKS}
-    brokers = [Broker(each, "h", 1, RACKS[each], it is BrokerState.FENCED, it) for each, it in up.items()]
+    elections = {each: (unclean_elections or {}).get(each, 0) for each in RACKS}
+    brokers = [
+        Broker(
+            each,
+            "h",
+            1,
+            RACKS[each],
+            it is BrokerState.FENCED,
+            it,
+            unclean_elections=elections[each],
+            unclean_elections_missing="" if elections[each] is not None else "no controller answers",
+        )
+        for each, it in up.items()
+    ]
     return ClusterView(
         states=states,
         brokers=tuple(brokers),
@@ -166,9 +180,6 @@ def test_the_largest_part_and_what_has_to_be_in_sync() -> None:
     )
     part, changes = smallest_changes(down, (1, 5, 6), bears)
     assert (part, changes[0]) == ((6,), "stop only broker 6 now, and broker 1 when it is back and in sync")
-    hung = a_view(down.states[0], down={5: BrokerState.HUNG, 6: BrokerState.FENCED})
-    (change,) = smallest_changes(hung, (1,), bears)[1]
-    assert change.startswith("start broker 6, find out why broker 5, which runs, does not answer, and wait until")
     key = down.states[0].topic_partition
     with_new_disk = replace(down, replaced={key: "its disk seems to have been replaced"})
     (change,) = smallest_changes(with_new_disk, (1,), bears)[1]
@@ -180,6 +191,48 @@ def test_the_largest_part_and_what_has_to_be_in_sync() -> None:
     assert f"{key}: its disk seems to have been replaced" in notes_about(with_new_disk)
     single = a_view(STATE._replace(replicas=(1,), isr=(1,)))
     assert "more replicas" in smallest_changes(single, (1,), bears)[1][0]
+
+
+@pytest.mark.parametrize("state", [BrokerState.HUNG, BrokerState.NOT_AUTHORIZED])
+def test_a_broker_that_runs_is_not_to_be_started(state: BrokerState) -> None:
+    view = a_view(
+        STATE._replace(isr=(1, 3), offline_replicas=(5,)),
+        down={5: state, 6: BrokerState.FENCED},
+        unclean_elections={5: None},
+    )
+    assert smallest_changes(view, (1,), bears)[1] == (
+        "start broker 6, find out why broker 5, which runs, does not answer, and wait until all replicas are in sync",
+    )
+
+
+@pytest.mark.parametrize(
+    ("unclean_elections", "wanted"),
+    [
+        ({5: None}, "start brokers 5, 6, and wait until all replicas are in sync. Broker 5 does not run. It is not "),
+        (
+            {5: None, 6: None},
+            "start brokers 5, 6, and wait until all replicas are in sync. Brokers 5, 6 do not run. Of each, it is not ",
+        ),
+        (
+            {5: 1, 6: None},
+            "save the disks of broker 5 (playbook kafkaops.recovery.salvage_logs), then start brokers 5, 6, and wait "
+            "until all replicas are in sync. Broker 6 does not run. It is not ",
+        ),
+    ],
+    ids=["one", "both", "the other one is to be saved"],
+)
+def test_the_advice_to_start_a_broker_says_what_is_not_known_of_its_disk(
+    unclean_elections: Mapping[int, int | None], wanted: str
+) -> None:
+    view = a_view(
+        STATE._replace(isr=(1, 3), offline_replicas=(5,)),
+        down={5: BrokerState.FENCED, 6: BrokerState.UNREACHABLE},
+        unclean_elections=unclean_elections,
+    )
+    assert smallest_changes(view, (1,), bears)[1] == (
+        f"{wanted}known whether another partition's leader was elected uncleanly since it stopped, because no "
+        "controller answers. If one was, save its disk first: it deletes what that leader lacks.",
+    )
 
 
 def test_waves_are_racks_and_the_quorum_leader_s_rack_is_last() -> None:
