@@ -65,6 +65,8 @@ seealso:
   - module: kafkaops.recovery.quorum_info
 notes:
   - Needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on topics. A missing permission is a finding.
+  - Recognizes leaders that lack records of a broker that is down by CLUSTER_ACTION on the cluster, READ on topics and
+    DESCRIBE on groups, as far as they are granted.
   - No RPC returns a broker's clock. So the clock of the active controller is compared.
   - WRITE on a transactional id and ACLs at controllers cannot be checked without a write.
 """

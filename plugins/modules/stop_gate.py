@@ -90,6 +90,8 @@ seealso:
 notes:
   - Needs DESCRIBE on the cluster and on topics, DESCRIBE_CONFIGS on topics, and READ on topic C(_kafkaops_stops), if it
     exists. A missing permission is a no.
+  - Recognizes leaders that lack records of a broker that is down by CLUSTER_ACTION on the cluster, READ on topics and
+    DESCRIBE on groups, as far as they are granted. DESCRIBE_CONFIGS on the cluster finds the controllers.
   - O(take) and O(release) need CREATE, DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on topic C(_kafkaops_stops), and the
     permissions of the journal.
   - The answer is about the moment of the look. Ask right before each stop.

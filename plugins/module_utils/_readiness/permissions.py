@@ -62,6 +62,21 @@ _JOURNAL = Need(
 _NAME_TICKETS = Need(
     Resource.TICKETS, ("DESCRIBE", "READ"), "to name brokers that somebody is stopping", is_required=False
 )
+_UNCLEAN_ELECTIONS = Need(
+    Resource.CONTROLLERS,
+    ("CLUSTER_ACTION",),
+    "to read in the metadata log which leaders were elected uncleanly",
+    is_required=False,
+)
+_READ_BEGINNINGS = Need(
+    Resource.TOPICS, ("READ",), "to recognize a leader whose disk was replaced, by its log", is_required=False
+)
+_READ_COMMITS = Need(
+    Resource.GROUPS,
+    ("DESCRIBE",),
+    "to recognize a leader whose disk was replaced, by committed offsets",
+    is_required=False,
+)
 
 
 def _leadership_needs(memory: Need, *more: Need) -> tuple[Need, ...]:
@@ -81,13 +96,20 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "check_readiness": (
         _LOOK,
         Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to make sure which broker answers at an address"),
+        _UNCLEAN_ELECTIONS,
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+        _READ_BEGINNINGS,
+        _READ_COMMITS,
     ),
     "check_stop": (
         _LOOK,
+        _CONFIGS,
+        _UNCLEAN_ELECTIONS,
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
+        _READ_BEGINNINGS,
+        _READ_COMMITS,
         Need(Resource.TICKETS, ("READ",), "to see which brokers somebody else is stopping"),
         Need(
             Resource.TICKETS,
@@ -112,6 +134,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to replace replicas"),
         Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to throttle the copies", is_required=False),
+        replace(_UNCLEAN_ELECTIONS, purpose="to clear a leader whose disk seems to have been replaced"),
         _SEE_TOPICS,
         Need(
             Resource.TOPICS,
@@ -120,6 +143,8 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
             is_required=False,
         ),
         Need(Resource.TOPICS, ("ALTER_CONFIGS",), "to throttle the copies", is_required=False),
+        _READ_BEGINNINGS,
+        _READ_COMMITS,
         _NAME_TICKETS,
         _JOURNAL,
     ),
@@ -137,6 +162,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
             "to tell open transactions that end from those that hang",
             is_required=False,
         ),
+        _NAME_TICKETS,
         _JOURNAL,
     ),
     "check_quorum": (
@@ -148,6 +174,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _LOOK,
         Need(Resource.CLUSTER, ("ALTER",), "to remove and to add a voter"),
         _CONFIGS,
+        _NAME_TICKETS,
         _JOURNAL,
     ),
     "recover_quorum": (_LOOK,),
@@ -201,6 +228,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("READ",), "to read a copy before another one is made from it"),
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS", "ALTER_CONFIGS"), "to throttle the copy of a replica"),
+        _NAME_TICKETS,
         _JOURNAL,
     ),
     "salvage_logs": (
@@ -215,6 +243,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read the settings of topics"),
         Need(Resource.TOPICS, ("WRITE",), "to give records back"),
         Need(Resource.SALVAGE_TRANSACTION, ("DESCRIBE", "WRITE"), "to give each record back exactly once"),
+        _NAME_TICKETS,
         _JOURNAL,
     ),
 }
