@@ -25,6 +25,8 @@ from .marks import MarkedReplica
 from .safety import Overrides, Surroundings, refusals
 
 _ASKED_TO_STOP = "the run was asked to stop"
+_FORCE = "set force of the module log_cleaner_repair"
+"""The role has no such variable, and the readers of its output look for one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +143,7 @@ class RepairPlanner:
             reasons.append(
                 f"whether cleaner threads of broker {target.broker_id} are dead is unknown, because the metrics source "
                 "does not have DeadThreadCount. Dead threads would not clear the mark: export the metric, set "
-                "metrics_names, or set force"
+                f"metrics_names, or {_FORCE}"
             )
         if reasons:
             return _not_repaired(target, RepairStatus.REFUSED, "; ".join(reasons), state)
@@ -242,7 +244,7 @@ class RepairPlanner:
             f"no other in-sync copy is known to be healthy, and a copy of a damaged one does not get in sync: "
             f"{'; '.join(found)}. If a replica that is out of sync is healthy, let it catch up. Otherwise delete the "
             "records up to the damage (DeleteRecords), or fill a new topic from the source. If a copy is only too "
-            "large to read, raise max_read_bytes, or set force"
+            f"large to read, raise max_read_bytes, or {_FORCE}"
         )
 
     def _check_copy(self, broker_id: int, partition: TopicPartition) -> CopyCheck:

@@ -213,7 +213,7 @@ class _Inspection:
             yield failed(
                 CheckName.LEFTOVERS,
                 f"a dead run left {plural(len(pending.changes), 'change')} that are not undone",
-                "Run its playbook again: every run that writes undoes them first",
+                "Run its playbook again: it undoes them first",
             )
         for note in pending.notes:
             yield warning(CheckName.LEFTOVERS, note, "Wait for this run, or start it again if it died")

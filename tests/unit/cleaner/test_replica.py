@@ -203,7 +203,8 @@ def test_without_metrics_only_damage_or_force_is_a_reason(
             CleanerMetrics(None, 100, 40, (LogDirMetrics("/d", 1, None),)),
             False,
             RepairStatus.REFUSED,
-            "DeadThreadCount",
+            "DeadThreadCount. Dead threads would not clear the mark: export the metric, set metrics_names, or set "
+            "force of the module log_cleaner_repair",
         ),
         (CleanerMetrics(None, 100, 40, (LogDirMetrics("/d", 1, None),)), True, None, ""),
         (CleanerMetrics(1, 100, 40, (LogDirMetrics("/d", 1, None),)), True, RepairStatus.REFUSED, "restart them first"),
