@@ -41,7 +41,7 @@ class ClusterJournal(JournalReader):
         Raises JournalError or a subclass: another run holds the lock, or the topic cannot be used.
         """
         log = self._acquire(progress or NullProgress())
-        journal = Journal(log, log.state.pending.values())
+        journal = Journal(log, log.state.pending.values(), log.state.doubted)
         journal.notes += log.notes
         try:
             journal.notes += ticket_notes(self.kafka, self.cluster.living(self.brokers))

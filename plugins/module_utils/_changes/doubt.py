@@ -46,7 +46,7 @@ _MAY_BE_EXECUTED = (
     "may still be executed: a broker keeps it for 60 s. The change stays in the journal, and the next run undoes it"
 )
 _EARLIER_EXECUTED = "an earlier run requested it, and the request was executed late"
-_LOST_RESPONSE = "the response to a request of this run was lost, and the request"
+_LOST_RESPONSE = "the response to a request was lost, and the request"
 _LASTING_ENDED = "an earlier run ended before it had set all its orders. None of its requests can be executed any more"
 _NOT_EXECUTED = PENDING | {Undoing.ALREADY_BACK}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
@@ -25,6 +26,7 @@ from .record import (
     SettingChange,
     Undoing,
     begin_entries,
+    doubt_entries,
     end_entries,
     in_undo_order,
     subject_of,
@@ -60,7 +62,7 @@ class JournalLog(Protocol):
 class Journal:
     """The open journal of one run. Threads may share it."""
 
-    def __init__(self, log: JournalLog, pending: Iterable[Change]) -> None:
+    def __init__(self, log: JournalLog, pending: Iterable[Change], doubted: Iterable[str] = ()) -> None:
         self._log = log
         self._pending = {each.key: each for each in pending}
         self._lock = threading.Lock()
@@ -68,6 +70,8 @@ class Journal:
         """Messages about the journal itself, for example that it was recovered."""
         self._doubt: dict[str, float] = {}
         """By subject: the monotonic time until which a request about it may be executed."""
+        self.inherited_doubt = frozenset(doubted)
+        """Subjects of requests that an earlier run sent again after a lost response: the first one may be executed."""
         self._undone: set[str] = set()
         """Keys of changes in doubt that were undone. Others stay as they are: the order of an election may have to."""
 
@@ -124,6 +128,19 @@ class Journal:
         with self._lock:
             for each in subjects:
                 self._doubt[each] = max(until, self._doubt.get(each, until))
+
+    def note_lost_response(self, subjects: Iterable[str], until: float) -> None:
+        """Note the same of requests whose responses were lost, also for the next run, before they are sent again.
+
+        Without the record, a run that finds their effect and undoes it would not watch for a second execution. If it
+        cannot be written, this run has lost its lock, or finds the journal unusable before its next request.
+        """
+        named = [*subjects]
+        self.doubt(named, until)
+        with self._lock, suppress(JournalError):
+            changed = {subject_of(each) for each in self._pending.values()}
+            if entries := doubt_entries([each for each in named if each in changed]):
+                self._log.append(entries)
 
     def in_doubt_until(self, subjects: Iterable[str]) -> float:
         """Return the monotonic time until which a request about these subjects may be executed; 0.0 if none may."""

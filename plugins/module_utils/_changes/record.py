@@ -272,13 +272,20 @@ def end_entries(changes: Sequence[Change], why: str) -> list[Entry]:
     return [{"end": [each.key for each in several], "why": why} for several in in_batches(changes, _CHANGES_PER_RECORD)]
 
 
-def apply_entry(pending: dict[str, Change], entry: Entry) -> None:
-    """Add the changes of a begin record, or remove the changes of an end record.
+def doubt_entries(subjects: Sequence[str]) -> list[Entry]:
+    """Return the records that name the subjects of requests which may be executed a second time."""
+    return [{"doubt": [*several]} for several in in_batches(subjects, _CHANGES_PER_RECORD)]
+
+
+def apply_entry(pending: dict[str, Change], doubted: set[str], entry: Entry) -> None:
+    """Add the changes of a begin record, the subjects of a doubt record, or remove the changes of an end record.
 
     Raises KeyError, TypeError or ValueError for any other record.
     """
     if "begin" in entry:
         pending |= {change.key: change for change in map(_decode_change, _require_list(entry["begin"], dict))}
+    elif "doubt" in entry:
+        doubted.update(_require_list(entry["doubt"], str))
     else:
         for key in _require_list(entry["end"], str):
             pending.pop(key, None)

@@ -35,7 +35,7 @@ from .record import (
     VoterChange,
 )
 from .replica_sets import ReplicaSets, preview_replica_undo
-from .sender import Writer
+from .sender import Writer, forwarded_for_s
 from .setting_writer import SettingWriter, preview_setting_undo, restore_setting_unless_in_use, why_in_use
 
 _VOTER_REQUESTED = (
@@ -64,8 +64,10 @@ class Rollback(Doubts):
         """
         writer = writer.with_journal(journal)
         settings = SettingWriter(writer, living)
+        now = writer.kafka.clock.monotonic()
+        journal.doubt(journal.inherited_doubt, now + forwarded_for_s(writer.kafka))
         replicas = ReplicaSets(writer, living, journal, timeout_s or writer.verify_timeout_s, stop, progress)
-        return cls(journal, writer, settings, replicas, since=writer.kafka.clock.monotonic())
+        return cls(journal, writer, settings, replicas, since=now)
 
     def undo(self) -> tuple[AnyLeftover, ...]:
         """Undo all pending changes, wait until no late request can make them, and return the results.

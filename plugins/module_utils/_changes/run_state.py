@@ -83,6 +83,8 @@ class RunState:
     """The holder has released the lock."""
     pending: dict[str, Change] = field(default_factory=dict)
     """The changes in the records that were read. Those that this run begins are in its journal only."""
+    doubted: set[str] = field(default_factory=set)
+    """The subjects of requests of earlier runs whose responses were lost, and that were sent again."""
     _count: int = -1
 
     def claim(self, holder: Holder) -> Entry:
@@ -145,7 +147,7 @@ class RunState:
         if "leave" in entry:
             self.has_left = True
         elif "beat" not in entry:
-            apply_entry(self.pending, {name: value for name, value in entry.items() if name != "n"})
+            apply_entry(self.pending, self.doubted, {name: value for name, value in entry.items() if name != "n"})
 
 
 def new_holder() -> Holder:

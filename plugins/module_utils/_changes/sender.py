@@ -64,7 +64,7 @@ class Writer:
 
     def with_journal(self, journal: Journal) -> Writer:
         """Return a writer that writes only while this run holds the lock, and notes late requests in the journal."""
-        return replace(self, require_lock=journal.require_lock, note_doubt=journal.doubt)
+        return replace(self, require_lock=journal.require_lock, note_doubt=journal.note_lost_response)
 
     def note_doubt_after(self, error: CallError, subjects: Iterable[str]) -> None:
         """Note that a failed request may still be executed, unless it was refused or not sent."""

@@ -115,7 +115,7 @@ def test_an_order_change_records_the_dropped_brokers(topics: FakeTopics) -> None
     assert read_pending(topics) == (drop,)
     for dropped in [(2,), (1, 2), (4,)]:
         with pytest.raises(ValueError, match="a change that no run makes"):
-            apply_entry({}, _begun(replace(drop, dropped=dropped)))
+            apply_entry({}, set(), _begun(replace(drop, dropped=dropped)))
 
 
 def test_the_orders_of_a_replica_change() -> None:
@@ -165,13 +165,13 @@ def test_a_second_replica_change_of_a_partition_is_refused(topics: FakeTopics) -
 def test_a_change_that_no_run_makes_is_refused(change: OrderChange, spoilt: dict[str, object]) -> None:
     """Its undo would change more than a run of this collection changes."""
     with pytest.raises((KeyError, TypeError, ValueError)):
-        apply_entry({}, _begun(change, **spoilt))
+        apply_entry({}, set(), _begun(change, **spoilt))
 
 
 @pytest.mark.parametrize("entry", [{"begin": "order"}, {"begin": ["order"]}, {"end": "order/t/0"}, {"end": [3]}, {}])
 def test_a_record_that_no_run_writes_is_refused(entry: Entry) -> None:
     with pytest.raises((KeyError, TypeError)):
-        apply_entry({}, entry)
+        apply_entry({}, set(), entry)
 
 
 def test_many_changes_take_few_records(topics: FakeTopics) -> None:
@@ -180,5 +180,5 @@ def test_many_changes_take_few_records(topics: FakeTopics) -> None:
     assert [len(each["begin"]) for each in entries] == [500, 500, 1]
     pending: dict[str, Change] = {}
     for each in json.loads(json.dumps([*entries, *end_entries(changes[1:], "test")])):
-        apply_entry(pending, each)
+        apply_entry(pending, set(), each)
     assert pending == {changes[0].key: changes[0]}

@@ -62,7 +62,7 @@ def acquire(kafka: FakeTopics, name: str = "a", pace: LockPace = QUICK) -> Topic
 
 
 def journal_of(log: TopicLog) -> Journal:
-    return Journal(log, log.state.pending.values())
+    return Journal(log, log.state.pending.values(), log.state.doubted)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ _ADDRESSES = {each: Address(f"broker-{each}.invalid", 9092) for each in (3, 2, 1
 def open_journal(kafka: BaseKafka) -> Iterator[Journal]:
     """Take the lock, and return the journal. What is pending at the end stays, as after a run that was killed."""
     log = RunTopics(kafka, _ADDRESSES, _ADDRESSES, RUN_TOPIC).acquire(new_holder(), NullProgress())
-    journal = Journal(log, log.state.pending.values())
+    journal = Journal(log, log.state.pending.values(), log.state.doubted)
     try:
         yield journal
     finally:
