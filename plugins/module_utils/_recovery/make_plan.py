@@ -33,7 +33,7 @@ from .observation import plan_drops
 from .offline_dirs import describe_lost
 from .options import Wanted, read_wanted, refuse_existing_output
 from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
-from .plan import INTERNAL_NOTE, Plan
+from .plan import INTERNAL_NOTE, OPEN_TRANSACTION_NOTE, Plan
 from .policies import PolicyOptions, add_tiered_topics, read_policies, read_policy_options, read_retentions
 from .survey import Survey, survey, survey_when_fenced
 from .waiting import Awaited, WaitLimits, read_wait_limits, wait_for_brokers
@@ -302,11 +302,11 @@ def _of_transactions(
     partition: TopicPartition, leader: int, found: dict[TopicPartition, tuple[OpenTransaction, ...]]
 ) -> list[str]:
     if partition not in found:
-        form = "broker {broker} does not report whether COMMIT or ABORT markers are missing: unknown"
+        form = f"broker {{broker}} does not report whether {OPEN_TRANSACTION_NOTE}s are missing: unknown"
         return [say(form, broker=leader)]
     return [
         say(
-            "producer {producer} has a transaction open from offset {start} on: its COMMIT or ABORT marker may be "
+            f"producer {{producer}} has a transaction open from offset {{start}} on: its {OPEN_TRANSACTION_NOTE} may be "
             "missing",
             producer=each.producer_id,
             start=each.start_offset,

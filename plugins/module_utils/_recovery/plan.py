@@ -347,3 +347,6 @@ def lost_of_live_replicas(
 
 
 INTERNAL_NOTE = "internal topic: what is lost is the cluster's own state, such as committed offsets or transactions"
+
+OPEN_TRANSACTION_NOTE = "COMMIT or ABORT marker"
+"""Part of each note on transactions, which only the designated leader was asked for."""

@@ -18,8 +18,8 @@ from .._documents.dataclass_json import codec
 from .._documents.errors import Problem, join_words, pointer
 from .._documents.screen import screen
 from .decide import decide
-from .plan import INTERNAL_NOTE, ElectionType, LeftAlone, Plan, PlannedElection
-from .preconditions import explain_drop
+from .plan import OPEN_TRANSACTION_NOTE, ElectionType, LeftAlone, Plan, PlannedElection
+from .preconditions import DROP_NOTE, REASSIGNMENT_NOTE, explain_drop, explain_reassignment
 from .strategy import Policy
 
 _ENTRIES = {"partitions": screen(codec(PlannedElection).schema), "leftAlone": screen(codec(LeftAlone).schema)}
@@ -153,9 +153,19 @@ def _decide_as_planned(election: PlannedElection, policy: Policy) -> PlannedElec
 
 
 def _decide(election: PlannedElection, policy: Policy, designated: int | None = None) -> PlannedElection | LeftAlone:
-    decision = decide(election.state, election.candidates, election.silent, policy, designated)
-    # An entry does not say which brokers are registered: keep what the plan drops.
-    return replace(decision, dropped=election.dropped) if isinstance(decision, PlannedElection) else decision
+    pasts = {each.broker_id: each.past for each in election.losses}
+    decision = decide(election.state, election.candidates, election.silent, policy, designated, pasts=pasts)
+    if isinstance(decision, LeftAlone):
+        return decision
+    # The rest was found in the cluster and does not follow from the logs: it is as the plan found it.
+    return replace(
+        decision,
+        dropped=election.dropped,
+        adding=election.adding,
+        removing=election.removing,
+        history=election.history,
+        has_unread_batches=election.has_unread_batches,
+    )
 
 
 def _is_same(election: PlannedElection, decision: PlannedElection) -> bool:
@@ -163,11 +173,16 @@ def _is_same(election: PlannedElection, decision: PlannedElection) -> bool:
     return replace(election, notes=()) == decision
 
 
+_OF_ONE_DECISION = (OPEN_TRANSACTION_NOTE, DROP_NOTE, REASSIGNMENT_NOTE)
+"""Parts of notes that depend on who leads, or on what is dropped."""
+
+
 def _add_notes(decision: PlannedElection, edited: PlannedElection) -> PlannedElection:
-    notes = [INTERNAL_NOTE] if INTERNAL_NOTE in edited.notes else []
+    notes = [each for each in edited.notes if not any(part in each for part in _OF_ONE_DECISION)]
     notes += [explain_drop(decision.dropped)] if decision.dropped else []
+    notes += [explain_reassignment(decision)] if decision.reassignment else []
     notes.append(
         f"broker {decision.designated_leader} was not asked for open transactions after the edit: unknown whether "
-        "COMMIT or ABORT markers are missing"
+        f"{OPEN_TRANSACTION_NOTE}s are missing"
     )
     return replace(decision, notes=tuple(notes))

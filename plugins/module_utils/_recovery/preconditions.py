@@ -170,13 +170,20 @@ def find_target(election: PlannedElection) -> tuple[int, ...]:
     return tuple(each for each in election.replicas if each not in election.removing)
 
 
+REASSIGNMENT_NOTE = "which goes on after the election and completes once"
+"""Part of each note of ``explain_reassignment``."""
+
+DROP_NOTE = "so that the controller refuses every order with it: the new order drops it"
+"""Part of each note of ``explain_drop``."""
+
+
 def explain_reassignment(election: PlannedElection) -> str:
     """Return the note in a plan on a reassignment that is running."""
     target, leader = list(find_target(election)), election.designated_leader
     until = f"broker {leader}, which it removes, leads until they are in sync; " if leader in election.removing else ""
     return (
-        f"it is being reassigned to {target}, which goes on after the election and completes once these replicas are "
-        f"in sync; {until}the order of the target is restored"
+        f"it is being reassigned to {target}, {REASSIGNMENT_NOTE} these replicas are in sync; {until}the order of the "
+        "target is restored"
     )
 
 
@@ -236,8 +243,7 @@ def find_dropped(election: PlannedElection, observation: PartitionObservation) -
 def explain_drop(broker_ids: Sequence[int]) -> str:
     """Return the note in a plan on replicas that a new order drops."""
     return say(
-        "{brokers} of its replicas is not registered, so that the controller refuses every order with it: the new "
-        "order drops it, and it is not put back",
+        f"{{brokers}} of its replicas is not registered, {DROP_NOTE}, and it is not put back",
         brokers=broker_ids,
     )
 
