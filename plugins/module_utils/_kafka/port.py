@@ -130,9 +130,18 @@ class Kafka(BaseKafka):
         *,
         only_newest: Mapping[TopicPartition, EpochEnd | None] = MappingProxyType({}),
         checked: Collection[TopicPartition] = (),
+        is_retried: bool = True,
     ) -> list[ReplicaLog]:
         """Ask one broker what its replicas of these partitions hold."""
-        return probe_replicas(self.settings, broker, partitions, deadline, only_newest=only_newest, checked=checked)
+        return probe_replicas(
+            self.settings,
+            broker,
+            partitions,
+            deadline,
+            only_newest=only_newest,
+            checked=checked,
+            is_retried=is_retried,
+        )
 
     def log_end_offsets(
         self, address: Address, partitions: Sequence[TopicPartition]

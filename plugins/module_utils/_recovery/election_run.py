@@ -42,6 +42,7 @@ from .outcome import Outcome, doubt_leaders, outcome_of_election, outcome_of_lef
 from .plan import ElectionType, Plan, PlannedElection, Status, find_tails
 from .preconditions import PartitionObservation, judge_election
 from .reused_again import observe_reused_epochs
+from .silences import Silences
 
 
 class WrongClusterError(KafkaOpsError):
@@ -221,6 +222,7 @@ class _Run:
     """Partitions whose elections this run has begun: it restores their orders."""
     written: set[TopicPartition] = field(default_factory=set)
     """Partitions for which an election was requested, or whose order stays changed."""
+    silences: Silences = field(default_factory=Silences)
 
     @garbage_collection_paused()
     def elect(
@@ -326,6 +328,7 @@ class _Run:
             self.writer.kafka.describe_cluster(),
             elections,
             asks_controller=self.journal is None,
+            silences=self.silences,
         )
         observations = observe_reused_epochs(elections, observations, self.writer.kafka.read_batches)
         if self.journal is None:

@@ -306,8 +306,8 @@ def _of_transactions(
         return [say(form, broker=leader)]
     return [
         say(
-            f"producer {{producer}} has a transaction open from offset {{start}} on: its {OPEN_TRANSACTION_NOTE} may be "
-            "missing",
+            f"producer {{producer}} has a transaction open from offset {{start}} on: its {OPEN_TRANSACTION_NOTE} may "
+            "be missing",
             producer=each.producer_id,
             start=each.start_offset,
         )

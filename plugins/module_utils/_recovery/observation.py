@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, replace
 
 from .._changes.orders import read_states
 from .._changes.run_topic import RUN_TOPIC
-from .._kafka.cluster import Cluster
+from .._kafka.cluster import Cluster, Registration
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.port import Kafka
 from .._kafka.reassignments import parse_unregistered_broker
-from .._model.partition import Broker, EpochEnd, PartitionState, Reassignment, ReplicaLog, TopicPartition
+from .._model.partition import EpochEnd, PartitionState, Reassignment, ReplicaLog, TopicPartition
 from .._model.reason import because, say
 from .plan import ElectionType, LeftAlone, Plan, PlannedElection, Status, leave_alone
 from .preconditions import (
@@ -35,6 +35,7 @@ from .preconditions import (
     find_election_order,
     find_registration_obstacles,
 )
+from .silences import Silences
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,12 @@ _PARTITIONS_PER_LIMIT = 250
 
 
 def observe_partitions(
-    kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection], *, asks_controller: bool = False
+    kafka: Kafka,
+    cluster: Cluster,
+    elections: Sequence[PlannedElection],
+    *,
+    asks_controller: bool = False,
+    silences: Silences | None = None,
 ) -> dict[TopicPartition, PartitionObservation]:
     """Return the current metadata, running reassignments and replica logs of the elections' partitions.
 
@@ -178,7 +184,8 @@ def observe_partitions(
     that elects does not need this: the controller refuses its first order.
 
     All brokers are asked at the same time. Each gets one request_timeout_ms, plus one for every 250 partitions of the
-    batch. Only values that ``judge_election`` compares are asked:
+    batch. A broker that the elections can do without is asked once, and if ``silences`` has it, not at all: its
+    replicas are silent as before. Only values that ``judge_election`` compares are asked:
 
     - of a candidate in the plan, whether its log still ends with the same epoch at the same offset,
     - of a designated leader that was not compared, the newest epoch,
@@ -191,7 +198,7 @@ def observe_partitions(
     partitions = [each.topic_partition for each in elections]
     states = read_states(kafka, partitions)
     reassigning = kafka.running_reassignments(partitions)
-    logs = _read_logs(kafka, cluster, elections)
+    logs = _read_logs(kafka, cluster, elections, Silences() if silences is None else silences)
     mentioned = {broker_id for state in states.values() for broker_id in state.replicas}
     unregistered = (
         find_unregistered(kafka, cluster, mentioned).unregistered
@@ -240,6 +247,8 @@ class _Questions:
     """The broker is only asked for the newest epoch of these partitions. The value is the one that the plan expects."""
     checked: set[TopicPartition] = field(default_factory=set)
     """Partitions whose epochs are compared with the headers of batches, because the plan has not done so."""
+    needed: set[TopicPartition] = field(default_factory=set)
+    """Partitions that are not elected, or not compared as in the plan, if the broker does not answer."""
 
 
 def _collect_questions(elections: Iterable[PlannedElection]) -> dict[int, _Questions]:
@@ -250,6 +259,7 @@ def _collect_questions(elections: Iterable[PlannedElection]) -> dict[int, _Quest
         if election.is_bare:
             for broker_id in election.replicas:
                 questions[broker_id].partitions.append(partition)
+            questions[election.designated_leader].needed.add(partition)
             continue
         compared = {each.broker_id: each.lineage[-1] if each.lineage else None for each in election.candidates}
         compared.setdefault(election.designated_leader, None)
@@ -261,25 +271,38 @@ def _collect_questions(elections: Iterable[PlannedElection]) -> dict[int, _Quest
                 questions[broker_id].checked.add(partition)
             if broker_id in compared and broker_id not in silent:
                 questions[broker_id].only_newest[partition] = compared[broker_id]
+                questions[broker_id].needed.add(partition)
     return questions
 
 
 def _read_logs(
-    kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection]
+    kafka: Kafka, cluster: Cluster, elections: Sequence[PlannedElection], silences: Silences
 ) -> dict[TopicPartition, dict[int, ReplicaLog]]:
     questions = _collect_questions(elections)
-    brokers = [each.as_broker() for each in cluster.registrations if each.broker_id in questions]
+    brokers = [each for each in cluster.registrations if each.broker_id in questions]
+    silences.forget_changed(cluster.registrations, kafka.clock.monotonic())
     limit_s = kafka.settings.request_timeout_ms / 1000 * (1 + len(elections) / _PARTITIONS_PER_LIMIT)
     deadline = kafka.clock.monotonic() + limit_s
     logs: dict[TopicPartition, dict[int, ReplicaLog]] = {}
     if not brokers:
         return logs
 
-    def ask(broker: Broker) -> list[ReplicaLog]:
-        asked = questions[broker.broker_id]
-        return kafka.probe_replicas(
-            broker, asked.partitions, deadline, only_newest=asked.only_newest, checked=asked.checked
+    def ask(registration: Registration) -> list[ReplicaLog]:
+        asked = questions[registration.broker_id]
+        known = silences.rows(registration.broker_id, asked.partitions)
+        if known is not None:
+            return known
+        began = kafka.clock.monotonic()
+        rows = kafka.probe_replicas(
+            registration.as_broker(),
+            asked.partitions,
+            deadline,
+            only_newest=asked.only_newest,
+            checked=asked.checked,
+            is_retried=bool(asked.needed),
         )
+        silences.remember(registration, rows, began=began, ended=kafka.clock.monotonic())
+        return rows
 
     with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_THREADS)) as executor:
         for rows in executor.map(ask, brokers):
