@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from .._documents.dataclass_json import codec
 from .._model.log_contents import EpochRange
 from .._model.partition import TopicPartition
 from .._model.reasons import plural
+from .._recovery.candidate import Flag
 from .._recovery.outcome import Outcome
 from .._recovery.plan import Status
 from .._salvage.account import Account, Balance, describe_still_lost, sum_balances
@@ -63,28 +64,50 @@ def compute_balances(
 def build_account_verdict(
     outcomes: Sequence[Outcome], balances: Mapping[TopicPartition, Balance], disks: Sequence[Mapping[str, Any]]
 ) -> tuple[str, bool]:
-    """Say what is still lost, and for how many partitions a silent replica's records were never compared.
+    """Say what is still lost, and for how many partitions records were never compared, or are in no log.
 
     Also returns whether it is known that nothing is still lost.
     """
     compared = {(each["brokerId"], _name(one)) for each in disks for one in each["partitions"] if _is_compared(one)}
-    open_for = sum(
-        any(
-            loss.broker_id == outcome.designated_leader
-            and any(
-                (against.lost is None or not against.is_bounded)
-                and (against.answered or (against.broker_id, outcome.topic_partition) not in compared)
-                for against in loss.against
-            )
-            for loss in outcome.losses
-        )
-        for outcome in outcomes
-        if outcome.status is Status.RECOVERED
-    )
-    more = f" For {plural(open_for, 'partition')}, replicas could not be compared, so it is unknown what they held."
+    recovered = [each for each in outcomes if each.status is Status.RECOVERED]
+    not_compared = sum(_has_uncompared(each, compared) for each in recovered)
+    untold = sum(_is_untold(each) for each in recovered)
     total = sum_balances(balances.values())
-    is_settled = not (open_for or total.still_lost or total.unknown)
-    return describe_still_lost(total) + (more if open_for else ""), is_settled
+    sentences = [describe_still_lost(total)]
+    if not_compared:
+        count = plural(not_compared, "partition")
+        sentences.append(f"For {count}, replicas could not be compared, so it is unknown what they held.")
+    if untold:
+        sentences.append(
+            f"For {plural(untold, 'partition')}, it is unknown whether records are lost that are before the leader's "
+            "log start, in the tier, or between two logs."
+        )
+    is_settled = not (not_compared or untold or total.still_lost or total.unknown)
+    return " ".join(sentences), is_settled
+
+
+def _has_uncompared(outcome: Outcome, compared: Collection[tuple[int, TopicPartition]]) -> bool:
+    """Return whether a replica may hold records that neither the forecast nor a disk's report compared."""
+    name, leader = outcome.topic_partition, outcome.designated_leader
+    loss = outcome.loss_of(leader)
+    if loss is None:
+        return any((each, name) not in compared for each in outcome.replicas if each != leader)
+    return any(
+        (against.lost is None or not against.is_bounded)
+        and (against.answered or (against.broker_id, name) not in compared)
+        for against in loss.against
+    )
+
+
+def _is_untold(outcome: Outcome) -> bool:
+    """Return whether more may be lost than the comparisons show. No salvage of another replica answers that."""
+    loss = outcome.loss_of(outcome.designated_leader)
+    if loss is None:
+        return False
+    # Of a tiered topic: what is neither known to be on the leader's disk nor in the tier.
+    is_tier_unknown = loss.at_most is None and all(each.lost is not None and each.is_bounded for each in loss.against)
+    has_gap = any(Flag.GAP in each.flags for each in outcome.candidates if each.broker_id == loss.broker_id)
+    return is_tier_unknown or has_gap or any(each.undetermined for each in loss.against)
 
 
 def _is_compared(partition: Mapping[str, Any]) -> bool:

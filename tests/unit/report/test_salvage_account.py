@@ -15,6 +15,8 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Damage, DamageKind
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange, Stretches
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Flag
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import LossAgainst
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.blocks import ReportTable
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.page import Page, build_page
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources import DocumentKind, read_sources
@@ -39,6 +41,9 @@ from unit.recovery import outages
 from unit.report import salvages
 from unit.report.salvages import AT, CLUSTER
 from unit.report.test_page import a_report
+
+_UNTOLD = LossAgainst(2, True, (), undetermined=(EpochRange(3, 0, 400),))
+"""Replica 2 holds records before the leader's log start."""
 
 NONE_LOST = "No record that was found on another replica or disk is still lost."
 
@@ -168,6 +173,29 @@ def test_a_disk_that_was_not_compared_completely_stays_unknown(tmp_path: Path, d
         f"1 of 1 partition recovered; writable with acks=all: 1 of 1. {NONE_LOST} For 1 partition, replicas could "
         "not be compared, so it is unknown what they held."
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "flags", "said"),
+    [
+        ({"at_most": 0}, (), ""),
+        ({"at_most": 400, "against": (_UNTOLD,)}, (), "it is unknown whether records are lost that are before"),
+        ({"at_most": None}, (), "or between two logs"),
+        ({"at_most": 0}, (Flag.GAP,), "or between two logs"),
+        (None, (), "replicas could not be compared"),
+    ],
+    ids=["known", "before the log start", "in the tier", "in a gap", "nothing was compared"],
+)
+def test_another_partitions_salvage_settles_no_unknown_loss(
+    tmp_path: Path, changes: dict[str, Any] | None, flags: tuple[Flag, ...], said: str
+) -> None:
+    elected = outages.recovered(outages.would_recover(0, "payments", behind=0))
+    losses = () if changes is None else tuple(replace(each, **{"against": ()} | changes) for each in elected.losses)
+    candidates = tuple(replace(each, flags=flags) for each in elected.candidates)
+    recovery = a_report([replace(elected, losses=losses, candidates=candidates)])
+    page = page_about(tmp_path, recovery, a_manifest("a", 100, 350), a_replay(250))
+    assert said in page.verdict
+    assert page.tone == ("warning" if said else "good")
 
 
 def test_kinds_of_documents_are_recognized(tmp_path: Path) -> None:
