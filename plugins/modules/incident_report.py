@@ -19,7 +19,9 @@ description:
     and replays. It shows what each of these runs did, and for each partition how many records were held, saved,
     replayed, and are still lost.
   - The verdict is about all runs together. Of each partition, the outcome of the last run that names it counts. A
-    partition that one run elected and a later run finds online is recovered.
+    partition that one run elected and a later run finds online is recovered. Without outcomes, the worst answer is the
+    verdict, and of two answers to the same question the newer one counts.
+  - Documents of several clusters are not mixed. Each cluster has its own verdict, sections and next steps.
   - The file has no script and loads no other file. It can be printed, and read on a phone.
   - Connects to no broker.
 author: [the kafkaops.recovery authors (@kafkaops)]

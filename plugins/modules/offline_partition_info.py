@@ -88,6 +88,7 @@ quorum_seen:
     leader_epoch: {type: int, description: Its epoch.}
     seen_at_ms: {type: int, description: "The time of the look, in milliseconds of the host's monotonic clock."}
 cluster_id: {type: str, returned: success, sample: 4L6g3nShT-eMCtK--X86sw, description: The cluster's id.}
+looked_at: {type: str, returned: success, sample: "2026-01-31T23:59:59Z", description: When it was looked at (UTC).}
 brokers:
   description: Every broker that is registered or that occurs in a replica list, in order of its id.
   returned: success

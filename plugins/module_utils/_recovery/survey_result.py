@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._changes.record import OrderChange
 from .._model.partition import PartitionState
-from .._model.run import RunMode, count_by_status
+from .._model.run import RunMode, count_by_status, utc_now
 from .._module.run import select_most_important, to_json_types
 from .plan import DONE_OR_FORESEEN, LeftAlone, Status
 from .start_order import describe_advice, find_start_order
@@ -73,6 +73,7 @@ def survey_results(found: Survey, outcomes: Sequence[Outcome]) -> dict[str, Any]
     advice = find_start_order(found.without_leader, found.brokers)
     return {
         "cluster_id": found.cluster_id,
+        "looked_at": utc_now(),
         "brokers": to_json_types(found.brokers),
         "start_order": [{**to_json_types(each), "explanation": describe_advice(each)} for each in advice],
         **found.count_doubtful(),

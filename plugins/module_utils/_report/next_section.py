@@ -44,7 +44,7 @@ class Situation:
     kinds: frozenset[DocumentKind]
     outcomes: Sequence[Outcome]
     is_offline: bool
-    """Whether a survey found partitions without a leader, and no plan or run is known."""
+    """Whether a survey found partitions without a leader that no later plan or run names."""
     brokers: Sequence[dict[str, Any]]
     """The brokers of the last report or survey that has some."""
     start_order: Sequence[dict[str, Any]]

@@ -245,6 +245,8 @@ class Approval:
     by: str
     what: str
     """Names the plan if its digest is known."""
+    plan: str = ""
+    """The path of that plan; empty if its digest is not known."""
 
 
 def check_approvals(given: Iterable[Mapping[str, Any]], sources: Sequence[Source]) -> tuple[Approval, ...]:
@@ -263,7 +265,7 @@ def check_approvals(given: Iterable[Mapping[str, Any]], sources: Sequence[Source
             message = f"plan_digest {digest} is of none of the documents"
             problems.append(Problem(place, message, "Add the plan that was approved, or leave plan_digest out"))
         what = "plan approved" if digest is None else f"plan {plans.get(digest, '')} ({digest}) approved"
-        found.append(Approval(each["at"], each["by"], what))
+        found.append(Approval(each["at"], each["by"], what, plans.get(digest, "")))
     if problems:
         raise DocumentError("approvals", problems)
     return tuple(found)

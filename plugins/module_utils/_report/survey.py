@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from .._documents.dataclass_json import Schema, codec, document
-from .._model.fields import INT32_MAX, BrokerId, ClusterId, LeaderEpoch, Meta, PartitionIndex
+from .._model.fields import INT32_MAX, BrokerId, ClusterId, LeaderEpoch, Meta, PartitionIndex, Time
 from .._model.partition import Broker
 
 _Brokers: TypeAlias = Annotated[tuple[BrokerId, ...], Meta(description="the brokers are a list of broker ids")]
@@ -46,6 +46,7 @@ class _Advice:
 @dataclass(frozen=True, slots=True)
 class _Survey:
     cluster_id: ClusterId
+    looked_at: Time
     brokers: tuple[Broker, ...]
     partitions: tuple[Annotated[_Partition, Meta(description="a partition is an object")], ...]
     led_by_silent: _Partitions

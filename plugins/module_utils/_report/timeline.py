@@ -53,6 +53,9 @@ def _find_events(sources: Sequence[Source]) -> Iterator[_Event]:  # noqa: PLR091
         match source.kind:
             case DocumentKind.EVIDENCE:
                 yield _Event(content.gathered_at, "replicas asked what they hold", "leader_candidate_info")
+            case DocumentKind.SURVEY:
+                what = f"looked: {plural(len(content['partitions']), 'partition', 'have')} no leader"
+                yield _Event(content["looked_at"], what, "offline_partition_info")
             case DocumentKind.PLAN:
                 yield _Event(
                     content.created_at, f"{plural(len(content.elections), 'election')} planned", "leader_candidate_info"

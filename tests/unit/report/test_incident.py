@@ -24,7 +24,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.sources 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._report.template import render_html
 from lab.playbook import INCIDENT, run_playbook
 from unit.recovery import outages
-from unit.report import salvages
 from unit.report.test_page import Reader, a_report
 
 _ALL_WELL = "36 of 36 partitions recovered; no record was lost; writable with acks=all: 36 of 36."
@@ -125,12 +124,6 @@ def test_no_partition_of_any_run_is_missing() -> None:
     runs = [outages.three_thousand()[start : start + 700] for start in range(0, 3000, 500)]
     named = {each.topic_partition for run in runs for each in run}
     assert [each.topic_partition for each in merge_outcomes(runs).outcomes] == sorted(named)
-
-
-def test_clusters_are_not_merged(tmp_path: Path) -> None:
-    for number, cluster in enumerate(("4L6g3nShT-eMCtK--X86sw", "AL6g3nShT-eMCtK--X86sw")):
-        salvages.written(tmp_path / f"{number}.json", a_report([lossless(0)], clusterId=cluster))
-    assert build_page(read_documents([], str(tmp_path)).sources, "").verdict.startswith("2 of 2 partitions recovered")
 
 
 def test_of_a_partition_that_came_online_the_leader_is_drawn_without_a_loss(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def a_survey(*partitions: PartitionState) -> dict[str, Any]:
         "changed": False,
         "failed": False,
         "cluster_id": CLUSTER,
+        "looked_at": "2026-01-31T02:59:59Z",
         "brokers": to_json_types(outages.brokers()),
         "partitions": to_json_types(partitions),
         "left_alone": [],
