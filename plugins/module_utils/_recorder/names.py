@@ -14,12 +14,11 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from .._model.reasons import plural
 from .._model.run import KafkaOpsError
-from .._spark.options import is_uri
+from .._spark.options import is_uri, local_uri
 
 Result = TypeVar("Result")
 
@@ -143,7 +142,7 @@ def expired(names: Sequence[SnapshotName], cutoff: datetime) -> list[SnapshotNam
 
 def root_uri(place: str) -> str:
     """Return the URI of a directory, which is given as a path or as a URI."""
-    return place.rstrip("/") if is_uri(place) else Path(place).absolute().as_uri()
+    return place.rstrip("/") if is_uri(place) else local_uri(place)
 
 
 def cluster_uri(root: str, cluster_id: str) -> str:

@@ -19,6 +19,8 @@ from .._module.connection import Arguments
 from .._module.options import PROGRESS, SPARK
 from .._spark.options import SparkOptions, is_uri, parse_spark_options
 
+_PATTERN = re.compile(r"[*?\[\]{}\\]")
+"""What Spark reads as a pattern of file names: it would find no snapshot, or those of another place."""
 _MOST_HOURS = 24 * 3660
 _MEMORY = "1g"
 
@@ -41,6 +43,10 @@ class RecorderOptionsError(KafkaOpsError):
 
 def read_recorder_dir(place: str) -> str:
     """Return the path or URI of the dataset, which need not exist. Raises RecorderOptionsError."""
+    if found := _PATTERN.search(place):
+        raise RecorderOptionsError(
+            f"recordings cannot be in {place}: Spark takes {found[0]} for a part of a pattern: name another place"
+        )
     if is_uri(place):
         return place
     in_log_dir = why_no_directory(place)

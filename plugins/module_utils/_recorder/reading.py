@@ -31,6 +31,7 @@ from .names import (
     explain_damaged,
     explain_later,
     read_around_damaged,
+    root_uri,
     since_full,
     usable,
 )
@@ -157,7 +158,7 @@ def _read_here(root: Path, cluster_id: str, question: _Question) -> list[dict[st
 
 
 def _read_scopes(root: Path, cluster_id: str, question: _Question) -> list[dict[str, Any]]:
-    cluster = Path(cluster_uri(str(root), cluster_id).removeprefix(root.as_uri() + "/"))
+    cluster = Path(cluster_uri(str(root), cluster_id).removeprefix(f"{root_uri(str(root))}/"))
     if not (root / cluster).is_dir():
         others = sorted(each.name.removeprefix(CLUSTER) for each in root.glob(f"{CLUSTER}*")) if root.is_dir() else []
         found = f"it has those of {', '.join(others)}" if others else "it has none at all"

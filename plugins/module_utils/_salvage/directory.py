@@ -19,6 +19,7 @@ from pathlib import Path
 from .._documents.files import sync_to_disk, why_no_directory, write_new_file
 from .._model.log_contents import Stretches, subtract
 from .._model.partition import TopicPartition
+from .._spark.options import local_uri
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, digest, encode_manifest
 from .options import SalvageDirectoryError
 
@@ -57,7 +58,7 @@ class UnfinishedSalvage:
 
     @property
     def records_uri(self) -> str:
-        return self.records.as_uri()
+        return local_uri(self.records)
 
     def files(self) -> tuple[SavedFile, ...]:
         """Sync the Parquet files to disk, make them readable by this user only, and return their digests.

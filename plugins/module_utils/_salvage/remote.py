@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from .._model.run import KafkaOpsError
 from .._module.libraries import missing_libraries_message
-from .._spark.options import SparkOptions
+from .._spark.options import SparkOptions, local_uri
 from .._spark.session import spark_session
 from .directory import CLAIM_FILE
 from .manifest import MANIFEST, RECORDS, Manifest, SavedFile, decode_manifest, digest, encode_manifest
@@ -136,7 +136,7 @@ class RemoteDirectory:
             return copy.read_bytes()
 
     def _download(self, path: Any, copy: Path) -> None:
-        target = self._hadoop.fs.Path(copy.as_uri())
+        target = self._hadoop.fs.Path(local_uri(copy))
         self._call("could not be read", lambda: self._fs.copyToLocalFile(False, path, target, True))
 
     def _path(self, *names: str) -> Any:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 from .._model.fields import Meta
@@ -28,6 +29,14 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 def is_uri(place: str) -> bool:
     """Return whether this is a URI, which only Spark reads and writes, and not a path."""
     return bool(_URI.match(place))
+
+
+def local_uri(path: str | Path) -> str:
+    """Return the URI of a path on this host, as Hadoop's ``Path(String)`` takes it: without any percent-encoding.
+
+    ``Path.as_uri`` encodes, and Hadoop would then use another directory: ``a%40b`` for ``a@b``.
+    """
+    return f"file://{Path(path).absolute()}"
 
 
 class SparkOptionsError(KafkaOpsError):

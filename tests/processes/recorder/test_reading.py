@@ -19,7 +19,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.changes import compare, newest_rows, to_store
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.dataset import recordings_of
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import SnapshotName, since_full
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import (
+    SnapshotName,
+    root_uri,
+    since_full,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.reading import find_last_seen
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.rows import BROKER_SCHEMA
 from processes.recorder.test_changes import asked
@@ -31,7 +35,7 @@ _ORDERS = TopicPartition("orders", 0)
 @pytest.fixture(scope="module")
 def recorded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Replica 1 answers until minute 2 and is silent then, replica 2 answers always; 3 never did."""
-    place = tmp_path_factory.mktemp("recorded")
+    place = tmp_path_factory.mktemp("recorded by alice@example.com #1 100%")
     recordings = recordings_of(spark, str(place), "cluster")
     looks: list[dict[int, int | str | None]] = [
         {1: 10, 2: 10, 3: "hung"},
@@ -55,7 +59,7 @@ def no_spark(_work: Callable[[SparkSession], pa.Table]) -> pa.Table:
 
 @pytest.mark.parametrize("by_spark", [False, True])
 def test_the_newest_answer_of_each_replica(spark: SparkSession, recorded: Path, *, by_spark: bool) -> None:
-    place = recorded.as_uri() if by_spark else str(recorded)
+    place = root_uri(str(recorded)) if by_spark else str(recorded)
     found = find_last_seen(place, "cluster", [_ORDERS], (lambda work: work(spark)) if by_spark else no_spark)
     assert found.notes == ()
     ends = {
@@ -73,8 +77,8 @@ def test_recordings_of_another_cluster_are_not_used_and_named(spark: SparkSessio
     found = find_last_seen(str(recorded), "another", [_ORDERS], no_spark)
     assert found.seen == {}
     assert found.notes == (f"{recorded} has no recordings of cluster another: it has those of cluster",)
-    by_spark = find_last_seen(recorded.as_uri(), "another", [_ORDERS], lambda work: work(spark))
-    assert by_spark.notes == (f"{recorded.as_uri()} has no recordings of cluster another",)
+    by_spark = find_last_seen(root_uri(str(recorded)), "another", [_ORDERS], lambda work: work(spark))
+    assert by_spark.notes == (f"{root_uri(str(recorded))} has no recordings of cluster another",)
 
 
 def test_a_damaged_file_is_named(recorded: Path, tmp_path: Path) -> None:

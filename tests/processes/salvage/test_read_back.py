@@ -21,6 +21,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_ba
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage import on_spark
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import open_unfinished_salvage
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import SavedFrom, read_manifest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.markers import TransactionOutcome
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import SalvageDirectoryError
@@ -166,6 +167,14 @@ def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     ):
         writer.write(RowSource([1], full, lambda _each: 1, lambda each: each))
     assert not list(tmp_path.iterdir())
+
+
+def test_spark_writes_to_the_directory_of_the_salvage(spark: SparkSession, tmp_path: Path) -> None:
+    with open_unfinished_salvage(str(tmp_path / "saved by alice@example.com #1 100%")) as salvage:
+        spark.createDataFrame(table(3, (with_headers(7), TransactionOutcome.NONE))).write.parquet(salvage.records_uri)
+        assert [each.name for each in tmp_path.iterdir()] == [salvage.path.name]
+        assert salvage.files()
+        assert spark.read.parquet(salvage.records_uri).count() == 3
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 100])

@@ -55,6 +55,12 @@ def test_recordings_are_not_stored_in_a_file(tmp_path: Path, below: str) -> None
     assert read_recorder_dir(f"{tmp_path}/new/place") == f"{tmp_path}/new/place"
 
 
+@pytest.mark.parametrize("place", ["/recordings/[old]", "hdfs://namenode/recordings/*"])
+def test_recordings_are_not_written_to_what_spark_takes_for_a_pattern(place: str) -> None:
+    with pytest.raises(KafkaOpsError, match="for a part of a pattern: name another place"):
+        read_recorder_dir(place)
+
+
 @pytest.mark.parametrize(
     "check",
     [
