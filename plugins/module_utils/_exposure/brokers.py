@@ -27,15 +27,13 @@ def absences(looks: DataFrame, moments: DataFrame) -> DataFrame:
     """Return how often each broker left and came back, and for how long it was away.
 
     ``looks`` has ``BROKER``, ``idx`` and ``state`` of each broker in each snapshot. A broker that a snapshot lacks was
-    away, too. ``longest_ms`` is of one absence.
+    away, too, but not before the first one that has it: it was added to the cluster later. ``longest_ms`` is of one
+    absence.
     """
     by_time = Window.partitionBy(*BROKER).orderBy("idx")
     last = moments.groupBy("cluster_id").agg((f.max("idx") - 1).alias("last"))
-    brokers = looks.select(*BROKER).distinct().join(f.broadcast(last), "cluster_id")
-    first = looks.groupBy("cluster_id").agg(f.min("idx").alias("first"))
-    every = brokers.join(f.broadcast(first), "cluster_id").select(
-        *BROKER, f.explode(f.expr("sequence(first, last)")).alias("idx")
-    )
+    brokers = looks.groupBy(*BROKER).agg(f.min("idx").alias("first")).join(f.broadcast(last), "cluster_id")
+    every = brokers.select(*BROKER, f.explode(f.expr("sequence(first, last)")).alias("idx"))
     start = moments.select("cluster_id", "idx", "at_ms", f.col("clock_ms").alias("from_ms"))
     end = moments.select("cluster_id", (f.col("idx") - 1).alias("idx"), f.col("clock_ms").alias("until_ms"))
     seen = (

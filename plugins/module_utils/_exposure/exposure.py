@@ -21,6 +21,7 @@ from .._recorder.names import (
     REPLICAS,
     SCOPE,
     SNAPSHOT,
+    DamagedSnapshotError,
     RecordingError,
     explain_damaged,
     read_around_damaged,
@@ -136,7 +137,10 @@ def find_timelines(
 def _reader(
     spark: SparkSession, place: str, scope: str, timelines: Sequence[Timeline]
 ) -> Callable[[str, pa.Schema], DataFrame]:
-    """Return a function that reads a part of all snapshots, with the columns ``cluster_id`` and ``snapshot``."""
+    """Return a function that reads a part of all snapshots, with the columns ``cluster_id`` and ``snapshot``.
+
+    It raises DamagedSnapshotError for snapshots without a file of that part: they do not say that nothing was there.
+    """
     # A cluster's id of digits only would else become a number.
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     root = root_uri(place)
@@ -147,6 +151,11 @@ def _reader(
     ]
 
     def read(part: str, schema: pa.Schema) -> DataFrame:
+        damaged: set[str] = set()
+        for each in timelines:
+            damaged |= recordings_of(spark, place, each.cluster_id, scope).find_empty(each.names, part)
+        if damaged:
+            raise DamagedSnapshotError(damaged)
         rows = spark.read.option("basePath", root).schema(from_arrow_schema(schema))
         return rows.parquet(*(f"{each}/{part}" for each in snapshots))
 

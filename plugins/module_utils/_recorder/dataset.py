@@ -16,7 +16,7 @@ such a snapshot is put aside by a rename, too.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -84,11 +84,16 @@ class Recordings:
         if not names:
             empty = self._spark.createDataFrame([], from_arrow_schema(RECORDED_SCHEMA))
             return empty.selectExpr("*", f"'' AS {SNAPSHOT}")
-        # Spark would read a snapshot without a file, or with an empty one, as one without replicas.
-        damaged = {each.text for each in names if not self._has_rows(each)}
-        if damaged:
+        if damaged := self.find_empty(names, REPLICAS):
             raise DamagedSnapshotError(damaged)
         return self._explained(lambda: rows.parquet(*(f"{self.uri}/{each.text}/{REPLICAS}" for each in names)))
+
+    def find_empty(self, names: Iterable[SnapshotName], part: str) -> set[str]:
+        """Return the snapshots whose part has no file, or an empty one: Spark would read it as one without rows.
+
+        A loss of power leaves such files. ``part`` is REPLICAS or BROKERS. Raises RecordingError.
+        """
+        return {each.text for each in names if not self._has_file(each, part)}
 
     def read(self, rows: DataFrame) -> pa.Table:
         """Return these rows as a table. Raises RecordingError; DamagedSnapshotError if a file is damaged."""
@@ -161,11 +166,11 @@ class Recordings:
                 raise
             return False
 
-    def _has_rows(self, name: SnapshotName) -> bool:
-        """Return whether a snapshot has a file that is not empty."""
+    def _has_file(self, name: SnapshotName, part: str) -> bool:
+        """Return whether a part of a snapshot has a file that is not empty. Without rows, it has a file, too."""
 
         def has() -> bool:
-            path = self._path(f"{self.uri}/{name.text}/{REPLICAS}")
+            path = self._path(f"{self.uri}/{name.text}/{part}")
             return self._files.isDirectory(path) and any(
                 str(each.getPath().getName()).endswith(".parquet") and each.getLen() > 0
                 for each in self._files.listStatus(path)

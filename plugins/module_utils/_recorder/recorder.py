@@ -31,6 +31,7 @@ from .asking import ClusterLook, look_at_cluster
 from .changes import compare, newest_rows, to_store
 from .dataset import Recordings, recordings_of
 from .names import (
+    BROKERS,
     RecordingError,
     SnapshotName,
     expired,
@@ -119,21 +120,28 @@ def store(
     later = names[len(earlier) :]
     notes = [*look.notes, *([explain_later(later)] if later else [])]
 
-    def write_after(damaged: frozenset[str]) -> tuple[SnapshotName, int]:
+    def write_after(damaged: frozenset[str]) -> tuple[SnapshotName, int, set[str]]:
         intact = usable(earlier, damaged)
         chain = since_full(intact)
-        is_full = not chain or len(chain) >= _FULL_EVERY or bool(damaged)
+        # What is known of replicas there stays in use: it may be all that is known of a dead broker's.
+        without_brokers = recordings.find_empty(chain, BROKERS)
+        is_full = not chain or len(chain) >= _FULL_EVERY or bool(damaged or without_brokers)
         name = SnapshotName.new(look.at, is_full=is_full)
         before = newest_rows(recordings.replicas(chain))
         compared = compare(spark.createDataFrame(look.replicas), before, name.at, chain[-1].at if chain else None)
         rows = to_store(compared, is_full=is_full)
         if check_mode:
-            return name, recordings.count(rows)
+            return name, recordings.count(rows), without_brokers
         progress.step("writing what changed")
         lost = [each for each in earlier if each not in intact]
-        return name, recordings.write(name, rows, spark.createDataFrame(look.brokers), lost)
+        return name, recordings.write(name, rows, spark.createDataFrame(look.brokers), lost), without_brokers
 
-    (name, stored), damaged = read_around_damaged(write_after)
+    (name, stored, without_brokers), damaged = read_around_damaged(write_after)
+    if without_brokers:
+        notes.append(
+            f"{', '.join(sorted(without_brokers))}: what is stored of brokers is damaged, so exposure reports do not "
+            "use it; what is stored of replicas is in use"
+        )
     if damaged:
         notes.append(explain_damaged(earlier, damaged))
     # A clock that is ahead for one job must not remove everything.

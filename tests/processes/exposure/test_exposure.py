@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.brokers import absences
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposure import (
     expose,
     has_few_rows,
@@ -21,13 +22,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.exposu
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.options import Period
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import ClusterRow, Exposure
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import RecordingError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.names import BROKERS, REPLICAS, RecordingError
 from processes.exposure import histories
 from processes.exposure.histories import STEP, T0, Look, World
 
 LOOKS = 100
 _WANTED = Period((), None, T0 + timedelta(days=90), 3 * STEP)
 Recorded = dict[str, list[Look]]
+_MOMENTS = "cluster_id string, idx int, at_ms long, clock_ms long"
+_STATES = "cluster_id string, broker_id int, idx int, state string"
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +110,27 @@ def test_brokers_that_leave_come_back_and_lag(pairs: list[tuple[ClusterRow, list
             assert each.lag_seconds == sum(length * lag for length, lag in zip(seconds, lags, strict=True))
             assert each.most_lagging == max(lags)
             assert at(each.most_lagging_at) == (looks[lags.index(max(lags))].at if max(lags) else None)
+
+
+def test_a_broker_that_was_added_later_did_not_leave(spark: SparkSession) -> None:
+    moments = spark.createDataFrame([("c", n, 1000 * n, 1000 * n) for n in range(6)], _MOMENTS)
+    online = {1: (0, 1, 2, 3, 4), 2: (2, 3, 4), 3: (2, 4)}
+    looks = spark.createDataFrame([("c", each, n, "online") for each, seen in online.items() for n in seen], _STATES)
+    found = {
+        each.broker_id: (each.departures, each.returns, each.away_ms) for each in absences(looks, moments).collect()
+    }
+    assert found == {1: (0, 0, 0), 2: (0, 0, 0), 3: (1, 1, 1000)}
+
+
+@pytest.mark.parametrize("part", [BROKERS, REPLICAS])
+def test_an_empty_file_is_damage_and_does_not_say_that_nothing_was_there(
+    spark: SparkSession, recorded: tuple[Path, Recorded], tmp_path: Path, part: str
+) -> None:
+    damaged = shutil.copytree(recorded[0] / "cluster_id=cluster-3", tmp_path / "cluster_id=cluster-3")
+    names = sorted(each.name for each in damaged.glob("scope=all/snapshot=*"))
+    next(damaged.glob(f"scope=all/{names[10]}/{part}/*.parquet")).write_bytes(b"")
+    found = expose(spark, str(tmp_path), "", _WANTED, NullProgress(), has_few=True)
+    assert f"cluster cluster-3: damaged snapshots are not used: {names[10]}" in found.notes[0]
 
 
 def test_racks_that_do_not_protect(pairs: list[tuple[ClusterRow, list[Look]]]) -> None:

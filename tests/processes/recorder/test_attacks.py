@@ -248,6 +248,19 @@ def _remove_directory(file: Path) -> None:
     shutil.rmtree(file.parent)
 
 
+def test_damage_to_what_is_stored_of_brokers_keeps_the_replicas(job: Job) -> None:
+    """A dead broker's replicas are known by that snapshot only. The next one is full, so that reports use it again."""
+    job.run(0, {1: 10, 2: 10})
+    job.run(1, {1: 11, 2: 10})
+    (file,) = job.file(1).parents[1].glob("brokers/*.parquet")
+    file.write_bytes(b"")
+    recorded = job.run(2, {1: "hung", 2: 11})
+    assert recorded.is_full
+    assert "what is stored of brokers is damaged" in recorded.notes[0]
+    assert job.ends(3) == {1: (11, 1), 2: (11, 2)}
+    assert not job.run(3, {1: "hung", 2: 12}).notes
+
+
 @pytest.mark.parametrize(
     "damage", [_cut, *(pytest.param(each, marks=pytest.mark.wide) for each in (_empty, Path.unlink, _remove_directory))]
 )
