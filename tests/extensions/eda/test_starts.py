@@ -64,6 +64,18 @@ def test_only_an_alert_that_is_new_and_fires_starts_something(tmp_path: Path, ad
     assert secret == []
 
 
+def test_an_election_that_fails_leaves_a_look_at_the_quorum_and_a_plan(tmp_path: Path, address: str) -> None:
+    with Rulebook(tmp_path, address, {"kafka_recovery_elect_proven": True}) as rulebook:
+        for name in ("orders", "last"):
+            add_cluster(rulebook, name)
+        offline = alert("KafkaPartitionsOffline", "orders")
+        rulebook.send(offline, offline)
+        rulebook.send(alert("KafkaLogDirectoryOffline", "orders"))
+        rulebook.send(alert("KafkaActiveControllerCount", "last"))
+        # The last event comes after all that the others start.
+        rulebook.wait_started([RECOVER, QUORUM, RECOVER, QUORUM])
+
+
 def test_each_cluster_and_each_window_has_a_turn(tmp_path: Path, address: str) -> None:
     with Rulebook(tmp_path, address, window="30 seconds") as rulebook:
         for name in ("orders", "payments"):

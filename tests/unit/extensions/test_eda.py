@@ -56,11 +56,25 @@ _KEEPS_PROMISES = {
 }
 
 
+def test_whoever_elects_for_an_alert_plans_what_is_left() -> None:
+    """An event starts only the first rule that it matches."""
+    electing, planning = (plays(rule) for rule in RULES[:2])
+    assert [each["extra_vars"].get("unclean_recovery_automated_recovery") for each in electing] == [True, None, False]
+    assert electing[1:] == planning
+
+
+def test_no_two_actions_of_a_rule_write_the_same_file() -> None:
+    for rule in RULES:
+        files = [value for each in plays(rule) for name, value in each["extra_vars"].items() if name.endswith("_file")]
+        assert len({*files}) == len(files)
+
+
 def test_writes_are_chosen_and_elections_keep_promises() -> None:
     for rule in RULES:
         for play in plays(rule):
             variables = play["extra_vars"]
-            if rule["condition"].startswith("vars.kafka_recovery_elect_proven == true and "):
+            if variables.get("unclean_recovery_automated_recovery"):
+                assert rule["condition"].startswith("vars.kafka_recovery_elect_proven == true and ")
                 assert variables.items() >= _KEEPS_PROMISES.items()
             elif play["name"].endswith("recover_offline_partitions"):
                 assert variables["unclean_recovery_automated_recovery"] is False
