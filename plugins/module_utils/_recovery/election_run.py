@@ -297,6 +297,7 @@ class _Run:
         if waiting and not self.limits.why_ended():
             tails = [one for each in waiting for one in find_tails(each)]
             refused = save_tails(tails)
+            self.silences.forget_all()  # a loser may have come back meanwhile
             for each in tails:
                 saved[each.partition] = union([saved.get(each.partition, ()), each.lost])
         outcomes |= {

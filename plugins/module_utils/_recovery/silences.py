@@ -46,6 +46,10 @@ class Silences:
             if listed.get(broker_id) != silence.registration or now >= silence.until:
                 del self._found[broker_id]
 
+    def forget_all(self) -> None:
+        """Ask every broker again."""
+        self._found.clear()
+
     def rows(self, broker_id: int, partitions: Sequence[TopicPartition]) -> list[ReplicaLog] | None:
         """Return rows with the error of the last question. None if the broker is to be asked."""
         silence = self._found.get(broker_id)

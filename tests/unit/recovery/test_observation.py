@@ -111,6 +111,14 @@ def test_a_silent_broker_is_not_asked_in_every_batch(
     assert dead.questions == questions
 
 
+def test_every_broker_is_asked_again_after_records_were_saved(wreck: Wreck) -> None:
+    dead, silences = _Dead(wreck.cluster, Cause.HUNG), Silences()
+    _observe(wreck, silences)
+    silences.forget_all()
+    _observe(wreck, silences)
+    assert dead.questions == 2
+
+
 @pytest.mark.parametrize("changed", ["address", "fenced", "gone"])
 def test_a_silent_broker_is_asked_at_once_if_its_registration_changes(wreck: Wreck, changed: str) -> None:
     dead, silences = _Dead(wreck.cluster, Cause.HUNG), Silences()
