@@ -37,6 +37,13 @@ _NUMBERS = re.compile(r"(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,6}))?")
 _QUOTED = re.compile(r"(['\"])(.*)\1")
 """As Python writes a list: ['a', 'b'] is what Jinja makes of one within a longer text."""
 _BROKERS, _FOLLOWS, _CONTROLLER = "leadership_drain_brokers", "leadership_drain_active_controller", "controller"
+_ALL_IF_LEFT_OUT = frozenset(
+    {
+        *("exposure_report_clusters", "leadership_drain_brokers", "leadership_drain_topics"),
+        "log_cleaner_recovery_brokers",
+    }
+)
+"""Lists whose module takes an empty list for all. Where a module knows "not given", it refuses an empty list itself."""
 _BETWEEN = re.compile(r"[\s,;]+")
 _BOOLEANS = {True: {"on", "yes", "true"}, False: {"off", "no", "false"}}
 
@@ -48,7 +55,8 @@ class VariablesError(Exception):
 def checked(options: Mapping[str, Spec], given: Mapping[str, object], path: Paths) -> dict[str, Any]:
     """Return the value of each option that is given or has a default, in the type of its spec.
 
-    An empty variable counts as not given: AWX sends an unanswered survey question as an empty string.
+    An empty variable counts as not given: AWX sends an unanswered survey question as an empty string. An empty list is
+    given: it was computed, or is ``$A,$B`` of two variables of the shell that are not set, and never means all.
 
     Args:
         options: the options of the role's argument specs, by the names of the variables.
@@ -77,7 +85,9 @@ def _with_controller(given: Mapping[str, object]) -> Mapping[str, object]:
     except TypeError:
         return given
     others = [each for each in items if str(each).strip().lower() != _CONTROLLER]
-    return given if len(others) == len(items) else {**given, _BROKERS: others, _FOLLOWS: True}
+    if len(others) == len(items):
+        return given
+    return {**given, _BROKERS: others or None, _FOLLOWS: True}
 
 
 def _checked(
@@ -95,6 +105,8 @@ def _checked(
             converted = _converted(value, spec, path)
             if name.endswith("_ms") and converted > _LONGEST_MS:
                 raise ValueError(f"is too long: the longest time is {_LONGEST_MS} ms")
+            if name in _ALL_IF_LEFT_OUT and not converted:
+                raise ValueError("is an empty list, which would mean all: leave it out if you want all")
             yield name, converted
         except (TypeError, ValueError) as error:
             shown = "" if spec.get("no_log") else f" {_short(value)}"

@@ -76,11 +76,12 @@ def _named(value: Any, names: Mapping[str, str], pattern: re.Pattern[str], *, is
 def _pattern(options: Collection[str]) -> re.Pattern[str]:
     """Match an option, with the words in brackets that name the role's variable, or after the variable itself.
 
-    An option without an underscore is an ordinary word, such as partitions: only before "is refused" it is one.
+    An option without an underscore is an ordinary word, such as partitions: only before "is refused" or "is empty" it
+    is one.
     """
     option = "|".join(sorted((each for each in options if "_" in each), key=len, reverse=True))
     word = "|".join(each for each in options if "_" not in each)
     begin, end = r"(?<![\w./:-])", r"(?![\w/-]|\.\w)"
     of_role = r"(?: \((?:in a|of the|of a) role: [^)]*\))?"
-    refused = rf"^(?P<word>{word})(?= is refused(?:: | at ))"
+    refused = rf"^(?P<word>{word})(?= is refused(?:: | at )| is empty: )"
     return re.compile(rf"\w+_(?P<again>{option}) \((?P=again)\)|{begin}(?P<option>{option}){end}{of_role}|{refused}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -53,7 +54,7 @@ def test_the_word_controller_among_drained_brokers_follows_the_active_controller
     typed: object, ids: list[int] | None
 ) -> None:
     values = checked(options("leadership_drain"), {"leadership_drain_brokers": typed}, at_start)
-    assert values["leadership_drain_brokers"] == ([4] if ids is None else ids)
+    assert values.get("leadership_drain_brokers", []) == ([4] if ids is None else ids)
     assert values["leadership_drain_active_controller"] is (ids is not None)
 
 
@@ -61,6 +62,48 @@ def test_a_restore_of_the_controller_is_no_restore_of_all_brokers() -> None:
     given = {"leadership_drain_brokers": "controller", "leadership_drain_state": "absent"}
     with pytest.raises(VariablesError, match="leadership_drain_brokers: controller is not a whole number"):
         checked(options("leadership_drain"), given, at_start)
+
+
+MEANS_NONE = {
+    "controller_replacement_endpoints",  # then those of the voter
+    "group_recovery_overwrite_groups",
+    *("incident_report_approvals", "incident_report_files"),
+    *("kafka_bootstrap_servers", "kafka_bootstrap_controllers"),
+    *("quorum_recovery_answered_by_others", "quorum_recovery_lost_voters"),
+    *("redundancy_deprioritized_brokers", "redundancy_lost_brokers"),
+    *("stop_gate_brokers", "stop_gate_racks", "stop_gate_sets"),
+    "unclean_recovery_lost_brokers",
+}
+"""Lists without which a run does less, or names nothing to do."""
+REFUSED_BY_THE_MODULE = {
+    *("group_recovery_groups", "log_salvage_log_dirs", "log_salvage_topics", "redundancy_partitions"),
+    *("salvage_replay_topics", "unclean_recovery_designations", "unclean_recovery_partitions"),
+}
+
+
+@pytest.mark.parametrize("role", CHECKED)
+@pytest.mark.parametrize("typed", [[], "[]", ",", " "])
+def test_an_empty_list_never_means_all(role: str, typed: object) -> None:
+    """It was computed, or is ``$A,$B`` of two variables of the shell that are not set."""
+    for name, spec in options(role).items():
+        if spec["type"] == "list":
+            if name in MEANS_NONE | REFUSED_BY_THE_MODULE:
+                assert checked({name: spec}, {name: typed}, at_start) == {name: []}
+            else:
+                with pytest.raises(VariablesError, match=f"{name}: .* is an empty list, which would mean all"):
+                    checked({name: spec}, {name: typed}, at_start)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED_BY_THE_MODULE))
+def test_a_role_hands_an_empty_list_on_to_the_module(name: str) -> None:
+    """``default(omit, true)`` would take it for "not given", which is all."""
+    role = next(each for each in CHECKED if name in specs(each))
+    read = re.findall(
+        rf"__{role}_checked\.options\.{name.removeprefix(f'{role}_')} *(\| *default[^}}]*)?\}}\}}",
+        "".join(each.read_text("utf-8") for each in (ROLES / role / "tasks").glob("*.yml")),
+    )
+    assert {each.strip() for each in read} <= {"", "| default(omit)"}
+    assert read
 
 
 WRONG = {"bool": "maybe", "int": "1.5", "float": "much", "dict": "[1]", "list": "one"}

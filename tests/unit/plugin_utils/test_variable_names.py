@@ -40,6 +40,7 @@ EVERY_ROLE = sorted({each.name for each in ROLES.iterdir()} - {"kafka_connection
         ("the strategy balanced waits", "the strategy balanced waits"),
         ("partitions is refused: it is empty", "unclean_recovery_partitions is refused: it is empty"),
         ("partitions is refused at /0: it is", "unclean_recovery_partitions is refused at /0: it is"),
+        ("partitions is empty: leave it out", "unclean_recovery_partitions is empty: leave it out"),
         ("some of the partitions is refused: it", "some of the partitions is refused: it"),
         ("min_isr and max_moves", "min_isr and max_moves"),
     ],

@@ -73,7 +73,6 @@ def _lists(spec: Mapping[str, Any]) -> Iterator[tuple[object, object]]:
         yield from ((each, values) for each in ("1 2", " 1; 2", "1-2", "[1 2]"))
     yield words[0], values[:1]
     yield values[0], values[:1]
-    yield [], []
 
 
 def _sample(suboptions: Mapping[str, Any]) -> dict[str, Any]:
