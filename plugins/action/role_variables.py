@@ -28,8 +28,9 @@ from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables i
     VariablesError,
     checked,
     unknown,
+    with_slips,
 )
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.variable_names import argument_specs
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.variable_names import argument_specs, every_role
 
 _SHARED = "kafka_"
 _ELSEWHERE = ("hosts", "summary")
@@ -131,7 +132,12 @@ class ActionModule(ActionBase):
             ]
         of_role = {*own, *(f"{role}_{each}" for each in _ELSEWHERE)}
         of_kafka = {*shared, *(each for each in variables if each.startswith(_OF_OTHERS))}
-        return [*unknown(f"{role}_", of_role, variables, typed), *unknown(_SHARED, of_kafka, variables, typed)]
+        others = [each for each in typed if not each.startswith((f"{role}_", _SHARED))]
+        return [
+            *unknown(f"{role}_", of_role, variables, typed),
+            *unknown(_SHARED, of_kafka, variables, typed),
+            *with_slips(own, others, variables, _is_of_a_role),
+        ]
 
     def _given(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the options that are variables, without those that are to be omitted."""
@@ -194,6 +200,10 @@ def _emptied(own: Collection[str]) -> Iterator[str]:
             for name, value in parse_kv(text).items():
                 if name in own and value == "":
                     yield f"{name} is empty, as by a shell variable that is not set: give a value, or leave it out"
+
+
+def _is_of_a_role(name: str) -> bool:
+    return any(name in argument_specs(role) for role in every_role())
 
 
 def _group(name: str) -> str:

@@ -325,6 +325,28 @@ def unknown(
         yield f"{name} is no variable of this collection{hint}"
 
 
+def with_slips(
+    options: Collection[str],
+    typed: Collection[str],
+    variables: Mapping[str, object],
+    is_known: Callable[[str], bool],
+) -> Iterator[str]:
+    """Return a line for each typed name that is an option of the role with a slip, perhaps in its prefix.
+
+    A name that an option's value refers to is a variable of the user's own.
+
+    Args:
+        options: the names of the role's options.
+        typed: the names of the variables that the command line sets.
+        variables: all variables of the host, as they are before they are evaluated.
+        is_known: returns whether a name has a meaning elsewhere, such as for another role.
+    """
+    for name in sorted(typed):
+        near = get_close_matches(name.lower(), options, 1, _A_SLIP)
+        if near and not is_known(name) and not any(name in str(variables.get(each, "")) for each in options):
+            yield f"{name} is no variable of this collection: did you mean {near[0]}?"
+
+
 def _is_registered(value: object) -> bool:
     return isinstance(value, Mapping) and bool({"changed", "failed", "skipped"} & value.keys())
 

@@ -38,6 +38,11 @@ def argument_specs(role: str, entry_point: str = "main") -> dict[str, Any]:
     return options
 
 
+def every_role() -> list[str]:
+    """Return the roles that have variables of their own."""
+    return sorted(each.name for each in _ROLES.iterdir() if each.name != "kafka_connection")
+
+
 def variables_of(role: str) -> dict[str, str]:
     """Return the variable of each module option that a role passes on."""
     own, shared = argument_specs(role), argument_specs("kafka_connection", "variables")

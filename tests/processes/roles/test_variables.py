@@ -17,7 +17,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables import VariablesError, checked, unknown
+from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables import (
+    VariablesError,
+    checked,
+    unknown,
+    with_slips,
+)
 from unit.roles.role import ROLES, options, specs
 from unit.roles.spellings import CHECKED, rounds, spellings
 
@@ -236,6 +241,39 @@ def test_the_nearest_right_name_is_given_for_every_slip(role: str) -> None:
 def test_no_variable_of_another_role_is_refused(role: str) -> None:
     others = {name: 0 for other in CHECKED if other != role for name in [*specs(other), f"__{other}_checked"]}
     assert [*unknown(f"{role}_", specs(role), others, typed=others)] == []
+
+
+def is_of_a_role(name: str) -> bool:
+    return any(name in specs(each) for each in CHECKED)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("unclean_recovry_max_lost_records", "unclean_recover_max_lost_records", "recovery_max_lost_records"),
+        *("uncleanrecovery_max_lost_records", "UNCLEAN_RECOVERY_MAX_LOST_RECORDS", "unclean-recovery-max-lost-records"),
+    ],
+)
+def test_a_slip_in_the_prefix_lifts_no_limit(typed: str) -> None:
+    (line,) = with_slips(specs("unclean_recovery"), [typed], {typed: 0}, is_of_a_role)
+    assert line == f"{typed} is no variable of this collection: did you mean unclean_recovery_max_lost_records?"
+
+
+@pytest.mark.parametrize("role", CHECKED)
+def test_a_variable_of_others_is_no_slip(role: str) -> None:
+    of_roles = [name for other in CHECKED if other != role for name in specs(other)]
+    of_users = [
+        *("ansible_python_interpreter", "ansible_become_password", "ansible_check_mode", "awx_job_template_name"),
+        *("recovery_window_ms", "report_dir", "lost_brokers", "max_lost_records", "brokers", "topics", "salvage_dir"),
+        *("cluster_name", "cluster_hosts", "broker_ids", "unclean_shutdown_hosts", "prometheus_metrics_url", "env"),
+        *("log_dirs", "spark_master", "quorum_hosts", "readiness_probe_url", "group", "drain_brokers", "stop_minutes"),
+    ]
+    assert [*with_slips(specs(role), of_roles + of_users, {}, is_of_a_role)] == []
+
+
+def test_a_variable_of_the_user_that_an_option_is_made_of_is_no_slip() -> None:
+    variables = {"unclean_recovery_max_lost_records": "{{ recovery_max_lost_records }}"}
+    assert not [*with_slips(specs("unclean_recovery"), ["recovery_max_lost_records"], variables, is_of_a_role)]
 
 
 @pytest.mark.parametrize(
