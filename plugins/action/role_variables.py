@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible import context
+from ansible.errors import AnsibleError
 from ansible.parsing.splitter import parse_kv
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
@@ -45,6 +46,10 @@ _REPORTS = {"unclean_recovery": "recovery", "leadership_drain": "leadership"}
 """The roles that write a report of every run, and how the names of these files begin."""
 _NO_PAIRS = ("@", "[", "{")
 """How a value of ``-e`` begins that is a file, or JSON."""
+_HIDDEN_FAULT = (
+    "{} cannot be evaluated: it holds {{{{, {{% or {{#, which Ansible reads as the begin of a template. If that is "
+    "part of the secret, mark the value with !unsafe, or encrypt it with ansible-vault encrypt_string"
+)
 _OF_A_CLUSTER = ("kafka_bootstrap_servers", "kafka_command_config")
 """Hosts that differ in one of these are of different clusters, as for roles/kafka_connection/tasks/one_host.yml."""
 
@@ -67,7 +72,10 @@ class ActionModule(ActionBase):
         problems = [*self._unknown(role, own, shared, variables), *_emptied(own), *self._task.args.get("refusals", [])]
         values: dict[str, Any] = {}
         try:
-            values = checked(own | shared, self._given(own | shared, variables), self._path)
+            given, faults = self._given(own | shared, variables)
+            problems += faults.values()
+            known = {name: spec for name, spec in (own | shared).items() if name not in faults}
+            values = checked(known, given, self._path)
         except VariablesError as error:
             problems.append(str(error))
         problems += self._shared_outputs(values, variables)
@@ -139,11 +147,23 @@ class ActionModule(ActionBase):
             *with_slips(own, others, variables, _is_of_a_role),
         ]
 
-    def _given(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of the options that are variables, without those that are to be omitted."""
+    def _given(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the values of the options that are variables, without those that are to be omitted.
+
+        Also return why some cannot be evaluated. Ansible's own error shows the line with the value.
+        """
         omit = variables.get("omit")
-        templated = {name: self._templar.template(variables[name]) for name in options if name in variables}
-        return {name: value for name, value in templated.items() if value is not omit and value != omit}
+        values: dict[str, Any] = {}
+        faults: dict[str, str] = {}
+        for name in (each for each in options if each in variables):
+            try:
+                value = self._templar.template(variables[name])
+            except AnsibleError as error:
+                faults[name] = _HIDDEN_FAULT.format(name) if options[name].get("no_log") else f"{name}: {error}"
+            else:
+                if value is not omit and value != omit:
+                    values[name] = value
+        return values, faults
 
     def _shared_outputs(self, values: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[str]:
         """Yield the files that this cluster and another one of the play would write: no file is ever overwritten."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from ansible.module_utils.common.validation import check_type_bool, check_type_dict, check_type_int
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import is_uri
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import has_password, is_uri
 
 Spec = Mapping[str, Any]
 Paths = Callable[[str], str]
@@ -97,6 +97,9 @@ def _checked(
         value = given.get(name)
         if value is None or value == "":
             value = spec.get("default")
+        if not spec.get("no_log") and has_password(str(value)):
+            problems.append(f"{name} has a URL with a password, which results and reports would show: take it out")
+            continue
         if value is None:
             if spec.get("required"):
                 problems.append(f"{name} is required")

@@ -15,7 +15,7 @@ from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import PROGRESS, SPARK, read_time
 from .._recorder.options import read_spark
-from .._spark.options import SparkOptions
+from .._spark.options import PASSWORD_IN_URI, SparkOptions, has_password
 
 EXPOSING = (
     Arguments(
@@ -54,6 +54,8 @@ class Period:
 
 def read_wanted(params: Mapping[str, Any]) -> Period:
     """Return what to report about. Raises ExposureOptionsError or TimeOptionError."""
+    if has_password(params["recordings"]):
+        raise ExposureOptionsError(f"recordings: {PASSWORD_IN_URI}")
     start = read_time("from", params["from"])
     end = read_time("to", params["to"]) or datetime.now(UTC)
     if start is not None and start >= end:

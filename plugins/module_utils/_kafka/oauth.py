@@ -143,7 +143,13 @@ class _BusyError(_RefusedError):
 
 
 def _no_token_error(url: str, cause: str) -> CredentialsError:
-    return CredentialsError(f"no OAUTHBEARER token from {url}: {cause}")
+    return CredentialsError(f"no OAUTHBEARER token from {_without_secrets(url)}: {cause}")
+
+
+def _without_secrets(url: str) -> str:
+    """Return the endpoint's URL, or a path, without a user, a password and a query."""
+    parts = urllib.parse.urlsplit(url)
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _read_token(path: str) -> str:

@@ -140,8 +140,18 @@ class ConnectionSettings:
     def _oauth_problems(self) -> Iterator[str]:
         if self.sasl_oauthbearer_token:
             return
-        url = urllib.parse.urlsplit(self.sasl_oauthbearer_token_endpoint_url or "")
+        try:
+            url = urllib.parse.urlsplit(self.sasl_oauthbearer_token_endpoint_url or "")
+        except ValueError:
+            yield "sasl_oauthbearer_token_endpoint_url is no URL"
+            return
         if url.scheme == "file":
+            return
+        if "@" in url.netloc:
+            yield (
+                "sasl_oauthbearer_token_endpoint_url has a user or a password in it, which messages would show: set "
+                "sasl_oauthbearer_client_id and sasl_oauthbearer_client_secret instead"
+            )
             return
         required = (url.netloc, self.sasl_oauthbearer_client_id, self.sasl_oauthbearer_client_secret)
         if not all(required):

@@ -17,7 +17,7 @@ from .._documents.files import why_no_directory
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import PROGRESS, SPARK
-from .._spark.options import SparkOptions, is_uri, parse_spark_options
+from .._spark.options import PASSWORD_IN_URI, SparkOptions, has_password, is_uri, parse_spark_options
 
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
 """What Spark reads as a pattern of file names: it would find no snapshot, or those of another place."""
@@ -48,6 +48,8 @@ def read_recorder_dir(place: str) -> str:
             f"recordings cannot be in {place}: Spark takes {found[0]} for a part of a pattern: name another place"
         )
     if is_uri(place):
+        if has_password(place):
+            raise RecorderOptionsError(f"recordings: {PASSWORD_IN_URI}")
         return place
     in_log_dir = why_no_directory(place)
     if in_log_dir:

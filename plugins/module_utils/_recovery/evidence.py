@@ -27,7 +27,7 @@ from typing import Any
 from .._documents.files import state_directory, why_no_directory
 from .._model.partition import PartitionState
 from .._model.run import KafkaOpsError
-from .._spark.options import is_uri
+from .._spark.options import PASSWORD_IN_URI, has_password, is_uri
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -85,6 +85,8 @@ def check_evidence_dir(place: str | None, *, by_spark: bool) -> None:
     if place is None:
         return
     if is_uri(place):
+        if has_password(place):
+            raise EvidenceError(f"evidence_dir: {PASSWORD_IN_URI}")
         if not by_spark:
             raise EvidenceError(f"evidence_dir {place} is a URI, and only engine spark writes to one: name a directory")
         return

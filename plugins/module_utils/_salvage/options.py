@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import SPARK
+from .._spark.options import PASSWORD_IN_URI, has_password
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 DRIVER_MEMORY = "1g"
@@ -58,6 +59,8 @@ def resolve_place(given: str) -> str:
     """
     if not is_remote(given):
         return os.path.abspath(given)
+    if has_password(given):
+        raise SalvageDirectoryError(f"salvage_dir: {PASSWORD_IN_URI}")
     uri = urlsplit(given)
     if uri.scheme == "file":
         if uri.netloc not in {"", "localhost"}:
@@ -67,11 +70,6 @@ def resolve_place(given: str) -> str:
         return os.path.abspath(unquote(uri.path))
     if uri.scheme in _READ_ONLY:
         raise SalvageDirectoryError(f"{given}: nothing can be written to {uri.scheme}: URIs. Name another file system")
-    if uri.password is not None:
-        raise SalvageDirectoryError(
-            f"the URI of a salvage directory on {uri.scheme}: holds a password, which reports would show: put it into "
-            "Hadoop's configuration (HADOOP_CONF_DIR)"
-        )
     if not uri.path.strip("/"):
         raise SalvageDirectoryError(f"{given} names no directory: add one")
     return given.rstrip("/")

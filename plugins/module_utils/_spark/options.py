@@ -24,6 +24,12 @@ _NOT_SECRET_SUFFIXES = (".file", ".path", ".enabled", ".renewal.ratio")
 
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_PASSWORD = re.compile(r"://[^/@\s\[]*:(?!\d{1,5}[/?#])[^@\s]*@")
+"""Also one with a slash in it, as keys of object stores have."""
+PASSWORD_IN_URI = (
+    "the URI holds a password, which results and reports would show: put it into Hadoop's configuration "
+    "(HADOOP_CONF_DIR)"
+)
 
 
 def is_uri(place: str) -> bool:
@@ -37,6 +43,11 @@ def local_uri(path: str | Path) -> str:
     ``Path.as_uri`` encodes, and Hadoop would then use another directory: ``a%40b`` for ``a@b``.
     """
     return f"file://{Path(path).absolute()}"
+
+
+def has_password(text: str) -> bool:
+    """Return whether a URI or URL in the text holds a password (``//user:password@``)."""
+    return bool(_PASSWORD.search(text))
 
 
 class SparkOptionsError(KafkaOpsError):

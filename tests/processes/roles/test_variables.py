@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -330,7 +330,7 @@ def test_ansible_hands_on_what_was_typed(number: int, tmp_path: Path) -> None:
     assert values == {name: value for name, value in expected.items() if name not in secret}
 
 
-def checked_as_typed(directory: Path, *typed: str) -> subprocess.CompletedProcess[str]:
+def checked_as_typed(directory: Path, *typed: str, more: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """Check the variables of unclean_recovery that are typed, each behind -e."""
     play = directory / "play.yml"
     tasks = [{"kafkaops.recovery.role_variables": {"role": "unclean_recovery"}}]
@@ -338,7 +338,7 @@ def checked_as_typed(directory: Path, *typed: str) -> subprocess.CompletedProces
     command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play)]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
     words = [word for each in typed for word in ("-e", each)]
-    return subprocess.run([*command, *words], env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run([*command, *words, *more], env=environment, capture_output=True, text=True, check=False)
 
 
 def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None:
@@ -348,6 +348,34 @@ def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None
         assert ran.returncode == 2, ran.stdout
         assert "a value of -e has a space" in ran.stdout + ran.stderr
         assert " payments" not in (ran.stdout + ran.stderr).replace("0,3,payments", "")
+
+
+@pytest.mark.parametrize("secret", ["hunter2{{b", "{{ hunter2 }}", "{% hunter2", "hun{# ter2", "{{ hunter2 hunter2 }}"])
+def test_a_secret_that_ansible_cannot_evaluate_is_named_and_not_shown(secret: str, tmp_path: Path) -> None:
+    """Ansible's own error shows the line of the file with the secret."""
+    file = tmp_path / "secrets.yml"
+    file.write_text(json.dumps({"kafka_sasl_password": secret, "kafka_sasl_username": "{{ nobody }}"}))
+    ran = checked_as_typed(tmp_path, f"@{file}")
+    shown = ran.stdout + ran.stderr
+    assert ran.returncode == 2, shown
+    assert "kafka_sasl_password cannot be evaluated: it holds {{, {% or {#" in shown
+    assert "kafka_sasl_username: " in shown
+    assert "hun" not in shown
+
+
+def test_a_password_in_any_url_is_refused_before_a_result_shows_it(tmp_path: Path) -> None:
+    url = "https://u:hunter2@h/x"
+    given = {
+        "kafka_sasl_oauthbearer_token_endpoint_url": url,
+        "unclean_recovery_evidence_dir": url,
+        "unclean_recovery_spark": {"remote": url},
+        "unclean_recovery_wait_ms": url,
+    }
+    ran = checked_as_typed(tmp_path, json.dumps(given), more=["-vvv"])
+    shown = ran.stdout + ran.stderr
+    assert ran.returncode == 2, shown
+    assert all(f"{name} has a URL with a password" in shown for name in given)
+    assert "hunter2" not in shown
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.options import read_recorder_dir
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import check_evidence_dir
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.directory import check_destination
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.options import resolve_place
 
 
 @pytest.fixture
@@ -59,6 +60,19 @@ def test_recordings_are_not_stored_in_a_file(tmp_path: Path, below: str) -> None
 def test_recordings_are_not_written_to_what_spark_takes_for_a_pattern(place: str) -> None:
     with pytest.raises(KafkaOpsError, match="for a part of a pattern: name another place"):
         read_recorder_dir(place)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [resolve_place, lambda place: check_evidence_dir(place, by_spark=True), read_recorder_dir],
+    ids=["salvage", "evidence", "recordings"],
+)
+def test_a_password_in_a_uri_is_refused_and_not_shown(check: Callable[[str], object]) -> None:
+    for place in ("https://u:hunter2@h/x", "s3a://key:hunter2/hunter2@bucket/x", "file://u:hunter2@h/x"):
+        with pytest.raises(KafkaOpsError, match="the URI holds a password") as refused:
+            check(place)
+        assert "hunter2" not in str(refused.value)
+    check("hdfs://namenode:8020/saved/a@b")
 
 
 @pytest.mark.parametrize(

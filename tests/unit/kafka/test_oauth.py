@@ -201,6 +201,12 @@ def test_unreachable_endpoint_is_reported(endpoint: TokenEndpoint) -> None:
         token(OAuthCredentials(gone))
 
 
+def test_an_endpoint_is_named_without_its_query(endpoint: TokenEndpoint) -> None:
+    gone = settings(endpoint, sasl_oauthbearer_token_endpoint_url=f"http://127.0.0.1:1/token?key={SECRET}")
+    with pytest.raises(CredentialsError, match=r"no OAUTHBEARER token from http://127.0.0.1:1/token: Conn"):
+        token(OAuthCredentials(gone))
+
+
 def test_https_with_a_private_authority(endpoint: TokenEndpoint, tmp_path: Path) -> None:
     certificates = Certificates(tmp_path / "tls")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

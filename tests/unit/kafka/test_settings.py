@@ -112,6 +112,21 @@ def test_contradictory_settings_are_refused(options: dict[str, Any], fault: str)
 
 
 @pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        (f"https://us:{SECRET}@issuer/token", "sasl_oauthbearer_token_endpoint_url has a user or a password in it"),
+        (f"https://{SECRET}@issuer/token", "sasl_oauthbearer_token_endpoint_url has a user or a password in it"),
+        (f"https://us:{SECRET}@[issuer/token", "sasl_oauthbearer_token_endpoint_url is no URL"),
+    ],
+)
+def test_a_secret_in_the_url_of_a_token_endpoint_is_refused_and_not_shown(url: str, fault: str) -> None:
+    oauth = {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "sasl_oauthbearer_client_id": "us"}
+    (shown,) = faults_of(bootstrap_servers="one:1", sasl_oauthbearer_token_endpoint_url=url, **oauth)
+    assert shown.startswith(fault)
+    assert SECRET not in shown
+
+
+@pytest.mark.parametrize(
     "options",
     [
         {**SCRAM, "sasl_password": SECRET},

@@ -43,6 +43,9 @@ def test_a_path_or_uri_is_resolved(given: str, place: str) -> None:
         ("file://other/saved", "names host other"),
         ("s3a://bucket/", "names no directory"),
         ("ftp://user:hunter2@server/saved", "holds a password"),
+        ("https://user:hunter2@server/saved", "holds a password"),
+        ("file://user:hunter2@server/saved", "holds a password"),
+        ("s3a://key:hun/hunter2@bucket/saved", "holds a password"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused(given: str, why: str) -> None:

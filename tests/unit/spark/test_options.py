@@ -12,7 +12,11 @@ import time
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import SparkOptions, SparkOptionsError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import (
+    SparkOptions,
+    SparkOptionsError,
+    has_password,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.session import spark_session
 
 
@@ -33,6 +37,23 @@ def test_a_file_with_a_secret_is_not_one() -> None:
 def test_invalid_remote_url_or_one_with_a_token_is_refused(remote: str) -> None:
     with pytest.raises(SparkOptionsError):
         SparkOptions(remote=remote)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_one"),
+    [
+        ("https://user:hunter2@host/x", True),
+        ("s3a://key:a/b+c@bucket", True),
+        ("['/x', 'ftp://u:@h']", True),
+        ("hdfs://namenode:8020/a@b", False),
+        ("hdfs://[::1]:8020/a@b", False),
+        ("abfss://container@account.dfs.core.windows.net:443/x", False),
+        ("PLAINTEXT://one:9092,two:9092", False),
+        ("/a:b@c", False),
+    ],
+)
+def test_a_password_in_a_uri_is_found(text: str, has_one: bool) -> None:
+    assert has_password(text) is has_one
 
 
 def test_missing_connect_server_is_reported_at_once() -> None:
