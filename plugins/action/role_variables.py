@@ -18,7 +18,8 @@ from ansible.parsing.splitter import parse_kv
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import state_directory
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.files import refuse_existing, state_directory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.reasons import join_first
 
 # ansible-playbook imports this action in its own process, and so gets hold of its output for what a signal stops.
@@ -42,6 +43,9 @@ _DECIDED = "unclean_recovery"
 """The role whose variables are decided on together. Few variables of the other roles depend on each other."""
 _PLAN = "unclean_recovery_plan"
 """A plan as data, which is large. A command that repeats the run only needs whether there was one."""
+_THEN_RESTORES, _RESTORING = "unclean_recovery_then_restore_redundancy", "redundancy"
+"""The variable by which a role includes another one after its elections, and that role."""
+_LATER_OUTPUTS = ("redundancy_report_file", "redundancy_report_html")
 _REPORTS = {"unclean_recovery": "recovery", "leadership_drain": "leadership"}
 """The roles that write a report of every run, and how the names of these files begin."""
 _NO_PAIRS = ("@", "[", "{")
@@ -69,18 +73,15 @@ class ActionModule(ActionBase):
         role = self._task.args["role"]
         own = argument_specs(role)
         shared = argument_specs("kafka_connection", "variables")
-        problems = [*self._unknown(role, own, shared, variables), *_emptied(own), *self._task.args.get("refusals", [])]
-        values: dict[str, Any] = {}
-        try:
-            given, faults = self._given(own | shared, variables)
-            problems += faults.values()
-            known = {name: spec for name, spec in (own | shared).items() if name not in faults}
-            values = checked(known, given, self._path)
-        except VariablesError as error:
-            problems.append(str(error))
-        problems += self._shared_outputs(values, variables)
+        values, problems = self._checked(role, variables)
+        problems += self._task.args.get("refusals", [])
+        later: dict[str, Any] = {}
+        if values.get(_THEN_RESTORES):
+            later, more = self._checked(_RESTORING, variables)
+            problems += [*more, *self._not_creatable(later)]
+        problems += self._shared_outputs(values | later, variables)
         if problems:
-            named = "; ".join(problems)
+            named = "; ".join(dict.fromkeys(problems))
             stop = "" if named.endswith("?") else "."
             return printed_once(result | {"failed": True, "msg": f"{named}{stop} Nothing was read or changed."})
         # A result is printed with -v: secrets stay where they are.
@@ -92,7 +93,8 @@ class ActionModule(ActionBase):
         options = {name.removeprefix(f"{role}_"): open_[name] for name in own if name in open_}
         html = options.get("report_html", "")
         is_check = bool(variables.get("ansible_check_mode"))
-        decided = {"decided": decide(options, groups["kafka"], is_check=is_check)} if role == _DECIDED else {}
+        creates = {name: path for name, path in later.items() if name in _LATER_OUTPUTS and path}
+        decided = {"decided": decide(options, groups["kafka"], creates, is_check=is_check)} if role == _DECIDED else {}
         return (
             result
             | groups
@@ -104,6 +106,28 @@ class ActionModule(ActionBase):
                 "report_html": html,
             }
         )
+
+    def _checked(self, role: str, variables: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Return the values of a role's variables and of the shared ones, and what is wrong with them."""
+        own = argument_specs(role)
+        shared = argument_specs("kafka_connection", "variables")
+        given, faults = self._given(own | shared, variables)
+        problems = [*self._unknown(role, own, shared, variables), *_emptied(own), *faults.values()]
+        known = {name: spec for name, spec in (own | shared).items() if name not in faults}
+        try:
+            return checked(known, given, self._path), problems
+        except VariablesError as error:
+            return {}, [*problems, str(error)]
+
+    def _not_creatable(self, values: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the reports on this host that cannot be created, before a role that runs first changes anything."""
+        if self._is_local() and not self._play_context.become:
+            for name in _LATER_OUTPUTS:
+                try:
+                    if values.get(name):
+                        refuse_existing(values[name])
+                except DocumentError as error:
+                    yield f"{name}: {error}"
 
     def _for_commands(
         self, role: str, values: Mapping[str, Any], options: Mapping[str, Any], variables: Mapping[str, Any]

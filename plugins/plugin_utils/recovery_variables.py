@@ -26,13 +26,17 @@ _LISTS = ("partitions", "designations")
 _OUTPUTS = ("manual_output_file", "evidence_dir", "report_file", "report_html")
 
 
-def decide(options: Options, kafka: Options, *, is_check: bool) -> dict[str, Any]:
-    """Return what the role does with these variables. ``kafka`` are the shared variables of the connection."""
+def decide(options: Options, kafka: Options, later: Mapping[str, str], *, is_check: bool) -> dict[str, Any]:
+    """Return what the role does with these variables.
+
+    ``kafka`` are the shared variables of the connection, ``later`` the paths that the role redundancy is to create
+    afterwards, by the names of its variables.
+    """
     has_plan = _has_plan(options)
     automated = options["automated_recovery"]
     only_looks = is_check or not automated
     return {
-        "refusals": [*_refusals(options, kafka)],
+        "refusals": [*_refusals(options, kafka, later)],
         "has_plan": has_plan,
         # Nothing is written in check mode, or if it was not requested.
         "only_looks": only_looks,
@@ -42,7 +46,7 @@ def decide(options: Options, kafka: Options, *, is_check: bool) -> dict[str, Any
         "publishes": options.get("publish_plan", True) and not automated and not has_plan,
         # Then the role fails if the plan is too large to be published. It warns otherwise.
         "must_publish": options.get("publish_plan", False),
-        "outputs": [*_outputs(options)],
+        "outputs": [*_outputs(options, later).values()],
     }
 
 
@@ -50,11 +54,12 @@ def _has_plan(options: Options) -> bool:
     return bool(options.get("plan_file") or options.get("plan"))
 
 
-def _outputs(options: Options) -> Iterator[str]:
-    return (options[each] for each in _OUTPUTS if options.get(each))
+def _outputs(options: Options, later: Mapping[str, str]) -> dict[str, str]:
+    """Return the paths that are to be created, by their variables."""
+    return {f"unclean_recovery_{each}": options[each] for each in _OUTPUTS if options.get(each)} | dict(later)
 
 
-def _refusals(options: Options, kafka: Options) -> Iterator[str]:
+def _refusals(options: Options, kafka: Options, later: Mapping[str, str]) -> Iterator[str]:
     """Yield why these variables are refused although each one alone is right."""
     if not kafka.get("bootstrap_servers") and not kafka.get("command_config"):
         yield "kafka_bootstrap_servers or kafka_command_config must say where the brokers are"
@@ -91,7 +96,8 @@ def _refusals(options: Options, kafka: Options) -> Iterator[str]:
             "unclean_recovery_then_restore_redundancy replaces the replicas of lost brokers, and "
             "unclean_recovery_lost_brokers names none"
         )
-    for path in dict.fromkeys(_outputs(options)):
-        same = [f"unclean_recovery_{each}" for each in _OUTPUTS if options.get(each) == path]
+    outputs = _outputs(options, later)
+    for path in dict.fromkeys(outputs.values()):
+        same = [name for name, each in outputs.items() if each == path]
         if len(same) > 1:
             yield f"{' and '.join(same)} are the same path, {path}: give each its own"

@@ -6,12 +6,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.plugin_utils.role_variables i
     with_slips,
 )
 from unit.roles.role import ROLES, options, specs
-from unit.roles.spellings import CHECKED, rounds, spellings
-
-COLLECTIONS = Path(sys.executable).parents[1] / "collections"
+from unit.roles.spellings import CHECKED, spellings
 
 
 def at_start(path: str) -> str:
@@ -294,105 +287,6 @@ def test_variables_of_a_common_prefix_are_left_to_their_owners(
     role = {"unclean_recovery_": "unclean_recovery"}.get(prefix, "readiness")
     known = {each for each in options(role) if each.startswith(prefix)}
     assert bool([*unknown(prefix, known, {name: value}, {name} if typed else ())]) is refused
-
-
-def ansible(directory: Path, role: str, variables: Mapping[str, object]) -> dict[str, Any]:
-    """Return what role_variables returned in a play that was started in this directory."""
-    play = directory / "plays" / "play.yml"
-    play.parent.mkdir(exist_ok=True)
-    tasks = [
-        {"kafkaops.recovery.role_variables": {"role": role}, "register": "result"},
-        {"ansible.builtin.copy": {"content": "{{ result | to_json }}", "dest": str(directory / "result.json")}},
-    ]
-    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
-    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play), "-e", json.dumps(variables)]
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
-    ran = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    returned: dict[str, Any] = json.loads((directory / "result.json").read_text("utf-8"))
-    return returned
-
-
-@pytest.mark.parametrize("number", range(2))
-def test_ansible_hands_on_what_was_typed(number: int, tmp_path: Path) -> None:
-    """Strings and native values, templated by the ansible-core that runs here (tests/matrix has the other ones)."""
-    role = "unclean_recovery"
-    typed, meant = [*rounds(role)][number]
-    result = ansible(tmp_path, role, typed)
-    values = {f"{role}_{name}": value for name, value in result["options"].items()}
-    for group in ("kafka", "controllers", "journal"):
-        values |= {f"kafka_{name}": value for name, value in result[group].items()}
-    secret = {name for name, spec in options(role).items() if spec.get("no_log")}
-    expected = {
-        name: f"{tmp_path}{str(value).removeprefix('/start')}" if str(value).startswith("/start") else value
-        for name, value in meant.items()
-    }
-    assert values == {name: value for name, value in expected.items() if name not in secret}
-
-
-def checked_as_typed(directory: Path, *typed: str, more: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    """Check the variables of unclean_recovery that are typed, each behind -e."""
-    play = directory / "play.yml"
-    tasks = [{"kafkaops.recovery.role_variables": {"role": "unclean_recovery"}}]
-    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
-    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play)]
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
-    words = [word for each in typed for word in ("-e", each)]
-    return subprocess.run([*command, *words, *more], env=environment, capture_output=True, text=True, check=False)
-
-
-def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None:
-    """What comes after the space may be a topic to recover, or a part of a password: it is refused, and not printed."""
-    for typed in ("unclean_recovery_partitions=orders:0 payments", "kafka_sasl_password=one payments"):
-        ran = checked_as_typed(tmp_path, typed)
-        assert ran.returncode == 2, ran.stdout
-        assert "a value of -e has a space" in ran.stdout + ran.stderr
-        assert " payments" not in (ran.stdout + ran.stderr).replace("0,3,payments", "")
-
-
-@pytest.mark.parametrize("secret", ["hunter2{{b", "{{ hunter2 }}", "{% hunter2", "hun{# ter2", "{{ hunter2 hunter2 }}"])
-def test_a_secret_that_ansible_cannot_evaluate_is_named_and_not_shown(secret: str, tmp_path: Path) -> None:
-    """Ansible's own error shows the line of the file with the secret."""
-    file = tmp_path / "secrets.yml"
-    file.write_text(json.dumps({"kafka_sasl_password": secret, "kafka_sasl_username": "{{ nobody }}"}))
-    ran = checked_as_typed(tmp_path, f"@{file}")
-    shown = ran.stdout + ran.stderr
-    assert ran.returncode == 2, shown
-    assert "kafka_sasl_password cannot be evaluated: it holds {{, {% or {#" in shown
-    assert "kafka_sasl_username: " in shown
-    assert "hun" not in shown
-
-
-def test_a_password_in_any_url_is_refused_before_a_result_shows_it(tmp_path: Path) -> None:
-    url = "https://u:hunter2@h/x"
-    given = {
-        "kafka_sasl_oauthbearer_token_endpoint_url": url,
-        "unclean_recovery_evidence_dir": url,
-        "unclean_recovery_spark": {"remote": url},
-        "unclean_recovery_wait_ms": url,
-    }
-    ran = checked_as_typed(tmp_path, json.dumps(given), more=["-vvv"])
-    shown = ran.stdout + ran.stderr
-    assert ran.returncode == 2, shown
-    assert all(f"{name} has a URL with a password" in shown for name in given)
-    assert "hunter2" not in shown
-
-
-@pytest.mark.parametrize(
-    ("typed", "is_refused"),
-    [
-        ("unclean_recovery_max_lost_records=", True),
-        ("unclean_recovery_wait_ms=3 unclean_recovery_plan_digest=''", True),
-        ('{"unclean_recovery_max_lost_records": ""}', False),
-        ("kafka_command_config=", False),
-    ],
-)
-def test_a_variable_of_the_shell_that_is_not_set_lifts_no_limit(typed: str, is_refused: bool, tmp_path: Path) -> None:
-    """AWX passes an unanswered question of a survey as an empty string, in JSON."""
-    ran = checked_as_typed(tmp_path, "kafka_bootstrap_servers=kafka1:9092", typed)
-    assert (ran.returncode, "is empty, as by a shell variable" in ran.stdout + ran.stderr) == (
-        (2, True) if is_refused else (0, False)
-    )
 
 
 def test_every_role_has_a_directory() -> None:

@@ -51,7 +51,7 @@ BROKERS = {"bootstrap_servers": ["a:9092"]}
 
 
 def decided(given: dict[str, object], *, is_check: bool = False) -> dict[str, Any]:
-    return decide({**DEFAULTS, **given}, BROKERS, is_check=is_check)
+    return decide({**DEFAULTS, **given}, BROKERS, {}, is_check=is_check)
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,16 @@ def test_what_excludes_each_other_is_refused(given: dict[str, object], why: str)
     assert re.search(why, refusal)
 
 
+def test_what_restores_redundancy_afterwards_has_files_of_its_own() -> None:
+    found = decide({**DEFAULTS, "report_file": "one"}, BROKERS, {"redundancy_report_file": "one"}, is_check=False)
+    (refusal,) = found["refusals"]
+    assert refusal.startswith("unclean_recovery_report_file and redundancy_report_file are the same path, one")
+    assert found["outputs"] == ["one", "one"]
+
+
 def test_every_refusal_is_named_at_once() -> None:
     given = {**DEFAULTS, "automated_recovery": True, "plan_digest": "sha256:0"}
-    assert [each.split(" ")[0] for each in decide(given, {}, is_check=False)["refusals"]] == [
+    assert [each.split(" ")[0] for each in decide(given, {}, {}, is_check=False)["refusals"]] == [
         "kafka_bootstrap_servers",
         "exactly",
         "unclean_recovery_plan_digest",
