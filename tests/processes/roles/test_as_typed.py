@@ -18,6 +18,7 @@ import pytest
 
 from unit.roles.role import options
 from unit.roles.spellings import rounds
+from unit.roles.test_readmes import example
 
 COLLECTIONS = Path(sys.executable).parents[1] / "collections"
 
@@ -140,3 +141,20 @@ def test_a_variable_of_the_shell_that_is_not_set_lifts_no_limit(typed: str, is_r
     assert (ran.returncode, "is empty, as by a shell variable" in ran.stdout + ran.stderr) == (
         (2, True) if is_refused else (0, False)
     )
+
+
+def test_the_play_of_a_readme_reads_what_is_typed_and_names_a_slip_in_one_line(tmp_path: Path) -> None:
+    play = tmp_path / "play.yml"
+    play.write_text(json.dumps([example("stop_gate") | {"vars": {"kafka_bootstrap_servers": "127.0.0.1:1"}}]))
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play), "-e", "stop_gate_brokers=4-5"]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+
+    def run(*more: str) -> str:
+        ran = subprocess.run([*command, *more], env=environment, capture_output=True, text=True, check=False)
+        assert ran.returncode == 2
+        return ran.stdout
+
+    assert "no broker answered" in run()
+    refused = run("-e", "stop_gate_minutes=soon")
+    assert "stop_gate_minutes: soon is not a whole number. Nothing was read or changed." in refused
+    assert len(refused) < 1500
