@@ -18,6 +18,9 @@ from ansible_collections.kafkaops.recovery.plugins.plugin_utils.words import pri
 
 display = Display()
 
+_OPTION = "-e "
+"""How a line begins that is part of a command: it is copied as a whole, so it is never wrapped."""
+
 
 class ActionModule(PrintingAction):
     """See PrintingAction."""
@@ -28,6 +31,9 @@ class ActionModule(PrintingAction):
         width = min(display.columns, PROSE_WIDTH)
         for line in arguments["lines"]:
             text = line.lstrip(" ")
+            if text.startswith(_OPTION):
+                yield Line(printable(line))
+                continue
             indent = line[: len(line) - len(text)]
             # A path, such as that of a backup, is copied from here: it is never broken.
             lines = wrap(
