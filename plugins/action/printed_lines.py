@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import wrap
 from typing import Any, ClassVar
 
@@ -26,6 +26,9 @@ class ActionModule(PrintingAction):
     """See PrintingAction."""
 
     ARGUMENT_SPEC: ClassVar[dict[str, Any]] = {"lines": {"type": "list", "elements": "str", "required": True}}
+
+    def verdict(self, arguments: dict[str, Any], _blocks: Iterable[Block]) -> str:
+        return next((line.strip() for line in arguments["lines"]), "")
 
     def blocks(self, arguments: dict[str, Any]) -> Iterator[Block]:
         width = min(display.columns, PROSE_WIDTH)

@@ -47,6 +47,9 @@ from ansible_collections.kafkaops.recovery.plugins.plugin_utils.rendering import
 
 display = Display()
 
+_OF_CONTROLLERS = "kafkaops.recovery.quorum_recovery"
+"""The role whose hosts are the controllers of one cluster."""
+
 
 class CallbackModule(CallbackBase):
     """See the documentation above. Ansible calls the methods by their names."""
@@ -62,17 +65,27 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Note what a task of this collection says of a cluster."""
-        self._fleet.note(*_parts(result))
+        if self._is_of_cluster(result):
+            self._fleet.note(*_parts(result))
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Note why the play failed on a host."""
-        if not ignore_errors:
+        if not ignore_errors and self._is_of_cluster(result):
             self._fleet.note_failure(*_parts(result))
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """Note that Ansible could not reach a host."""
         host, _action, content = _parts(result)
-        self._fleet.note_unreachable(host, content)
+        if self._is_of_cluster(result):
+            self._fleet.note_unreachable(host, content)
+
+    def _is_of_cluster(self, result: Any) -> bool:
+        """Return whether the host of a task stands for a cluster."""
+        role = getattr(_task(result), "_role", None)
+        if role is None or role.get_name() != _OF_CONTROLLERS:
+            return True
+        self._fleet.leave_out(_parts(result)[0])
+        return False
 
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:
         """Print the table, and write the page."""
@@ -94,9 +107,14 @@ class CallbackModule(CallbackBase):
             show(f"HTML page of all clusters: {path}")
 
 
+def _task(result: Any) -> Any:
+    """Return the task of a result. The names of its parts have been public since 2.19."""
+    return getattr(result, "task", None) or result._task
+
+
 def _parts(result: Any) -> tuple[str, str, dict[str, Any]]:
-    """Return the host, the full name of the action, and what it returned. Their names have been public since 2.19."""
+    """Return the host, the full name of the action, and what it returned."""
     host = getattr(result, "host", None) or result._host
-    task = getattr(result, "task", None) or result._task
+    task = _task(result)
     content = result.result if hasattr(result, "result") else result._result
     return host.get_name(), task.resolved_action or task.action, content

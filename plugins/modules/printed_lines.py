@@ -31,6 +31,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+verdict: {type: str, returned: success, description: "The first of the sentences."}
 text:
   description: The lines that are printed to stderr.
   returned: if the stdout callback writes JSON

@@ -19,6 +19,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._report.fleet im
 from .page import Block, Heading, Line, Paragraph, Row, Table
 
 _OURS = "kafkaops.recovery."
+_LINES = "kafkaops.recovery.printed_lines"
+"""Prints the verdict of a play without tables, as its first line. Tables come after further lines, and say more."""
 _ACTS = "kafka_connection_acting_host"
 """The fact by which the hosts of one cluster know which of them acts (roles/kafka_connection/tasks/one_host.yml)."""
 
@@ -31,12 +33,14 @@ class Fleet:
         self._failures: dict[str, tuple[ClusterState, str]] = {}
         self._left: dict[str, str] = {}
         self._seen: set[str] = set()
+        self._without: set[str] = set()
 
     def note(self, host: str, action: str, result: Mapping[str, Any]) -> None:
         """Note what a task returned. Only tasks of this collection count, and the choice of the host that acts."""
         if action.startswith(_OURS):
             self._seen.add(host)
-            if action.endswith("_tables"):
+            self._without.discard(host)
+            if action.endswith("_tables") or (action == _LINES and host not in self._summaries):
                 self._summaries[host] = result
         acting = result.get("ansible_facts", {}).get(_ACTS, host)
         if acting != host:
@@ -52,9 +56,13 @@ class Fleet:
         why = _first_line(result.get("msg", "it does not answer"))
         self._failures.setdefault(host, (ClusterState.UNREACHABLE, why))
 
+    def leave_out(self, host: str) -> None:
+        """Note that a host stands for no cluster, until a task says otherwise."""
+        self._without.add(host)
+
     def clusters(self, hosts: Collection[str]) -> tuple[ClusterSummary, ...]:
-        """Return what is known of these hosts. Empty if no task of this collection ran."""
-        return tuple(map(self._cluster, hosts)) if self._seen else ()
+        """Return what is known of these hosts' clusters. Empty if no task of this collection ran."""
+        return tuple(self._cluster(each) for each in hosts if each not in self._without) if self._seen else ()
 
     def _cluster(self, host: str) -> ClusterSummary:
         summary = self._summaries.get(host, {})

@@ -58,7 +58,7 @@ class PrintingAction(ActionBase):
         files = {"report_file": arguments["report_file"] or "", "html": page.get("html", "")}
         result["invocation"] = {"module_args": files}
         if not failure:
-            result["verdict"] = next((each.text for each in blocks if isinstance(each, Paragraph)), "")
+            result["verdict"] = self.verdict(arguments, blocks)
         return printed_once(result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}))
 
     def _started_with(self) -> Iterator[tuple[str, ...]]:
@@ -104,6 +104,10 @@ class PrintingAction(ActionBase):
     @abstractmethod
     def blocks(self, arguments: dict[str, Any]) -> Iterable[Block]:
         """Return the blocks to print."""
+
+    def verdict(self, _arguments: dict[str, Any], blocks: Iterable[Block]) -> str:
+        """Return the sentence that says most, for a table of many clusters."""
+        return next((each.text for each in blocks if isinstance(each, Paragraph)), "")
 
     def failures(self, _arguments: dict[str, Any]) -> Iterable[str]:
         """Return why the task fails. It does not fail if all texts are empty."""
