@@ -27,6 +27,7 @@ from typing import Any
 from .._model.run import KafkaOpsError
 from .errors import SettingsError, describe_unreadable
 from .sasl_properties import sasl_options
+from .settings import SASL_MECHANISMS, SECURITY_PROTOCOLS, parse_addresses
 from .tls_properties import tls_options
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -112,6 +113,7 @@ _OF_LIBRDKAFKA = {
     "ssl.key.pem": "ssl.keystore.key, with ssl.keystore.type=PEM",
 }
 """Names that only librdkafka (kcat, confluent-kafka) uses, and what Kafka's Java client reads instead."""
+_ENDPOINT = "sasl.oauthbearer.token.endpoint.url"
 _NAMES = _SUPPORTED | {"bootstrap.servers"}
 _NO_NAME = ("{", "[", '"', "'", "-")
 """How no property's name begins: Kafka's tools ignore such a line, and may then connect without TLS or SASL."""
@@ -187,15 +189,52 @@ def _translate(loaded: Mapping[str, str], explicit: Mapping[str, Any]) -> tuple[
     options: dict[str, Any] = {"security_protocol": protocol}
     if properties.get("bootstrap.servers"):
         options["bootstrap_servers"] = properties["bootstrap.servers"]
-    refusals += _read_request_timeout(properties, options)
+    refusals += _read_request_timeout(properties, explicit, options)
+    # A reference that could not be replaced is refused as that.
+    given = {name: value for name, value in properties.items() if not _REFERENCE.search(value)}
+    refusals += _find_invalid(given, explicit)
     # Kafka ignores the properties of other protocols.
     if protocol in ("SSL", "SASL_SSL"):
         more, refused = tls_options(properties, explicit)
         options, refusals = options | more, [*refusals, *refused]
     if protocol in ("SASL_PLAINTEXT", "SASL_SSL"):
-        more, refused = sasl_options(properties, explicit)
-        options, refusals = options | more, [*refusals, *refused]
+        wrong = [*_find_wrong_mechanism(given, explicit)]
+        # What else is wrong depends on the mechanism.
+        more, refused = ({}, wrong) if wrong else sasl_options(properties, explicit)
+        options, refusals = options | more, [*refusals, *refused, *_find_secret_in_url(properties, explicit)]
     return options, refusals
+
+
+def _find_invalid(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with values that are passed on as they are, unless an option replaces them."""
+    protocol = properties.get("security.protocol", "")
+    if protocol and protocol.upper() not in SECURITY_PROTOCOLS and not explicit.get("security_protocol"):
+        yield f"security.protocol is {protocol}: one of {', '.join(SECURITY_PROTOCOLS)}{_unquoted(protocol)}"
+    servers = properties.get("bootstrap.servers", "")
+    if not explicit.get("bootstrap_servers"):
+        try:
+            parse_addresses(servers)
+        except ValueError as error:
+            yield f"bootstrap.servers: {error}{_unquoted(servers)}"
+
+
+def _find_wrong_mechanism(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> Iterator[str]:
+    mechanism = properties.get("sasl.mechanism", "")
+    if mechanism and mechanism not in SASL_MECHANISMS and not explicit.get("sasl_mechanism"):
+        yield f"sasl.mechanism is {mechanism}: one of {', '.join(SASL_MECHANISMS)}{_unquoted(mechanism)}"
+
+
+def _find_secret_in_url(properties: Mapping[str, str], explicit: Mapping[str, Any]) -> Iterator[str]:
+    endpoint = properties.get(_ENDPOINT, "").partition("//")[2].partition("/")[0]
+    if "@" in endpoint and not explicit.get("sasl_oauthbearer_token_endpoint_url"):
+        yield (
+            f"{_ENDPOINT} has a user or a password in it, which messages would show: set clientId and clientSecret in "
+            "sasl.jaas.config instead"
+        )
+
+
+def _unquoted(value: str) -> str:
+    return ", without quotes" if set(value) & {*"'\""} else ""
 
 
 def _find_unsupported(properties: Mapping[str, str]) -> Iterator[str]:
@@ -223,11 +262,15 @@ def _find_unsupported(properties: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} is {value}, which is not supported here: only {', '.join(accepted)}"
 
 
-def _read_request_timeout(properties: Mapping[str, str], options: dict[str, Any]) -> Iterator[str]:
+def _read_request_timeout(
+    properties: Mapping[str, str], explicit: Mapping[str, Any], options: dict[str, Any]
+) -> Iterator[str]:
     text = properties.get("request.timeout.ms")
     if text is None:
         return
     if text.isascii() and text.isdecimal():
+        if not int(text) and explicit.get("request_timeout_ms") is None:
+            yield f"request.timeout.ms is {text}, which is not above 0"
         options["request_timeout_ms"] = int(text)
     else:
         yield f"request.timeout.ms is {text!r}, which is not a number of milliseconds"

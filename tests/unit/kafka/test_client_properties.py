@@ -120,6 +120,42 @@ def test_the_protocol_is_read_in_either_case(tmp_path: Path) -> None:
     assert read(tmp_path, "security.protocol=ssl") == {"security_protocol": "SSL"}
 
 
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("security.protocol=SASL", "security.protocol is SASL: one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        (
+            'security.protocol="SSL"',
+            'security.protocol is "SSL": one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, without quotes',
+        ),
+        ("request.timeout.ms=0", "request.timeout.ms is 0, which is not above 0"),
+        (
+            'bootstrap.servers="127.0.0.1:1"',
+            "bootstrap.servers: '\"127.0.0.1:1\"' has no port from 1 to 65535, without quotes",
+        ),
+        (
+            "security.protocol=SASL_SSL\nsasl.mechanism=plain",
+            "sasl.mechanism is plain: one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI, AWS_MSK_IAM",
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_is_named_as_it_is_in_the_file(tmp_path: Path, content: str, fault: str) -> None:
+    assert faults(tmp_path, content) == (f"{tmp_path}/client.properties: {fault}",)
+    given = {"bootstrap_servers": "one:1", "security_protocol": "PLAINTEXT", "request_timeout_ms": 1}
+    assert read(tmp_path, content, **given).items() >= given.items()
+
+
+def test_a_secret_in_the_url_of_a_token_endpoint_is_refused(tmp_path: Path) -> None:
+    content = f"""
+        security.protocol=SASL_SSL
+        sasl.mechanism=OAUTHBEARER
+        sasl.oauthbearer.token.endpoint.url=https://us:{SECRET}@issuer.example/token
+        sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;
+    """
+    (fault,) = faults(tmp_path, content)
+    assert "sasl.oauthbearer.token.endpoint.url has a user or a password in it" in fault
+
+
 def test_options_override_the_file(tmp_path: Path) -> None:
     content = f'security.protocol=SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={PLAIN_LOGIN} username="a" password="b";'
     options = read(tmp_path, content, security_protocol="SASL_SSL", sasl_username="bob", sasl_password=None)
