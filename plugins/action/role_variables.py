@@ -78,7 +78,7 @@ class ActionModule(ActionBase):
         later: dict[str, Any] = {}
         if values.get(_THEN_RESTORES):
             later, more = self._checked(_RESTORING, variables)
-            problems += [*more, *self._not_creatable(later)]
+            problems += more
         problems += self._shared_outputs(values | later, variables)
         if problems:
             named = "; ".join(dict.fromkeys(problems))
@@ -94,7 +94,11 @@ class ActionModule(ActionBase):
         html = options.get("report_html", "")
         is_check = bool(variables.get("ansible_check_mode"))
         creates = {name: path for name, path in later.items() if name in _LATER_OUTPUTS and path}
-        decided = {"decided": decide(options, groups["kafka"], creates, is_check=is_check)} if role == _DECIDED else {}
+        decided: dict[str, Any] = {}
+        if role == _DECIDED:
+            decided["decided"] = decide(options, groups["kafka"], creates, is_check=is_check)
+            if decided["decided"]["restores"]:
+                decided["decided"]["refusals"] += self._not_creatable(creates)
         return (
             result
             | groups
@@ -119,13 +123,12 @@ class ActionModule(ActionBase):
         except VariablesError as error:
             return {}, [*problems, str(error)]
 
-    def _not_creatable(self, values: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the reports on this host that cannot be created, before a role that runs first changes anything."""
+    def _not_creatable(self, paths: Mapping[str, str]) -> Iterator[str]:
+        """Yield the files on this host that cannot be created, before a role that runs first changes anything."""
         if self._is_local() and not self._play_context.become:
-            for name in _LATER_OUTPUTS:
+            for name, path in paths.items():
                 try:
-                    if values.get(name):
-                        refuse_existing(values[name])
+                    refuse_existing(path)
                 except DocumentError as error:
                     yield f"{name}: {error}"
 

@@ -35,18 +35,20 @@ def decide(options: Options, kafka: Options, later: Mapping[str, str], *, is_che
     has_plan = _has_plan(options)
     automated = options["automated_recovery"]
     only_looks = is_check or not automated
+    restores = options["then_restore_redundancy"] and not only_looks
+    outputs = _outputs(options) | (dict(later) if restores else {})
     return {
-        "refusals": [*_refusals(options, kafka, later)],
+        "refusals": [*_refusals(options, kafka, outputs)],
         "has_plan": has_plan,
         # Nothing is written in check mode, or if it was not requested.
         "only_looks": only_looks,
         # Lost replicas are replaced after the elections, also where an earlier run has done these.
-        "restores": options["then_restore_redundancy"] and not only_looks,
+        "restores": restores,
         # A plan that this run carries out is not passed to later jobs.
         "publishes": options.get("publish_plan", True) and not automated and not has_plan,
         # Then the role fails if the plan is too large to be published. It warns otherwise.
         "must_publish": options.get("publish_plan", False),
-        "outputs": [*_outputs(options, later).values()],
+        "outputs": [*outputs.values()],
     }
 
 
@@ -54,12 +56,12 @@ def _has_plan(options: Options) -> bool:
     return bool(options.get("plan_file") or options.get("plan"))
 
 
-def _outputs(options: Options, later: Mapping[str, str]) -> dict[str, str]:
+def _outputs(options: Options) -> dict[str, str]:
     """Return the paths that are to be created, by their variables."""
-    return {f"unclean_recovery_{each}": options[each] for each in _OUTPUTS if options.get(each)} | dict(later)
+    return {f"unclean_recovery_{each}": options[each] for each in _OUTPUTS if options.get(each)}
 
 
-def _refusals(options: Options, kafka: Options, later: Mapping[str, str]) -> Iterator[str]:
+def _refusals(options: Options, kafka: Options, outputs: Mapping[str, str]) -> Iterator[str]:
     """Yield why these variables are refused although each one alone is right."""
     if not kafka.get("bootstrap_servers") and not kafka.get("command_config"):
         yield "kafka_bootstrap_servers or kafka_command_config must say where the brokers are"
@@ -96,7 +98,6 @@ def _refusals(options: Options, kafka: Options, later: Mapping[str, str]) -> Ite
             "unclean_recovery_then_restore_redundancy replaces the replicas of lost brokers, and "
             "unclean_recovery_lost_brokers names none"
         )
-    outputs = _outputs(options, later)
     for path in dict.fromkeys(outputs.values()):
         same = [name for name, each in outputs.items() if each == path]
         if len(same) > 1:

@@ -83,8 +83,6 @@ def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None
         ("redundancy_throttle_bytes_per_second=10MB", "redundancy_throttle_bytes_per_second: 10MB is not a whole"),
         ("redundancy_throttle_bytes_per_secnd=1000000", "did you mean redundancy_throttle_bytes_per_second?"),
         ("redundancy_plan_file=", "redundancy_plan_file is empty, as by a shell variable"),
-        ("redundancy_report_file=/nonexistent/r.json", "redundancy_report_file: /nonexistent/r.json"),
-        ("redundancy_report_html=/nonexistent/r.html", "redundancy_report_html: /nonexistent/r.html"),
     ],
 )
 def test_what_restores_redundancy_afterwards_is_checked_before_the_elections(
@@ -96,6 +94,26 @@ def test_what_restores_redundancy_afterwards_is_checked_before_the_elections(
     assert why in ran.stdout + ran.stderr
     assert (ran.stdout + ran.stderr).count("Nothing was read or changed") == 1
     assert checked_as_typed(tmp_path, typed).returncode == 0
+
+
+def test_a_report_on_redundancy_that_cannot_be_written_is_refused_before_the_elections(tmp_path: Path) -> None:
+    given = {
+        "kafka_bootstrap_servers": "127.0.0.1:1",
+        "unclean_recovery_all_offline_partitions": True,
+        "unclean_recovery_automated_recovery": True,
+        "unclean_recovery_then_restore_redundancy": True,
+        "unclean_recovery_lost_brokers": [1],
+        "redundancy_report_file": "/nonexistent/r.json",
+        "redundancy_report_html": str(tmp_path),
+    }
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), "kafkaops.recovery.recover_offline_partitions"]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+    command += ["-e", json.dumps(given)]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "redundancy_report_file: /nonexistent/r.json" in ran.stdout
+    assert f"redundancy_report_html: {tmp_path}" in ran.stdout
+    assert "Nothing was read or changed." in ran.stdout
 
 
 @pytest.mark.parametrize("secret", ["hunter2{{b", "{{ hunter2 }}", "{% hunter2", "hun{# ter2", "{{ hunter2 hunter2 }}"])

@@ -131,10 +131,14 @@ def test_what_excludes_each_other_is_refused(given: dict[str, object], why: str)
 
 
 def test_what_restores_redundancy_afterwards_has_files_of_its_own() -> None:
-    found = decide({**DEFAULTS, "report_file": "one"}, BROKERS, {"redundancy_report_file": "one"}, is_check=False)
+    given = {**AUTOMATED, "then_restore_redundancy": True, "lost_brokers": [1], "report_file": "one"}
+    later = {"redundancy_report_file": "one"}
+    found = decide({**DEFAULTS, **given}, BROKERS, later, is_check=False)
     (refusal,) = found["refusals"]
     assert refusal.startswith("unclean_recovery_report_file and redundancy_report_file are the same path, one")
     assert found["outputs"] == ["one", "one"]
+    looked = decide({**DEFAULTS, **given}, BROKERS, later, is_check=True)
+    assert (looked["refusals"], looked["outputs"]) == ([], ["one"])
 
 
 def test_every_refusal_is_named_at_once() -> None:
