@@ -157,8 +157,8 @@ class _Reader:
     def _skip_damage(self, header: BatchHeader | None) -> Damage:
         """Continue at the next batch: where the length in the header says, or where a search finds one."""
         start, from_offset = self._position, self._lowest
-        if header is not None and header.magic in range(MAGIC) and header.length > 0:
-            self._position = min(self._size, start + header.size)
+        if header is not None and self._is_old_format(header):
+            self._position = start + header.size
             return Damage(DamageKind.OLD_FORMAT, start, self._position - start, from_offset, None)
         following = self._find_next_batch(header)
         if following is None:
@@ -168,6 +168,19 @@ class _Reader:
         self._position, next_header = following
         kind = self._damage_kind(start, DamageKind.CORRUPT)
         return Damage(kind, start, self._position - start, from_offset, next_header.base_offset)
+
+    def _is_old_format(self, header: BatchHeader) -> bool:
+        """Return whether this is a message of format 0 or 1, and no garbage with zeros: what follows must fit, too."""
+        if not self._may_be_old_format(header):
+            return False
+        end = self._position + header.size
+        following = self._read_header_at(end)
+        if following is None:  # the file ends there, or within a header
+            return end <= self._size
+        return self._may_be_old_format(following) or self._batch_at(end) is not None
+
+    def _may_be_old_format(self, header: BatchHeader) -> bool:
+        return header.magic in range(MAGIC) and header.length > 0 and self._lowest <= header.base_offset < self._highest
 
     def _damage_kind(self, start: int, of_content: DamageKind) -> DamageKind:
         return DamageKind.UNREADABLE if self._file.has_refused(start, self._position) else of_content

@@ -19,7 +19,7 @@ from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
 from .._changes.orders import OrderRequest, read_states, set_orders
-from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing, partition_subject
+from .._changes.record import AnyLeftover, JournalError, OrderChange, ReplicaChange, Undoing, partition_subject
 from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.cluster import Cluster
@@ -339,7 +339,7 @@ def _end_move(move: Move, state: PartitionState | None) -> Move:
     return replace(move, status=MoveStatus.MOVED, leader_after=state.leader_id)
 
 
-_PENDING = "its replica order was changed for an election, and is not restored yet: run again"
+_PENDING = "an earlier run changed its replicas or their order, and they are not restored yet: run again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,9 +365,10 @@ class TemporaryOrders:
             yield {}
             return
         partitions = [each.topic_partition for each in reordered]
-        pending = {each.topic_partition for each in self.journal.orders}.intersection(partitions)
+        kinds = (OrderChange, ReplicaChange)
+        pending = {each.topic_partition for each in self.journal.pending if isinstance(each, kinds)}
         running = self.writer.kafka.running_reassignments(partitions)
-        unready = dict.fromkeys(running, REASSIGNING) | dict.fromkeys(pending, _PENDING)
+        unready = dict.fromkeys(running, REASSIGNING) | dict.fromkeys(pending.intersection(partitions), _PENDING)
         changes = self.journal.begin(_change(each) for each in reordered if each.topic_partition not in unready)
         failures = set_orders(
             self.writer,

@@ -23,7 +23,7 @@ from .memory import Memory
 from .orders import with_last
 
 CONFIG_NAME = "preferred_leader_blacklist"
-_ELECTING = "an earlier run changed its replica order for an election, and has not restored it yet"
+_UNFINISHED = "an earlier run changed its replicas or their order, and has not restored them yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def inspect(
 ) -> LeadershipView:
     """Read the partitions and decide what to change.
 
-    ``unfinished`` has the partitions whose order is pending in the journal.
+    ``unfinished`` has the partitions whose order or replicas are pending in the journal.
 
     Raises BlacklistError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -257,7 +257,7 @@ def _without_blocked(
     """Return the decisions, with no change of partitions that are being reassigned or pending in the journal."""
     work = [partition for partition, each in decisions.items() if each.has_work and each.outcome.replicas is not None]
     running = kafka.running_reassignments(work)
-    reasons = {**dict.fromkeys(running, REASSIGNING), **dict.fromkeys(unfinished.intersection(work), _ELECTING)}
+    reasons = {**dict.fromkeys(running, REASSIGNING), **dict.fromkeys(unfinished.intersection(work), _UNFINISHED)}
     return leave_alone(dict(sorted(decisions.items())), reasons)
 
 

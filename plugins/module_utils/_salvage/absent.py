@@ -19,6 +19,7 @@ from .finding import (
     SalvageStatus,
     build_finding,
     contents_of,
+    describe_tail,
     group_by_topic_id,
     name_deleted,
     read_errors,
@@ -84,7 +85,11 @@ def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_want
     if not is_wanted:
         return found
     if not held:
-        return replace(found, status=SalvageStatus.FAILED) if read_errors(one.replicas, contents) else found
+        tails = [describe_tail(each) for each in found.damages if each.is_tail]
+        if not (tails or read_errors(one.replicas, contents)):
+            return found
+        said = [found.reason, *tails, "no batch of it can be read, so it is unknown what it held"]
+        return replace(found, status=SalvageStatus.FAILED, reason="; ".join(said))
     lost = fill_gaps(held)
     return replace(found, status=SalvageStatus.WOULD_BE_SAVED, lost=lost, unreadable=subtract(lost, held))
 

@@ -23,7 +23,7 @@ from .._kafka.cluster import Cluster, describe_cluster
 from .._kafka.header_reading import AskBatches, ask_batches
 from .._kafka.partitions import describe_partitions
 from .._kafka.wire import Wire
-from .._model.log_contents import EpochRange, Stretches, intersect, subtract
+from .._model.log_contents import EpochRange, Stretches, intersect, subtract, union
 from .._model.near_names import not_found
 from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
 from .._model.reasons import plural
@@ -60,6 +60,8 @@ from .writer import (
     damaged_salvage_error,
     read_back_error,
 )
+
+_FAILING = "the disk may be failing. Copy it (ddrescue), and salvage the copy to another directory"
 
 Scan: TypeAlias = Callable[[Sequence[Segment]], dict[str, SegmentContents]]
 
@@ -227,7 +229,7 @@ class _DiskRun:
         # Several directories may have records of one partition: write these in the order of offsets.
         wanted.sort(key=lambda each: each.stretches[0].start_offset)
         written = writer.write(RowSource(wanted, read_replica_rows, attrgetter("size"), attrgetter("topic_partition")))
-        _require_all_saved(findings, written.back)
+        findings = find_unsaved(findings, written.back)
         directory_ids = tuple(each.directory_id for each in self.disks.dirs if each.directory_id is not None)
         origin = SavedFrom(self.disks.node_id, directory_ids, tuple(each.path for each in self.disks.dirs))
         held = {each.topic_partition: each.lost for each in findings if each.lost}
@@ -302,20 +304,34 @@ def _read_newer_commits(wire: Wire, cluster: Cluster, place: str) -> tuple[Newer
     return find_newer_commits(wire, cluster, commits)
 
 
-def _require_all_saved(findings: Sequence[DiskFinding], back: ReadBack) -> None:
-    """Check that the files have all records to be saved. Raises SalvageError, which names all differences."""
-    problems = list(back.problems)
+def find_unsaved(findings: Sequence[DiskFinding], back: ReadBack) -> list[DiskFinding]:
+    """Return the findings, of which those have failed whose records are not all in the files.
+
+    A failing disk may refuse a batch that it has returned before. The records of the other batches are kept.
+
+    Raises SalvageError if the files do not read back as they were written, or if they have nothing.
+    """
     saved = back.ranges
-    for finding in findings:
-        if finding.status is not SalvageStatus.WOULD_BE_SAVED:
-            continue
-        wanted = intersect(finding.held, finding.lost)
-        absent = subtract(wanted, saved.get(finding.topic_partition, ()))
-        if absent:
-            ranges = ", ".join(each.offsets for each in absent)
-            problems.append(f"{finding.topic_partition}: offsets {ranges} are not in the files")
-    if problems:
-        raise read_back_error(problems)
+    if back.problems:
+        raise read_back_error(back.problems)
+    found = []
+    for each in findings:
+        wanted = intersect(each.held, each.lost) if each.status is SalvageStatus.WOULD_BE_SAVED else ()
+        absent = subtract(wanted, saved.get(each.topic_partition, ()))
+        found.append(_partly_saved(each, absent) if absent else each)
+    if not saved and found != [*findings]:
+        raise read_back_error([f"{each.topic_partition}: {each.reason}" for each in found if each.unreadable])
+    return found
+
+
+def _partly_saved(finding: DiskFinding, absent: Stretches) -> DiskFinding:
+    ranges = ", ".join(each.offsets for each in absent)
+    return replace(
+        finding,
+        status=SalvageStatus.FAILED,
+        unreadable=union([finding.unreadable, absent]),
+        reason=f"offsets {ranges} could be read at first, and not again when they were to be saved: {_FAILING}",
+    )
 
 
 def _choose_topics(
@@ -334,6 +350,7 @@ def _choose_topics(
 
 
 def _with_status(finding: DiskFinding, saved: dict[TopicPartition, SavedRecords], status: SalvageStatus) -> DiskFinding:
-    if finding.status is not SalvageStatus.WOULD_BE_SAVED:
-        return finding
-    return replace(finding, status=status, saved=saved.get(finding.topic_partition))
+    records = saved.get(finding.topic_partition)
+    if finding.status is SalvageStatus.FAILED:
+        return replace(finding, saved=records)  # what could be saved of it
+    return replace(finding, status=status, saved=records) if finding.status is SalvageStatus.WOULD_BE_SAVED else finding

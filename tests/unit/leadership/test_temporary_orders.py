@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import OrderChange, ReplicaChange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.election import TemporaryOrders
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.moves import Move, move_away
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
@@ -103,11 +103,23 @@ def test_a_partition_with_a_pending_order_is_not_reordered_again(bastion: Bastio
             cluster.reads_until_silent = 0
         cluster.reads_until_silent = None
         with temporary_orders.set_for([move]) as unready:
-            assert "is not restored yet" in unready[FIRST]
+            assert "are not restored yet" in unready[FIRST]
     assert cluster.states[FIRST].replicas == TARGET_FIRST
     (change,) = cluster.pending()
     assert isinstance(change, OrderChange)
     assert change.original == LISTED
+
+
+def test_a_partition_with_a_pending_replica_is_not_reordered(bastion: Bastion, move: Move) -> None:
+    """Another order would be taken for that of another party, and the replica would not be put back."""
+    cluster = bastion.cluster
+    with bastion.journal() as journal:
+        dropped = ReplicaChange(FIRST.topic, FIRST.partition, cluster.states[FIRST].topic_id, 4, LISTED, 1, 1)
+        journal.begin([dropped])
+        with TemporaryOrders(bastion.writer(), journal).set_for([move]) as unready:
+            assert "are not restored yet" in unready[FIRST]
+        assert cluster.states[FIRST].replicas == LISTED
+        assert journal.pending == (dropped,)
 
 
 def test_a_failed_restore_does_not_hide_the_earlier_failure(bastion: Bastion, move: Move) -> None:

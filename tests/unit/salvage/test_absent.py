@@ -15,7 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.log_dir im
     LogDir,
     PartitionDir,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Segment
+from ansible_collections.kafkaops.recovery.plugins.module_utils._disk.segment import Damage, DamageKind, Segment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import NO_LEADER, PartitionState
@@ -122,6 +122,20 @@ def test_deleted_records_are_not_taken() -> None:
         (found,) = taken(replica, findings=leave_to_other_cluster([replica]), is_wanted=True)
         assert found.lost_records == count
         assert (f"records before offset {start} were deleted" in found.reason) == (start <= 60)
+
+
+def test_a_partition_of_which_no_batch_can_be_read_has_failed() -> None:
+    """A power loss leaves files of zeros. A partition without any byte was empty."""
+    replica = a_replica("orders", "a")
+    (path,) = (each.path for each in replica.directory.segments)
+    (one,) = find_absent([replica], leave_to_other_cluster([replica]))
+    zeros = Damage(DamageKind.TORN_TAIL, 0, 4096, 0, None)
+    for damages, status in (((zeros,), SalvageStatus.FAILED), ((), SalvageStatus.LEFT_ALONE)):
+        found = take_absent(one, {path: SegmentContents(path, (), damages)}, is_wanted=True)
+        assert found.status is status
+    named = take_absent(one, {path: SegmentContents(path, (), (zeros,))}, is_wanted=True).reason
+    assert f"{path} ends with 4096 bytes" in named
+    assert named.endswith("no batch of it can be read, so it is unknown what it held")
 
 
 LOOK = (

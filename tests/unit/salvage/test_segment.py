@@ -77,6 +77,22 @@ def test_an_old_format_is_reported(tmp_path: Path) -> None:
     assert ranges(found) == [(10, 20)]
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_garbage_with_zeros_is_no_old_format(tmp_path: Path, magic: int) -> None:
+    """Such as a stale block of an offset index. The length in it leads past intact batches."""
+    stale = struct.pack(">qiIbb", 15, 3 * SIZE, 0, magic, 0)
+    found = read(FIVE[0] + stale + bytes(SIZE - len(stale)) + b"".join(FIVE[2:]), tmp_path=tmp_path)
+    assert ranges(found) == [(0, 10), (20, 30), (30, 40), (40, 50)]
+    assert damages(found) == [Damage(DamageKind.CORRUPT, SIZE, SIZE, 10, 20)]
+
+
+def test_messages_of_an_old_format_follow_each_other(tmp_path: Path) -> None:
+    old = [struct.pack(">qiIbb", number, 20, 0, 1, 0) + bytes(14) for number in range(3)]
+    found = read(b"".join(old) + batch(10, [b"new"]), tmp_path=tmp_path)
+    assert [each.kind for each in damages(found)] == [DamageKind.OLD_FORMAT] * 3
+    assert ranges(found) == [(10, 11)]
+
+
 def test_a_batch_larger_than_the_read_buffer(tmp_path: Path) -> None:
     large = batch(0, [random.Random(1).randbytes(9_000_000)])
     found = read(large + FIVE[1], tmp_path=tmp_path)
