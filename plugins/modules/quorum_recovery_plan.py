@@ -17,6 +17,8 @@ description:
   - Names what this copy lacks of each other copy, and which change makes its controller the only voter.
   - Refuses, with every reason at once, while the disks of a majority are whole, while a lost voter answers, if a disk
     is of another cluster, and if a voter without a whole disk is not declared lost.
+  - If a recovery was begun on one of the hosts and not verified, returns its plan, and each reason against going on
+    with it. The old voters may be back since.
   - Changes nothing. It writes only the files that it is asked for.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [kafkaops.recovery.attributes]
@@ -68,7 +70,8 @@ options:
     type: path
   report_later:
     description:
-      - If there is a plan, only check that O(report_file) can be written. A later task writes it, with O(outcome).
+      - If there is a plan that can be carried out, only check that O(report_file) can be written. A later task writes
+      it, with O(outcome).
     type: bool
     default: false
 requirements: [javaproperties >= 0.8, jsonschema >= 4.26, kafka-python >= 3.0]
@@ -89,7 +92,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 plan:
-  description: The plan, as in docs/schemas/quorum-recovery-plan.schema.json. Null if it is refused.
+  description:
+    - The plan, as in docs/schemas/quorum-recovery-plan.schema.json. Null if it is refused.
+    - That of a killed run is returned even if it must not go on, because it can be undone.
   returned: success
   type: dict
 is_pending:
@@ -98,7 +103,7 @@ is_pending:
   type: bool
   sample: false
 refusals:
-  description: Every reason why there is no plan.
+  description: Every reason why there is no plan, or why that of a killed run must not go on.
   returned: success
   type: list
   elements: str
@@ -109,6 +114,12 @@ must_stop:
   type: list
   elements: str
   sample: [controller 101 on controller1]
+absent:
+  description: Why a killed run can be neither continued nor undone by this one. Hosts that its plan names are missing.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 lacking:
   description: By host, the ranges of its log that the chosen copy lacks.
   returned: success

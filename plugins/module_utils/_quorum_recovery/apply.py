@@ -36,6 +36,7 @@ from .._documents.files import errors_name, sync_to_disk, why_no_directory
 from .._kafka.voters_record import encode_voters_batch
 from .._model.run import KafkaOpsError
 from .backup import BackupError, back_up, copy_file
+from .continued import BegunRecovery
 from .copy import CopyState
 from .journal import NAME, PendingRecovery, RecoveryStep, read_pending, replace_file, write_pending
 from .node import EPOCHS, METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_properties
@@ -100,7 +101,7 @@ def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
             )
             write_pending(plan.log_dir, pending)
         if pending.step is RecoveryStep.CHANGING:
-            if not _was_started(plan):
+            if not _has_led(plan, pending):
                 if plan.is_dynamic:
                     _append_voters(plan)
                 for each in _text_changes(plan):
@@ -122,6 +123,8 @@ def planned_batch(plan: QuorumPlan) -> bytes:
 def own_pending(plan: QuorumPlan) -> PendingRecovery | None:
     """Return the journal of this plan. None if there is none. Raises ApplyError if it is that of another plan."""
     pending = read_pending(plan.log_dir)
+    if pending is not None and pending.plan.digest == plan.replaces:
+        return None
     if pending is not None and pending.plan.digest != plan.digest:
         raise ApplyError(
             f"another recovery was begun on {plan.host}, with the plan {pending.plan.digest}: continue that one. Its "
@@ -158,7 +161,8 @@ def _check_copy(plan: QuorumPlan, *, is_ours: bool) -> None:
 def _log_changes(plan: QuorumPlan) -> list[FileChange]:
     changes = []
     if plan.voter is not None:
-        before = f"{plan.segment_bytes + plan.torn_bytes} bytes, voters {', '.join(map(str, plan.old_voters))}"
+        voters = ", ".join(str(each.voter_id) for each in plan.old_voters)
+        before = f"{plan.segment_bytes + plan.torn_bytes} bytes, voters {voters}"
         size = plan.segment_bytes + len(planned_batch(plan))
         record = f"a VotersRecord at offset {plan.end_offset} in epoch {plan.new_epoch}"
         changes.append(FileChange(plan.segment or "", before, f"{size} bytes, voter {plan.node_id} by {record}"))
@@ -188,14 +192,21 @@ def _append_voters(plan: QuorumPlan) -> None:
         os.fsync(file.fileno())
 
 
-def _was_started(plan: QuorumPlan) -> bool:
-    """Return whether the log has grown beyond the plan: after a killed run, somebody has started the controller."""
-    return (read_copy(plan.host, plan.log_dir, None, is_ours=True).copy.log_end_offset or 0) > planned_end(plan)
+def _has_led(plan: QuorumPlan, pending: PendingRecovery) -> bool:
+    """Return whether somebody has started the controller after a killed run, with the new voters. Raises ApplyError."""
+    begun = read_begun(plan, pending, is_ours=True)
+    if begun.ran_with_old_voters:
+        raise ApplyError(
+            f"controller {plan.node_id} was started with its old voters after the killed run. Nothing was changed. End "
+            "the recovery with quorum_recovery_restore_backup, which keeps the log as it is now"
+        )
+    return begun.has_led
 
 
-def planned_end(plan: QuorumPlan) -> int:
-    """Return the end offset of the changed log."""
-    return plan.end_offset + bool(plan.voter)
+def read_begun(plan: QuorumPlan, pending: PendingRecovery, *, is_ours: bool) -> BegunRecovery:
+    """Read what is on the disk of a recovery that was begun. Raises NodeFileError."""
+    properties = next((read_properties(each.path) for each in plan.voters_changes if each.host == plan.host), None)
+    return BegunRecovery(plan, pending.step, read_copy(plan.host, plan.log_dir, properties, is_ours=is_ours).copy)
 
 
 def _new_epochs(text: str, plan: QuorumPlan) -> str:

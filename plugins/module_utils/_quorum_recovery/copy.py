@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 from .._model.fields import ClusterId, Count, LeaderEpoch, Meta, NodeId, Offset, Port, SizeBytes
 from .._model.log_contents import Stretches
 from .._model.partition import EpochEnd
-from .._model.quorum import DirectoryId, FeatureLevel, VoterNode
+from .._model.quorum import DirectoryId, Endpoint, FeatureLevel, VoterNode
 
 Checksum: TypeAlias = Annotated[str, Meta(description="a checksum is sha256:<hex>", pattern="^sha256:[0-9a-f]{64}$")]
 
@@ -38,6 +38,16 @@ class StaticVoter:
     voter_id: NodeId
     host: str
     port: Port
+
+
+@dataclass(frozen=True, slots=True)
+class OldVoter:
+    """A voter before the recovery."""
+
+    voter_id: NodeId
+    directory_id: DirectoryId | None
+    """None in a static quorum, which names no disks."""
+    endpoints: tuple[Endpoint, ...]
 
 
 @dataclass(frozen=True, slots=True)

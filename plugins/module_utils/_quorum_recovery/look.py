@@ -16,7 +16,7 @@ from .._kafka.settings import Address
 from .._module.connection import Arguments
 from .beyond import Overtaken
 from .copy import CopyState, LogCopy
-from .journal import read_pending
+from .journal import PendingRecovery, read_pending
 from .node import NodeFileError, read_properties
 from .plan import encode_plan
 from .scan import ranges_of, read_copy
@@ -50,7 +50,7 @@ def look(params: Mapping[str, Any]) -> dict[str, Any]:
         )
         return _results(copy)
     return _results(copy) | {
-        "answering": _answering(copy),
+        "answering": _answering(copy, pending),
         "beyond": reading.beyond,
         "beyond_records": reading.beyond_count,
         "overtaken": [_OVERTAKEN.encode(each) for each in reading.overtaken],
@@ -82,11 +82,16 @@ def _results(copy: LogCopy) -> dict[str, Any]:
     }
 
 
-def _answering(copy: LogCopy) -> dict[str, str]:
-    """Return where other voters accept a connection, by their ids. Nothing is sent."""
+def _answering(copy: LogCopy, pending: PendingRecovery | None) -> dict[str, str]:
+    """Return where other voters accept a connection, by their ids. Nothing is sent.
+
+    A log that was changed does not name its old voters any more. The journal does.
+    """
     static = [(each.voter_id, Address(each.host, each.port)) for each in copy.static_voters]
     dynamic = [(each.voter_id, Address(one.host, one.port)) for each in copy.voters for one in each.endpoints]
-    others = {(voter, where) for voter, where in (*static, *dynamic) if voter != copy.node_id}
+    before = pending.plan.old_voters if pending is not None else ()
+    old = [(each.voter_id, Address(one.host, one.port)) for each in before for one in each.endpoints]
+    others = {(voter, where) for voter, where in (*static, *dynamic, *old) if voter != copy.node_id}
     return {str(voter): str(where) for voter, where in _accepting(others)}
 
 

@@ -24,9 +24,11 @@ from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.run import to_json_types
 from .apply import ApplyError, FileChange, apply, own_pending, pending_changes
+from .continued import BegunRecovery, absent_hosts, continue_recovery
 from .copy import LogCopy
+from .journal import RecoveryStep
 from .look import decode_copy, decode_overtaken
-from .plan import QUORUM_RECOVERY_PLAN, QuorumDecision, QuorumPlan, decide, decode_plan, encode_plan
+from .plan import QUORUM_RECOVERY_PLAN, QuorumDecision, QuorumPlan, decide, decode_plan, encode_plan, with_digest
 from .report import QUORUM_RECOVERY_REPORT, Verified, encode_recovery_report
 from .restore import pending_restoration, restore
 from .verify import verify
@@ -69,17 +71,19 @@ def plan_results(params: Mapping[str, Any], *, check_mode: bool) -> dict[str, An
     copies = [decode_copy(each["log"]) for each in logs]
     decision, is_pending = _decide(params, logs, copies)
     plan = encode_plan(decision.plan) if decision.plan is not None else None
-    if params["output_file"] and plan is not None and not check_mode:
-        write_document(params["output_file"], plan, QUORUM_RECOVERY_PLAN)
-    if plan is None or not params["report_later"]:
+    going = plan if not decision.refusals and not decision.absent else None
+    if params["output_file"] and going is not None and not check_mode:
+        write_document(params["output_file"], going, QUORUM_RECOVERY_PLAN)
+    if going is None or not params["report_later"]:
         outcome = _read_outcome(params["outcome"] or {})
         report_file.write(partial(encode_recovery_report, copies, decision, outcome), QUORUM_RECOVERY_REPORT)
     return {
-        "changed": bool(params["output_file"] and plan is not None),
+        "changed": bool(params["output_file"] and going is not None),
         "plan": plan,
         "is_pending": is_pending,
         "refusals": list(decision.refusals),
         "must_stop": list(decision.must_stop),
+        "absent": list(decision.absent),
         "lacking": {each.host: [list(one) for one in each.ranges] for each in decision.beyond},
         "text": describe(copies, decision),
     }
@@ -88,26 +92,38 @@ def plan_results(params: Mapping[str, Any], *, check_mode: bool) -> dict[str, An
 def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[LogCopy]) -> tuple[QuorumDecision, bool]:
     """Return the decision, and whether it is that of a killed run, which is continued."""
     reviewed = _read_plan(params["plan_file"]) if params["plan_file"] else None
-    pending = next((each["pending_plan"] for each in logs if each["pending_plan"]), None)
-    if pending is not None:
-        plan = parse_plan(pending)
+    answering = {int(voter): where for each in logs for voter, where in each["answering"].items()}
+    others = params["answered_by_others"]
+    begun = _begun(logs, copies)
+    if begun is not None and not begun.is_over:
+        plan = begun.plan
         if reviewed is not None and reviewed.digest != plan.digest:
             raise PlanError(f"a recovery was begun with the plan {plan.digest}, and this is {reviewed.digest}")
-        note = "a recovery was begun with this plan, and was not verified"
-        return QuorumDecision(plan, (), (), None, plan.forgets, (note,)), True
-    answering = {int(voter): where for each in logs for voter, where in each["answering"].items()}
+        decision = continue_recovery(begun, copies, answering, others)
+        absent = tuple(absent_hosts(begun, copies, params["unread"]))
+        return replace(decision, notes=(*_unread(params), *decision.notes), absent=absent), True
     said = {
         copy.host: (tuple(each["beyond"]), tuple(map(decode_overtaken, each["overtaken"])))
         for copy, each in zip(copies, logs, strict=True)
     }
     lost = params["lost_voters"] or (reviewed.lost_voters if reviewed is not None else ())
-    decision = decide(copies, lost, answering, said, params["answered_by_others"])
+    decision = decide(copies, lost, answering, said, others)
+    if begun is not None and decision.plan is not None:
+        decision = replace(decision, plan=with_digest(replace(decision.plan, replaces=begun.plan.digest)))
     if reviewed is not None and decision.plan is not None and reviewed.digest != decision.plan.digest:
         raise PlanError(
             f"{params['plan_file']} is not the plan for what the disks have now: its digest is {reviewed.digest}, and "
             f"that of the present plan {decision.plan.digest}. Make a new plan, and review it"
         )
     return replace(decision, notes=(*_unread(params), *decision.notes)), False
+
+
+def _begun(logs: Sequence[Any], copies: Sequence[LogCopy]) -> BegunRecovery | None:
+    """Return the recovery that was begun on one of the hosts. Raises PlanError."""
+    for each, copy in zip(logs, copies, strict=True):
+        if each["pending_plan"]:
+            return BegunRecovery(parse_plan(each["pending_plan"]), RecoveryStep(each["pending_step"]), copy)
+    return None
 
 
 def _read_outcome(outcome: Mapping[str, Any]) -> Verified | None:

@@ -33,7 +33,7 @@ from .._model.fields import (
 from .._model.log_contents import compare_logs, records_in, stretches_with_epochs
 from .._model.quorum import DirectoryId, Endpoint, VoterNode
 from .beyond import Beyond, Overtaken, brokers_to_start_last, newest_overtaken
-from .copy import Checksum, Contents, CopyState, LogCopy, StaticVoter
+from .copy import Checksum, Contents, CopyState, LogCopy, OldVoter, StaticVoter
 from .refusals import find_refusals, old_voters
 
 _NEWEST_KRAFT_VERSION = 1
@@ -64,7 +64,7 @@ class QuorumPlan:
     directory_id: DirectoryId | None
     log_dir: str
     is_dynamic: Annotated[bool, Meta(description="whether the voters are in the log (kraft.version 1)")]
-    old_voters: tuple[NodeId, ...]
+    old_voters: tuple[OldVoter, ...]
     lost_voters: tuple[NodeId, ...]
     checksum: Checksum
     """The checksum of the copy that the plan was made from. A copy with another one is not changed."""
@@ -84,11 +84,18 @@ class QuorumPlan:
     """Where the survivor's controller listeners are reached."""
     contents: Contents
     forgets: tuple[Beyond, ...]
+    replaces: Annotated[str, Meta(description="a digest is sha256:<hex>, or empty")] = ""
+    """The digest of an earlier plan whose journal is still there, although others were added after it."""
 
     @property
     def new_epoch(self) -> int:
         """The epoch of the VotersRecord. No copy has it: one that is ahead must not have it at the same offset."""
         return self.highest_epoch + 1
+
+    @property
+    def changed_end_offset(self) -> int:
+        """The end offset of the log once it is changed, and before the controller has written anything."""
+        return self.end_offset + bool(self.voter)
 
     @property
     def lost_brokers(self) -> tuple[int, ...]:
@@ -111,6 +118,8 @@ class QuorumDecision:
     survivor: LogCopy | None
     beyond: tuple[Beyond, ...]
     notes: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    """Why a begun recovery can be neither continued nor undone by this run: hosts are not in it."""
 
 
 def encode_plan(plan: QuorumPlan) -> dict[str, Any]:
@@ -149,33 +158,32 @@ def decide(
         why = f": {'; '.join(reasons)}" if reasons else ""
         refusal = f"no controller's disk has a whole metadata log{why}{_newest_of_brokers(usable)}"
         return QuorumDecision(None, (refusal,), (), None, (), ())
-    voters = old_voters(survivor)
+    voters = {each.voter_id for each in old_voters(survivor)}
     held = [each for each in usable if each.is_controller and _is_voter(each, survivor, voters)]
     refusals = tuple(find_refusals(copies, survivor, held, lost, answering))
     beyond = tuple(_beyond(survivor, [each for each in usable if each is not survivor], said or {}))
     running = [each for each in held if each.is_running]
     must_stop = (
-        *(f"controller {each.node_id} on {each.host}{_how_to_stop(each)}" for each in running),
-        *_overtaken_that_run(copies, running, beyond),
+        *map(name_controller, running),
+        *overtaken_that_run(copies, running, beyond),
     )
     plan = None if refusals else _plan(copies, survivor, lost, beyond)
-    notes = (*_notes_on_others(others), *_notes(copies, survivor))
+    notes = (*notes_on_others(others), *_notes(copies, survivor))
     return QuorumDecision(plan, refusals, must_stop, survivor, beyond, notes)
 
 
-def _overtaken_that_run(
-    copies: Sequence[LogCopy], others: Sequence[LogCopy], beyond: Sequence[Beyond]
-) -> Iterator[str]:
+def overtaken_that_run(copies: Sequence[LogCopy], others: Sequence[LogCopy], beyond: Sequence[Beyond]) -> Iterator[str]:
+    """Yield the brokers that run although they must start last, but for those that are in ``others``."""
     last = brokers_to_start_last(newest_overtaken(beyond))
     for each in copies:
         if each.node_id in last and each.is_running and each not in others:
             yield f"broker {each.node_id} on {each.host}, whose replicas are overtaken"
 
 
-def _how_to_stop(copy: LogCopy) -> str:
-    if "broker" not in copy.roles:
-        return ""
-    return " (it is a broker, too: kill it, because its controlled shutdown waits for a leader of the controllers)"
+def name_controller(copy: LogCopy) -> str:
+    """Return which controller runs, and how it is stopped if that is not obvious."""
+    how = " (it is a broker, too: kill it, because its controlled shutdown waits for a leader of the controllers)"
+    return f"controller {copy.node_id} on {copy.host}{how if 'broker' in copy.roles else ''}"
 
 
 def _newest_of_brokers(usable: Sequence[LogCopy]) -> str:
@@ -215,7 +223,8 @@ class _Log:
         self.lineage = copy.lineage
 
 
-def _notes_on_others(others: Mapping[int, str]) -> Iterator[str]:
+def notes_on_others(others: Mapping[int, str]) -> Iterator[str]:
+    """Yield where another program answers in the place of a lost voter, by the voter's id."""
     for node_id, where in sorted(others.items()):
         yield f"{where} answers. It is not voter {node_id}, as quorum_recovery_answered_by_others says"
 
@@ -272,6 +281,11 @@ def _plan(
         contents=survivor.contents or Contents(),
         forgets=beyond,
     )
+    return with_digest(plan)
+
+
+def with_digest(plan: QuorumPlan) -> QuorumPlan:
+    """Return the plan with the digest of what it says now."""
     return replace(plan, digest=encode_plan(plan)["digest"])
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .._model.partition import grouped
+from .._model.quorum import Endpoint
 from .._model.reasons import agreeing, plural
-from .copy import LogCopy
+from .copy import LogCopy, OldVoter
 
 
 def find_refusals(
@@ -31,7 +32,7 @@ def find_refusals(
     """
     whole = {each.node_id: each for each in held}
     yield from _doubles(held)
-    voters = old_voters(survivor)
+    voters = tuple(each.voter_id for each in old_voters(survivor))
     clusters = sorted({each.cluster_id for each in copies if each.cluster_id})
     if len(clusters) > 1:
         named = ", ".join(f"{each.host} ({each.log_dir}): {each.cluster_id}" for each in copies if each.cluster_id)
@@ -46,9 +47,9 @@ def find_refusals(
         why = f"and {majority} of {plural(len(voters), 'voter', 'are')} a majority. Nothing needs to be recovered"
         if stopped:
             whose = "its disk is" if len(stopped) == 1 else "their disks are"
-            yield f"start {_named('controller', stopped)} first; {whose} whole, {why}"
+            yield f"start {name_ids('controller', stopped)} first; {whose} whole, {why}"
         else:
-            yield f"{_named('controller', kept)} {'runs' if len(kept) == 1 else 'run'}, {why}"
+            yield f"{name_ids('controller', kept)} {'runs' if len(kept) == 1 else 'run'}, {why}"
         return
     if survivor.node_id not in voters:
         yield f"controller {survivor.node_id} has the newest log, and is none of the voters {_ids(voters)}"
@@ -70,12 +71,14 @@ def find_refusals(
             yield f"voter {node_id} runs on {here.host} ({here.log_dir} is locked): stop it"
 
 
-def old_voters(copy: LogCopy) -> tuple[int, ...]:
-    """Return the ids of the voters before the recovery, as the copy names them."""
+def old_voters(copy: LogCopy) -> tuple[OldVoter, ...]:
+    """Return the voters before the recovery, as the copy names them."""
     if copy.kraft_version:
-        return tuple(each.voter_id for each in copy.voters)
-    static = tuple(sorted(each.voter_id for each in copy.static_voters))
-    return static or tuple(sorted(copy.vote.voters if copy.vote else ()))
+        return tuple(OldVoter(each.voter_id, each.directory_id, each.endpoints) for each in copy.voters)
+    if copy.static_voters:
+        static = sorted(copy.static_voters, key=lambda each: each.voter_id)
+        return tuple(OldVoter(x.voter_id, None, (Endpoint("CONTROLLER", x.host, x.port),)) for x in static)
+    return tuple(OldVoter(each, None, ()) for each in sorted(copy.vote.voters if copy.vote else ()))
 
 
 def _doubles(held: Sequence[LogCopy]) -> Iterator[str]:
@@ -93,12 +96,12 @@ def _undeclared(voters: tuple[int, ...], whole: Mapping[int | None, LogCopy], lo
     gone = [each for each in voters if each not in whole]
     unknown = [each for each in gone if each not in lost]
     if not lost:
-        who = f"{_named('voter', gone)} {agreeing('are', len(gone))}"
+        who = f"{name_ids('voter', gone)} {agreeing('are', len(gone))}"
         declared = f"set it to {','.join(map(str, gone))}"
         yield f"quorum_recovery_lost_voters is not set. If {who} lost for good, {declared}"
     elif unknown:
         yield (
-            f"{_named('voter', unknown)} {agreeing('are', len(unknown))} neither declared lost nor "
+            f"{name_ids('voter', unknown)} {agreeing('are', len(unknown))} neither declared lost nor "
             f"{agreeing('have', len(unknown))} a whole disk in this run: add each host to the run, or, if the disk is "
             "lost for good, add the voter to quorum_recovery_lost_voters"
         )
@@ -110,7 +113,8 @@ def _undeclared(voters: tuple[int, ...], whole: Mapping[int | None, LogCopy], lo
             yield f"voter {each} is declared lost, and its disk on {whole[each].host} is whole ({whole[each].log_dir})"
 
 
-def _named(noun: str, ids: Collection[int]) -> str:
+def name_ids(noun: str, ids: Collection[int]) -> str:
+    """Return a noun with ids, such as "controllers 102 and 103"."""
     return f"{noun}{'' if len(ids) == 1 else 's'} {_ids(ids)}"
 
 

@@ -64,7 +64,7 @@ def encode_recovery_report(
             started_at=started_at,
             finished_at=finished_at,
             copies=tuple(copies),
-            refusals=decision.refusals,
+            refusals=(*decision.refusals, *decision.absent),
             must_stop=decision.must_stop,
             notes=decision.notes,
             beyond=decision.beyond,

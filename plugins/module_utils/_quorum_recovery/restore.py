@@ -8,7 +8,8 @@ Only as long as the controller has not led: what it has written since is in no b
 
 1. Take the lock of its log directory, and compare the backup with the plan.
 2. Mark the journal: from here on, a killed run is undone by the next one, and not continued.
-3. Replace each file of the metadata directory that differs from the backup, and remove those that are not in it.
+3. Replace each file of the metadata directory that differs from the backup, and remove those that are not in it. Not
+   if the controller was started before its voters were changed: the backup lacks what it has read since.
 4. Put the old voters back into the properties files.
 5. Compare, and end the journal. So it is the last host to be restored.
 """
@@ -19,8 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from .._disk.log_dir import exclusive_lock
-from .apply import ApplyError, FileChange, own_pending, planned_end, replace_voters, voters_changes
+from .apply import ApplyError, FileChange, own_pending, read_begun, replace_voters, voters_changes
 from .backup import different_files, put_back
+from .continued import BegunRecovery
 from .copy import LogCopy
 from .journal import NAME, PendingRecovery, RecoveryStep, remove_pending, write_pending
 from .plan import QuorumPlan
@@ -33,7 +35,8 @@ def pending_restoration(plan: QuorumPlan, host: str) -> list[FileChange]:
     pending = own_pending(plan) if host == plan.host else None
     if pending is None:
         return changes
-    _check(plan, pending, is_ours=False)
+    if _check(plan, pending, is_ours=False).ran_with_old_voters:
+        return [*changes, FileChange(str(Path(plan.log_dir, NAME)), pending.step, "")]
     files = [
         FileChange(str(Path(plan.log_dir, name)), "as the recovery left it", f"as in {pending.backup}")
         for name in different_files(plan.log_dir, pending.backup)
@@ -52,9 +55,9 @@ def restore(plan: QuorumPlan, host: str) -> str:
         pending = own_pending(plan)
         if pending is None:
             return ""
-        _check(plan, pending, is_ours=True)
-        write_pending(plan.log_dir, pending.at(RecoveryStep.RESTORING))
-        put_back(plan.log_dir, pending.backup)
+        if not _check(plan, pending, is_ours=True).ran_with_old_voters:
+            write_pending(plan.log_dir, pending.at(RecoveryStep.RESTORING))
+            put_back(plan.log_dir, pending.backup)
         for each in changes:
             replace_voters(each)
         remove_pending(plan.log_dir)
@@ -66,23 +69,25 @@ def _reverse(plan: QuorumPlan) -> QuorumPlan:
     return replace(plan, voters_changes=reverse)
 
 
-def _check(plan: QuorumPlan, pending: PendingRecovery, *, is_ours: bool) -> None:
-    """Require that the backup is what the plan was made for, and that the controller was not started since."""
+def _check(plan: QuorumPlan, pending: PendingRecovery, *, is_ours: bool) -> BegunRecovery:
+    """Require that the backup is what the plan was made for, and that the controller has not led since."""
     backup = read_copy(plan.host, pending.backup, None, is_ours=True).copy
     if _identity(backup) != (plan.checksum, plan.end_offset, plan.node_id, plan.cluster_id):
         raise ApplyError(
             f"the backup {pending.backup} is not whole: {backup.reason or 'its log is not that of the plan'}. Nothing "
             "was restored. Run again without quorum_recovery_restore_backup: this continues the recovery"
         )
-    there = read_copy(plan.host, plan.log_dir, None, is_ours=is_ours).copy
-    if there.is_running:
+    begun = read_begun(plan, pending, is_ours=is_ours)
+    if begun.copy.is_running:
         raise ApplyError(f"controller {plan.node_id} runs on {plan.host}. Nothing was restored")
-    if (there.log_end_offset or 0) > planned_end(plan):
+    if begun.has_led:
         raise ApplyError(
             f"controller {plan.node_id} was started after the change, and has written up to offset "
-            f"{there.log_end_offset}, after {planned_end(plan)}. The backup has none of this, and brokers may have it. "
-            "Nothing was restored. Run again without quorum_recovery_restore_backup: this continues the recovery"
+            f"{begun.copy.log_end_offset}, after {plan.changed_end_offset}. The backup has none of this, and brokers "
+            "may have it. Nothing was restored. Run again without quorum_recovery_restore_backup: this continues the "
+            "recovery"
         )
+    return begun
 
 
 def _identity(copy: LogCopy) -> tuple[str | None, int | None, int | None, str | None]:

@@ -24,7 +24,7 @@ def describe(copies: Sequence[LogCopy], decision: QuorumDecision) -> list[str]:
     for each in decision.beyond:
         lines += _beyond(each)
     lines += _about_overtaken(newest_overtaken(decision.beyond))
-    lines += [f"Refused: {each}" for each in decision.refusals]
+    lines += [f"Refused: {each}" for each in (*decision.refusals, *decision.absent)]
     if decision.plan is not None:
         lines += _plan(decision.plan)
         lines += [f"Before that, stop {each}." for each in decision.must_stop]
@@ -88,7 +88,7 @@ def _ids(ids: Sequence[int]) -> str:
 def _plan(plan: QuorumPlan) -> Iterator[str]:
     yield (
         f"Plan {plan.digest}: controller {plan.node_id} on {plan.host} becomes the only voter. Voters before: "
-        f"{', '.join(map(str, plan.old_voters))}. Lost: {', '.join(map(str, plan.lost_voters))}."
+        f"{', '.join(str(each.voter_id) for each in plan.old_voters)}. Lost: {', '.join(map(str, plan.lost_voters))}."
     )
     yield f"It keeps {describe_contents(plan.contents)}."
     if plan.voter is not None:
@@ -154,7 +154,8 @@ def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
             f"Next, add {lost} one at a time: append the entry to controller.quorum.voters on every node, restart "
             "the controllers that run, format the disk, start the controller, and wait until it has caught up."
         )
-    others = [each for each in plan.old_voters if each not in (*plan.lost_voters, plan.node_id)]
+    before = [each.voter_id for each in plan.old_voters]
+    others = [each for each in before if each not in (*plan.lost_voters, plan.node_id)]
     if others:
         lines.append(f"Add {', '.join(map(str, others))} in the same way, with the old disk: it is whole.")
     return lines

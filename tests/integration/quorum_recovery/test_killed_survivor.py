@@ -57,6 +57,8 @@ def test_the_next_run_finishes(cluster: Cluster, tmp_path: Path, moment: str) ->
         assert killed.returncode == 2, killed.output
         before = files_of(survivor.data_dirs[0])
 
+        _assert_needs_the_same_name(site, first, goes)
+        assert files_of(survivor.data_dirs[0]) == before
         if moment == "as the leader":
             undone = site.run(automated_recovery="true", restore_backup="true")
             assert undone.returncode == 2, undone.output
@@ -72,6 +74,17 @@ def test_the_next_run_finishes(cluster: Cluster, tmp_path: Path, moment: str) ->
         late = site.run(lost_voters=lost, automated_recovery="true", restore_backup="true")
         assert late.returncode == 2, late.output
         assert "Nothing needs to be recovered" in late.words, late.output
+
+
+def _assert_needs_the_same_name(site: Site, survivor: int, goes: dict[str, str]) -> None:
+    """Require that a run with another inventory names the host as the killed run knew it."""
+    renamed = site.directory / "renamed.json"
+    text = site.inventory.read_text("utf-8").replace(f'"node{survivor}"', '"elsewhere"')
+    renamed.write_text(text, encoding="utf-8")
+    for more in ({}, {"restore_backup": "true"}):
+        run = site.run("-i", str(renamed), hosts="elsewhere", **goes, **more)
+        assert run.returncode == 2, run.output
+        assert f"was begun as node{survivor}: give the host that name in the inventory" in run.words, run.output
 
 
 def test_a_run_is_killed_before_each_change(cluster: Cluster, tmp_path: Path) -> None:
