@@ -42,8 +42,8 @@ options:
   state:
     description:
       - V(applied) carries the plan out on this host.
-      - V(verified) waits until the survivor leads, compares its log with the plan, and ends the journal. It runs on the
-        host of the survivor.
+      - V(verified) waits until the recovered quorum has a leader, compares the survivor's log with the plan, and ends
+        the journal. It runs on the host of the survivor. Controllers may have been added since.
       - V(restored) undoes a recovery that was begun and not verified. It puts the backup and the old voters back on
         this host. Refused if the controller has written anything since the change. Restore the host of the survivor
         last, because its journal has the plan.
@@ -82,7 +82,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 backup: {type: str, returned: success, sample: /var/lib/kafka.quorum-recovery-1f2e, description: Path of the backup.}
-leader_epoch: {type: int, returned: when verified, sample: 12, description: The survivor's epoch as the leader.}
+leader_id: {type: int, returned: when verified, sample: 101, description: The controller that leads.}
+leader_epoch: {type: int, returned: when verified, sample: 12, description: Its epoch.}
+voters:
+  description: The survivor, and the controllers that were added since.
+  returned: when verified
+  type: list
+  elements: int
+  sample: [101]
 high_watermark: {type: int, returned: when verified, sample: 4711, description: The end of what it has committed.}
 brokers:
   description: The nodes that fetch from it and are no voters.

@@ -41,7 +41,7 @@ from .copy import CopyState
 from .journal import NAME, PendingRecovery, RecoveryStep, read_pending, replace_file, write_pending
 from .node import EPOCHS, METADATA_DIR, QUORUM_STATE, VOTERS, parse_voters, read_properties
 from .plan import QuorumPlan, VotersChange, format_voters
-from .scan import read_copy
+from .scan import CopyReading, read_copy
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import javaproperties
@@ -74,21 +74,24 @@ def pending_changes(plan: QuorumPlan, host: str) -> list[FileChange]:
             _check_copy(plan, is_ours=False)
         if pending is None or pending.step is RecoveryStep.CHANGING:
             changes += _log_changes(plan)
-        if pending is not None and pending.step is RecoveryStep.CHANGING:
+        if pending is not None and pending.step is RecoveryStep.CHANGED:
+            return []
+        if pending is not None:
             changes.append(FileChange(str(Path(plan.log_dir, NAME)), pending.step, RecoveryStep.CHANGED))
     return [*changes, *(FileChange(each.path, each.before, each.after) for each in voters_changes(plan, host))]
 
 
 def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
     """Carry out the plan on a host, and return the path of the backup. Raises ApplyError and others; see above."""
-    changes = voters_changes(plan, host)
     if host != plan.host:
+        changes = voters_changes(plan, host)
         return _apply_properties(changes, plan, backup_dir)
     with exclusive_lock(plan.log_dir):
         pending = _pending_to_continue(plan)
         if pending is None:
             _check_copy(plan, is_ours=True)
             _log_changes(plan)  # refuses damaged files before anything is changed
+            voters_changes(plan, host)  # and others' changes
             state = Path(plan.log_dir, METADATA_DIR, QUORUM_STATE)
             properties = [each.path for each in plan.voters_changes if each.host == host]
             target = str(_backup_place(plan, backup_dir, Path(plan.log_dir)))
@@ -107,7 +110,7 @@ def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
                 for each in _text_changes(plan):
                     replace_file(each.path, each.after.encode())
             _check_changed(plan)
-            for change in changes:
+            for change in voters_changes(plan, host):
                 replace_voters(change)
             write_pending(plan.log_dir, pending.at(RecoveryStep.CHANGED))
     return pending.backup
@@ -205,8 +208,13 @@ def _has_led(plan: QuorumPlan, pending: PendingRecovery) -> bool:
 
 def read_begun(plan: QuorumPlan, pending: PendingRecovery, *, is_ours: bool) -> BegunRecovery:
     """Read what is on the disk of a recovery that was begun. Raises NodeFileError."""
+    return BegunRecovery(plan, pending.step, read_survivor(plan, is_ours=is_ours).copy)
+
+
+def read_survivor(plan: QuorumPlan, *, is_ours: bool = False, mark: int | None = None) -> CopyReading:
+    """Read the survivor's log and, if its properties name static voters, these. Raises NodeFileError."""
     properties = next((read_properties(each.path) for each in plan.voters_changes if each.host == plan.host), None)
-    return BegunRecovery(plan, pending.step, read_copy(plan.host, plan.log_dir, properties, is_ours=is_ours).copy)
+    return read_copy(plan.host, plan.log_dir, properties, is_ours=is_ours, mark=mark)
 
 
 def _new_epochs(text: str, plan: QuorumPlan) -> str:
@@ -263,13 +271,17 @@ def _check_changed(plan: QuorumPlan) -> None:
 
 
 def voters_changes(plan: QuorumPlan, host: str) -> list[VotersChange]:
-    """Return the properties files of a host that do not have the new voters yet. Raises ApplyError or NodeFileError."""
+    """Return the properties files of a host that do not have the new voters yet. Raises ApplyError or NodeFileError.
+
+    A file with further voters beside the new ones has them already: controllers were added since.
+    """
     left = []
     for each in plan.voters_changes:
         if each.host != host:
             continue
-        there = format_voters(read_properties(each.path).static_voters)
-        if there == each.after:
+        voters = read_properties(each.path).static_voters
+        there = format_voters(voters)
+        if there != each.before and {*parse_voters(each.after, each.path)} <= {*voters}:
             continue
         if there != each.before:
             raise ApplyError(

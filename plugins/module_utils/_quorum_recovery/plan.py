@@ -33,7 +33,7 @@ from .._model.fields import (
 from .._model.log_contents import compare_logs, records_in, stretches_with_epochs
 from .._model.quorum import DirectoryId, Endpoint, VoterNode
 from .beyond import Beyond, Overtaken, brokers_to_start_last, newest_overtaken
-from .copy import Checksum, Contents, CopyState, LogCopy, OldVoter, StaticVoter
+from .copy import Checksum, Contents, CopyState, LogCopy, OldVoter, Snapshot, StaticVoter
 from .refusals import find_refusals, old_voters
 
 _NEWEST_KRAFT_VERSION = 1
@@ -73,6 +73,8 @@ class QuorumPlan:
     segment: str | None
     segment_bytes: SizeBytes
     torn_bytes: SizeBytes
+    snapshot: Snapshot | None
+    """The snapshot that the checksum begins with."""
     voter: VoterNode | None
     """The one voter of the VotersRecord. None if the voters are static."""
     time_ms: Annotated[int, Meta("a time in POSIX milliseconds", minimum=0, maximum=2**63 - 1)]
@@ -273,6 +275,7 @@ def _plan(
         segment=survivor.segment,
         segment_bytes=survivor.segment_bytes,
         torn_bytes=survivor.torn_bytes,
+        snapshot=survivor.snapshot,
         voter=_voter(survivor) if is_dynamic else None,
         time_ms=max(survivor.last_batch_ms, 0),
         voters_changes=() if is_dynamic else tuple(_voters_changes(copies, survivor)),

@@ -23,10 +23,13 @@ from .plan import QuorumDecision, QuorumPlan
 class Verified:
     """What the recovered quorum looks like."""
 
+    leader_id: NodeId
     leader_epoch: LeaderEpoch
     high_watermark: Offset
+    voters: tuple[NodeId, ...]
+    """The survivor, and those that were added since."""
     brokers: tuple[NodeId, ...]
-    """Nodes that fetch from the survivor and are no voters."""
+    """Nodes that fetch from the leader and are no voters."""
     missing_brokers: Count
     """How many brokers the log knows besides. The quorum is recovered, but these do not follow it."""
     since: tuple[str, ...]

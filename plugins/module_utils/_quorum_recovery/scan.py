@@ -162,11 +162,11 @@ class _LogReader:
         self._changes = PartitionChanges(0, lacking)
 
     def read(self) -> CopyReading:
+        segments = list_segments(self._metadata_dir)
+        self._expected = segments[0].base_offset if segments else 0
         self._snapshot, snapshot_error = self._read_snapshot()
         if snapshot_error:
             self._damages.append(snapshot_error)
-        segments = list_segments(self._metadata_dir)
-        self._expected = segments[0].base_offset if segments else 0
         for segment in segments:
             self._read_segment(segment, is_last=segment is segments[-1])
         end = max(self._expected, self._snapshot.end_offset if self._snapshot else 0)
@@ -202,7 +202,8 @@ class _LogReader:
     def _read_snapshot(self) -> tuple[Snapshot | None, str]:
         """Apply the newest snapshot, and return it. Otherwise say what is wrong with it.
 
-        The name of a snapshot is final only after its content is on the disk, so an incomplete one is damaged.
+        To compare the log up to ``mark``, the newest one before it is taken, if the log goes on from there. The name
+        of a snapshot is final only after its content is on the disk, so an incomplete one is damaged.
         """
         found = [
             (int(match[1]), int(match[2]), match[0])
@@ -211,6 +212,8 @@ class _LogReader:
         ]
         if not found:
             return None, ""
+        if self._mark is not None:
+            found = [each for each in found if self._expected <= each[0] <= self._mark] or found
         end, epoch, name = max(found)
         self._changes.snapshot_end = end
         path = Path(self._metadata_dir, name)

@@ -118,10 +118,12 @@ def describe_contents(contents: Contents) -> str:
 
 def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
     """Return what a person reads after the recovery."""
-    lost = _ids(plan.lost_voters)
+    left = [each for each in plan.lost_voters if each not in verified.voters]
+    lost = _ids(left)
     lines = [
-        f"Controller {plan.node_id} leads in epoch {verified.leader_epoch}, and has committed up to offset "
-        f"{verified.high_watermark}. Its log has everything that it had before offset {plan.end_offset}.",
+        f"Controller {verified.leader_id} leads in epoch {verified.leader_epoch}, and has committed up to offset "
+        f"{verified.high_watermark}. The log of controller {plan.node_id} has everything that it had before offset "
+        f"{plan.end_offset}.",
         f"Nodes that follow it: {', '.join(map(str, verified.brokers)) or 'none'}. Brokers that it knows: "
         f"{len(plan.contents.brokers)}.",
         f"Written since: {plural(len(verified.since), 'record')} with a meaning.",
@@ -144,7 +146,9 @@ def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
             f"kafkaops.recovery.restore_redundancy with redundancy_lost_brokers={ids}. Until then, do not start them "
             "with empty disks: such a broker can be elected, and then all other replicas delete what they hold."
         )
-    if plan.is_dynamic:
+    if not left:
+        lines.append(f"Voters: {_ids(verified.voters)}.")
+    elif plan.is_dynamic:
         lines.append(
             f"Next, format each controller of {lost} with a new disk (--no-initial-controllers), start it, and add it "
             "with kafkaops.recovery.replace_controller and controller_replacement_endpoints."
@@ -155,7 +159,7 @@ def describe_verified(plan: QuorumPlan, verified: Verified) -> list[str]:
             "the controllers that run, format the disk, start the controller, and wait until it has caught up."
         )
     before = [each.voter_id for each in plan.old_voters]
-    others = [each for each in before if each not in (*plan.lost_voters, plan.node_id)]
+    others = [each for each in before if each not in (*plan.lost_voters, *verified.voters)]
     if others:
         lines.append(f"Add {', '.join(map(str, others))} in the same way, with the old disk: it is whole.")
     return lines

@@ -12,20 +12,26 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from crc32c import crc32c
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.voters_record import encode_voters_batch
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.voters_record import (
+    SNAPSHOT_FOOTER,
+    encode_voters_batch,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, VoterNode
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.copy import LogCopy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.node import read_properties
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.plan import QuorumPlan, decide
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.report import Verified
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.scan import read_copy
 from unit.salvage.batches import a_batch, batch
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 VOTERS = (101, 102, 103)
+SNAPSHOT_HEADER = 3
 _KRAFT_VERSION, _LEVEL_1 = 5, struct.pack(">hhb", 0, 1, 0)
 BEGIN_TRANSACTION, END_TRANSACTION = b"\x01\x17\x00\x00", b"\x01\x18\x00\x00"
 """Frame version, type and version; then, of the first, its number of tagged fields."""
@@ -58,6 +64,7 @@ class Disk:
         role: str = "controller",
     ) -> None:
         self.host = f"node{node_id}"
+        self._node_id, self._voters, self._is_dynamic = node_id, voters, dynamic
         self.log_dir = directory / self.host / "data"
         self.metadata_dir = self.log_dir / "__cluster_metadata-0"
         self.metadata_dir.mkdir(parents=True)
@@ -92,6 +99,25 @@ class Disk:
         self._write(batch(self.end_offset, records, epoch=epoch), len(records))
         return self
 
+    def add_voters(self, voters: Sequence[int]) -> None:
+        """Append a VotersRecord, as the leader does when a voter is added. The others have new disks."""
+        disks = {each: f"B{directory_id(each)[1:]}" for each in voters} | {self._node_id: directory_id(self._node_id)}
+        new = [replace(voter(each), directory_id=disks[each]) for each in voters]
+        if self._is_dynamic:
+            self._write(encode_voters_batch(new, offset=self.end_offset, epoch=9, time_ms=1))
+
+    def add_snapshot(self, end: int, *records: bytes, epoch: int = 1) -> Path:
+        """Write a complete snapshot with the voters of this disk and these records."""
+        parts = [_control_batch(0, SNAPSHOT_HEADER, bytes(5))]
+        parts += [batch(number, [each], epoch=1) for number, each in enumerate(records, 1)]
+        parts.append(_control_batch(len(parts), _KRAFT_VERSION, _LEVEL_1))
+        voters = [voter(each) for each in self._voters]
+        parts.append(encode_voters_batch(voters, offset=len(parts), epoch=1, time_ms=1))
+        parts.append(_control_batch(len(parts), SNAPSHOT_FOOTER, bytes(5)))
+        path = self.metadata_dir / f"{end:020}-{epoch:010}.checkpoint"
+        path.write_bytes(b"".join(parts))
+        return path
+
     def read(self) -> LogCopy:
         properties = read_properties(str(self.properties))
         return read_copy(self.host, properties.log_dir, properties).copy
@@ -111,6 +137,20 @@ def a_plan(*disks: Disk, lost: Sequence[int] = VOTERS[1:]) -> QuorumPlan:
     decision = decide([each.read() for each in disks], lost)
     assert decision.plan is not None, decision.refusals
     return decision.plan
+
+
+def a_verified(*, missing_brokers: int = 0, voters: Sequence[int] = VOTERS[:1]) -> Verified:
+    """Return what a verification found of a quorum that its first voter leads."""
+    return Verified(
+        leader_id=voters[0],
+        leader_epoch=2,
+        high_watermark=5,
+        voters=tuple(voters),
+        brokers=(),
+        missing_brokers=missing_brokers,
+        since=(),
+        backup="",
+    )
 
 
 @contextmanager

@@ -189,6 +189,26 @@ def test_what_the_survivor_read_with_its_old_voters_is_kept(tmp_path: Path, *, d
     assert {path: each for path, each in begun.disk.files().items() if not path.endswith(".lock")} == before
 
 
+@_BOTH_KINDS
+def test_another_loss_after_others_were_added_is_planned_anew(tmp_path: Path, *, dynamic: bool) -> None:
+    """The recovery was never verified, so its journal is still there."""
+    begun = Begun(tmp_path, dynamic=dynamic).has_led()
+    begun.disk.add_voters(VOTERS)
+    alone, all_of_them = "101@c101.invalid:9093", ",".join(f"{each}@c{each}.invalid:9093" for each in VOTERS)
+    text = begun.disk.properties.read_text("utf-8")
+    begun.disk.properties.write_text(text.replace(alone, all_of_them, 1), encoding="utf-8")
+    found = begun.run()
+    assert (found["is_pending"], found["refusals"]) == (False, [])
+    plan = parse_plan(found["plan"])
+    assert plan.replaces == begun.plan.digest
+    backup = apply(plan, begun.disk.host, str(tmp_path / "backup"))
+    assert plan.digest[7:19] in backup
+    pending = read_pending(str(begun.disk.log_dir))
+    assert pending is not None
+    assert pending.plan == plan
+    assert begun.run(running=[begun.disk])["is_pending"]
+
+
 def test_a_host_that_has_another_name_now(tmp_path: Path) -> None:
     begun = Begun(tmp_path)
     begun.disk.host = "controller1.example.com"

@@ -19,13 +19,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.node import read_properties
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.overtaken import PartitionChanges
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.plan import Said, decide
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.report import Verified
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.scan import read_copy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.words import (
     describe,
     describe_verified,
 )
-from unit.quorum_recovery.disks import VOTERS, Disk, topic_record
+from unit.quorum_recovery.disks import VOTERS, Disk, a_verified, topic_record
 
 _ORDERS = b"orders".ljust(16, b"\0")
 _ISR, _LEADER, _ELR = 0, 1, 6
@@ -128,7 +127,7 @@ def test_an_overtaken_broker_must_stop_and_starts_last(tmp_path: Path) -> None:
     decision = decide(copies, VOTERS[1:], said={ahead.host: read_forgotten(ahead, disk.end_offset)})
     assert decision.must_stop == ("broker 1 on node1, whose replicas are overtaken",)
     assert decision.plan is not None
-    verified = Verified(leader_epoch=2, high_watermark=5, brokers=(), missing_brokers=1, since=(), backup="")
+    verified = a_verified(missing_brokers=1)
     for lines in (describe(copies, decision), describe_verified(decision.plan, verified)):
         text = "\n".join(lines)
         assert "orders-0: the log that goes on has broker 1 in sync" in text

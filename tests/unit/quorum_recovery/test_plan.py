@@ -21,7 +21,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery
     decode_plan,
     encode_plan,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.report import Verified
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.scan import read_copy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.words import (
     describe,
@@ -33,6 +32,7 @@ from unit.quorum_recovery.disks import (
     VOTERS,
     Disk,
     a_plan,
+    a_verified,
     directory_id,
     topic_record,
     voter,
@@ -64,7 +64,7 @@ def test_a_broker_that_is_ahead_is_to_copy_the_log_again(tmp_path: Path) -> None
     (number,) = (place for place, each in enumerate(lines) if each.startswith("Forgotten: "))
     assert "only broker 1 on node1 holds" in lines[number]
     assert "stop broker 1, remove its directory __cluster_metadata-0, and start it" in lines[number + 1]
-    verified = Verified(leader_epoch=2, high_watermark=5, brokers=(), missing_brokers=0, since=(), backup="")
+    verified = a_verified()
     said = describe_verified(a_plan(disk, broker), verified)
     assert any(each.startswith("Now stop each broker of 1, remove its directory __cluster_metadata-0") for each in said)
 
@@ -303,7 +303,7 @@ def test_the_partitions_of_lost_brokers_come_before_their_new_disks(tmp_path: Pa
     decision = decide([copy], VOTERS[1:])
     assert decision.plan is not None
     assert any(each.startswith("Brokers too: 102. ") for each in describe([copy], decision))
-    verified = Verified(leader_epoch=2, high_watermark=5, brokers=(), missing_brokers=0, since=(), backup="")
+    verified = a_verified()
     first, following = describe_verified(decision.plan, verified)[-2:]
     assert first.startswith("First, the partitions of brokers 102, unless ")
     assert "unclean_recovery_lost_brokers=102," in first
@@ -313,6 +313,6 @@ def test_the_partitions_of_lost_brokers_come_before_their_new_disks(tmp_path: Pa
 def test_a_survivor_that_is_behind_is_added_with_its_disk(tmp_path: Path) -> None:
     behind, ahead = two_of_five(tmp_path)
     ahead.add(topic_record("a"))
-    verified = Verified(leader_epoch=2, high_watermark=5, brokers=(), missing_brokers=0, since=(), backup="")
+    verified = a_verified(voters=(102,))
     lines = describe_verified(a_plan(behind, ahead, lost=_FIVE[2:]), verified)
     assert lines[-1] == "Add 101 in the same way, with the old disk: it is whole."
