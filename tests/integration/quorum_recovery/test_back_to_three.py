@@ -76,7 +76,7 @@ def test_every_object_is_kept_and_three_controllers_are_back(cluster: Cluster, t
         _assert_forecast(found["plan"]["contents"], before)
         if not cluster.has_static_voters:
             for node_id in lost:
-                _follow_the_documentation(cluster, cluster.controllers[node_id], survivor=first)
+                follow_the_documentation(cluster, cluster.controllers[node_id], survivor=first)
             _check_quorum(cluster)
     # The survivor was killed just now.
     if cluster.has_static_voters:
@@ -147,7 +147,7 @@ def _assert_forecast(contents: dict[str, Any], seen: objects.Objects) -> None:
     assert {**features, "metadata.version": ""} == {**levels, "metadata.version": ""}
 
 
-def _follow_the_documentation(cluster: Cluster, controller: Controller, *, survivor: int) -> None:
+def follow_the_documentation(cluster: Cluster, controller: Controller, *, survivor: int) -> None:
     """Do what the chapter says, with this cluster's names, ids and paths."""
     text = (PROJECT / "docs" / "quorum.md").read_text("utf-8")
     (block,) = re.findall(r"### Back to three controllers\n.*?```console\n(.*?)```", text, re.DOTALL)
