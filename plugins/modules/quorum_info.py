@@ -36,7 +36,8 @@ seealso:
   - module: kafkaops.recovery.quorum_voter
 notes:
   - Needs DESCRIBE on the cluster. With DESCRIBE_CONFIGS on the cluster, it also returns timeouts and the address of
-    each controller. With CLUSTER_ACTION at the controllers, it also returns each controller's own epoch.
+    each controller. With CLUSTER_ACTION at the controllers, it also returns each controller's own epoch. With ALTER at
+    the controllers, which Kafka requires for that, it also finds the controllers that were not named.
 """
 
 EXAMPLES = r"""
@@ -131,6 +132,9 @@ controllers:
     retry_backoff_ms: {type: int, description: Its C(controller.quorum.retry.backoff.ms).}
     cause: {type: str, description: "Why it did not answer, for example V(hung) or V(unreachable). Null if it did."}
     error: {type: str, description: "The same, in words."}
+    unlisted:
+      type: str
+      description: Why it does not list the other controllers, although it answers. Empty if it does, or was not asked.
 findings:
   description: The findings, most severe first. Empty for a healthy quorum.
   returned: success

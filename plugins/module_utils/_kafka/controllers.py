@@ -27,6 +27,8 @@ REACH_MS = 3000
 """How long a controller that only the brokers name may take to answer. Packet filters often drop what comes for it."""
 _VOTERS_MS = 5000
 _NAME_THEM = "set kafka_bootstrap_controllers"
+_ANOTHER = "another"
+"""Stands for the id of a cluster that was not named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,11 @@ def reach_controllers(wire: Wire, named: quorum.QuorumConfigs | None, cluster_id
             answer = wire.call(address, quorum.controllers_request(), timeout_ms=REACH_MS)
             return quorum.controllers(answer).cluster_id
         except RequestRefusedError as error:
-            raise BrokerCallError(str(address), Cause.NOT_AUTHORIZED, str(error)) from None
+            answer = wire.call(address, quorum.known_leader_request(cluster_id), timeout_ms=REACH_MS)
+            is_same = quorum.is_of_cluster(answer)
+            if is_same is None:
+                raise BrokerCallError(str(address), Cause.NOT_AUTHORIZED, str(error)) from None
+            return cluster_id if is_same else _ANOTHER
 
     answers = wire.in_parallel(ask, dict.fromkeys(named.controllers))
     silent = {address: found for address, found in answers.items() if isinstance(found, BrokerCallError)}

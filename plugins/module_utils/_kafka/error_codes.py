@@ -82,6 +82,8 @@ _HINTS = {
     ("RemoveRaftVoter", CLUSTER_AUTHORIZATION_FAILED): _ALTER_CLUSTER,
     ("ListPartitionReassignments", CLUSTER_AUTHORIZATION_FAILED): _DESCRIBE_CLUSTER,
     ("DescribeQuorum", CLUSTER_AUTHORIZATION_FAILED): _DESCRIBE_CLUSTER,
+    # Only a controller requires this.
+    ("DescribeCluster", CLUSTER_AUTHORIZATION_FAILED): _ALTER_CLUSTER,
     ("IncrementalAlterConfigs", CLUSTER_AUTHORIZATION_FAILED): "our principal needs ALTER_CONFIGS on the cluster",
     ("DescribeConfigs", CLUSTER_AUTHORIZATION_FAILED): "our principal needs DESCRIBE_CONFIGS on the cluster",
     ("IncrementalAlterConfigs", TOPIC_AUTHORIZATION_FAILED): "our principal needs ALTER_CONFIGS on the topic",

@@ -88,6 +88,8 @@ class QuorumConfigs:
     """controller.quorum.retry.backoff.ms"""
     controllers: tuple[Address, ...] = ()
     """From controller.quorum.bootstrap.servers, or else controller.quorum.voters."""
+    voters: frozenset[int] = frozenset()
+    """The ids in controller.quorum.voters. Kafka ignores them if the voters are in the log (kraft.version 1)."""
     controller_protocol: str | None = None
     """The security protocol of the controllers' listeners, by which this node connects to them."""
 
@@ -166,7 +168,11 @@ def features(response: Any) -> Features:
 
 
 def controllers_request() -> Any:
-    """Return a DescribeCluster request for the controllers (API key 60, KIP-919). Send it to a controller."""
+    """Return a DescribeCluster request for the controllers (API key 60, KIP-919). Send it to a controller.
+
+    It needs ALTER on the cluster. A controller that has read no metadata since its start, because there is no quorum,
+    refuses it: it does not know yet whether controllers register themselves (metadata.version 3.7).
+    """
     return DescribeClusterRequest(endpoint_type=_CONTROLLERS, min_version=1)
 
 
@@ -181,10 +187,11 @@ def controllers(response: Any) -> Controllers:
     )
 
 
-def known_leader_request() -> Any:
+def known_leader_request(cluster_id: str | None = None) -> Any:
     """Return a consumer's Fetch request (replica id -1) with an old epoch. It needs CLUSTER_ACTION on the cluster.
 
-    No RPC returns a controller's epoch. But the answer to a Fetch with a wrong epoch has the current one (KIP-595).
+    No RPC returns a controller's epoch. But the answer to a Fetch with a wrong epoch has the current one (KIP-595). A
+    controller of another cluster than ``cluster_id`` refuses it.
     """
     return fetch_request(
         TopicPartition(METADATA_TOPIC, 0),
@@ -193,6 +200,7 @@ def known_leader_request() -> Any:
         topic_id=_METADATA_TOPIC_ID,
         current_leader_epoch=_LONG_PAST_EPOCH,
         last_fetched_epoch=0,
+        cluster_id=cluster_id,
     )
 
 
@@ -204,6 +212,13 @@ def known_leader(response: Any) -> KnownLeader | None:
     if current is None or current.leader_epoch < 0:
         return None
     return KnownLeader(_known(current.leader_id), current.leader_epoch)
+
+
+def is_of_cluster(response: Any) -> bool | None:
+    """Decode the answer to known_leader_request with a cluster id. None if our principal may not ask."""
+    if response.error_code == error_codes.INCONSISTENT_CLUSTER_ID:
+        return False
+    return None if response.error_code else True
 
 
 def configs_request(candidates: Collection[int]) -> Any:
@@ -248,6 +263,7 @@ def configs(response: Any) -> QuorumConfigs | None:
                 _parse_number(values.get(_ELECTION_BACKOFF)),
                 _parse_number(values.get(_RETRY_BACKOFF)),
                 _parse_addresses(values.get(_BOOTSTRAP) or values.get(_VOTERS) or ""),
+                _parse_ids(values.get(_VOTERS) or ""),
                 _find_protocol(values.get(_LISTENERS) or "", values.get(_PROTOCOLS) or ""),
             )
     return None
@@ -295,6 +311,12 @@ def _parse_addresses(text: str) -> tuple[Address, ...]:
         )
     except ValueError:
         return ()
+
+
+def _parse_ids(text: str) -> frozenset[int]:
+    """Parse the ids in a list of ``id@host:port``."""
+    ids = (each.strip().partition("@")[0] for each in text.split(","))
+    return frozenset(int(each) for each in ids if each.isdecimal())
 
 
 def _find_protocol(controller_listeners: str, protocols: str) -> str | None:

@@ -49,6 +49,10 @@ class ControllerWatch:
     limit_ms: int | None = None
     """How long an answer may take. None for request_timeout_ms."""
     is_no_longer_asked: bool = False
+    candidates: frozenset[int] = frozenset()
+    """Ids that it may have, from the configs of others."""
+    unlisted: str = ""
+    """Why it does not list the other controllers. Empty if it does."""
 
     def look(self) -> ControllerAnswer | None:
         """Ask for the controller's view; None if it does not answer. Takes at most ``limit_ms`` in total."""
@@ -91,6 +95,7 @@ class ControllerWatch:
             self.configs.retry_backoff_ms if self.configs is not None else None,
             cause=self.error.cause if self.error is not None else None,
             error=str(self.error) if self.error is not None else "",
+            unlisted=self.unlisted,
         )
 
     def _view(self, deadline: float) -> ControllerAnswer:
@@ -108,9 +113,15 @@ class ControllerWatch:
         return ControllerAnswer(state, view)
 
     def _ask_identity(self, deadline: float) -> None:
-        listed = quorum.controllers(self._call(quorum.controllers_request(), deadline))
-        self.cluster_id, self.peers = listed.cluster_id, listed.addresses
-        self.configs = quorum.configs(self._call(quorum.configs_request(self.peers), deadline))
+        """Ask who it is and which others there are. It may refuse to list them: its view counts all the same."""
+        try:
+            listed = quorum.controllers(self._call(quorum.controllers_request(), deadline))
+            self.cluster_id, self.peers, self.unlisted = listed.cluster_id, listed.addresses, ""
+        except RequestRefusedError as error:
+            self.unlisted = str(error)
+        candidates = {*self.peers, *self.candidates, *(() if self.node_id is None else (self.node_id,))}
+        if candidates:
+            self.configs = quorum.configs(self._call(quorum.configs_request(candidates), deadline))
         if self.configs is not None:
             self.node_id = self.configs.node_id
         self.features = quorum.features(self._call(quorum.features_request(), deadline))

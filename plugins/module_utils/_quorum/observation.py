@@ -39,6 +39,8 @@ class Controller:
     cause: Cause | None = None
     """Why the controller did not answer; None if it did."""
     error: str = ""
+    unlisted: str = ""
+    """Why it does not list the other controllers, although it answers. Empty if it does."""
 
     @property
     def id_or_address(self) -> int | str:
@@ -102,6 +104,8 @@ class Observation:
     """The leader's own timeout, or else the shortest that could be read. Controllers' values go before brokers'."""
     election_timeout_ms: int | None = None
     """The longest timeout that could be read. Controllers' values go before brokers'."""
+    voter_count: int | None = None
+    """How many voters there are: those that controllers list, or that static configs or an earlier look name."""
     silence: str = ""
     """Why no leader could be asked; empty if one was."""
 

@@ -163,6 +163,8 @@ class _Observer:
             if cluster is not None and not self._controllers and (state is None or self._finds_controllers):
                 side = reach_controllers(self._wire, self._brokers.configs, cluster.cluster_id)
                 answers += self._ask_found(side, is_led=state is not None)
+            for watch in self._controllers:
+                watch.candidates = self._static_voters()
             return _join_answers(0, state, answers)
 
     def _ask_found(self, side: ControllerSide, *, is_led: bool) -> list[tuple[ControllerWatch, ControllerAnswer]]:
@@ -233,13 +235,36 @@ class _Observer:
             metadata_version=_highest(each.metadata_version for each in features),
             fetch_timeout_ms=_fetch_timeout_ms(configs, looks[-1].state),
             election_timeout_ms=_highest(each.election_timeout_ms for each in configs),
+            voter_count=self._count_voters(looks),
             silence=self._describe_silence(looks[-1]),
         )
+
+    def _static_voters(self) -> frozenset[int]:
+        """Return the voters that the configs of a static quorum name. Empty if they are in the log, or unknown."""
+        if _highest(each.kraft_version for each in self._features()):
+            return frozenset()
+        known = (*(watch.configs for watch in self._controllers), self._brokers.configs)
+        return frozenset(voter for each in known if each is not None for voter in each.voters)
+
+    def _count_voters(self, looks: Sequence[Look]) -> int | None:
+        """Return how many voters there are, as far as it is known without a leader.
+
+        The addresses at which controllers were asked do not say it: they may be some of several.
+        """
+        if any(watch.peers for watch in self._controllers):
+            return len({watch.controller().id_or_address for watch in self._controllers})
+        states = [each.state for each in looks if each.state is not None]
+        return (len(states[-1].voters) if states else 0) or len(self._static_voters()) or None
 
     def _describe_silence(self, look: Look) -> str:
         if look.state is not None:
             return ""
         reasons = [f"controller {view.id_or_address} says it does not lead" for view in look.views]
+        reasons += [
+            f"controller {watch.address} does not list the others: {watch.unlisted}"
+            for watch in self._controllers
+            if watch.unlisted and watch.error is None
+        ]
         reasons += [str(watch.error) for watch in self._controllers if watch.error is not None]
         if self._brokers.silence is not None:
             reasons.append(str(self._brokers.silence))

@@ -169,6 +169,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _LOOK,
         _CONFIGS,
         Need(Resource.CONTROLLERS, ("CLUSTER_ACTION",), "to read each controller's own epoch", is_required=False),
+        Need(Resource.CONTROLLERS, ("ALTER",), "to have the controllers list each other", is_required=False),
     ),
     "replace_controller": (
         _LOOK,

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse, DescribeConfigsResponse
+from kafka.protocol.consumer import FetchRequest, FetchResponse
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import (
     ControllerSide,
@@ -53,6 +54,9 @@ class FakeWire:
         self.controller_side = self
         self.is_silent = False
         self.asked: list[Address] = []
+        self.refused: int | None = None
+        """The code with which the controllers refuse to list each other."""
+        self.may_fetch = True
         self._configs = configs
         self._clusters = clusters
 
@@ -77,7 +81,11 @@ class FakeWire:
         self.asked.append(address)
         if address not in self._clusters:
             raise BrokerCallError(str(address), Cause.UNREACHABLE, "connection refused")
-        return over_the_wire(describe(self._clusters[address], [101]), request)
+        if isinstance(request, FetchRequest):
+            is_same = request.cluster_id == self._clusters[address]
+            code = 31 if not self.may_fetch else 0 if is_same else 104
+            return over_the_wire(FetchResponse(error_code=code, responses=[]), request)
+        return over_the_wire(describe(self._clusters[address], [101], self.refused or 0), request)
 
     def in_parallel(self, work: Callable[[Address], str], keys: Iterable[Address]) -> dict[Address, Any]:
         def attempt(key: Address) -> Any:
@@ -89,13 +97,13 @@ class FakeWire:
         return {key: attempt(key) for key in keys}
 
 
-def describe(cluster_id: str, ids: Iterable[int]) -> Any:
+def describe(cluster_id: str, ids: Iterable[int], error_code: int = 0) -> Any:
     message = DescribeClusterResponse
     brokers = [
         message.DescribeClusterBroker(broker_id=each, host="x.invalid", port=1, rack=None, is_fenced=False)
         for each in ids
     ]
-    return message(error_code=0, cluster_id=cluster_id, controller_id=1, brokers=brokers)
+    return message(error_code=error_code, error_message=None, cluster_id=cluster_id, controller_id=1, brokers=brokers)
 
 
 def find(wire: FakeWire) -> ControllerSide:
@@ -148,6 +156,17 @@ def test_what_cannot_be_used_is_named_with_what_to_set(
     assert "set kafka_bootstrap_controllers" in side.missing
     stand_in: Any = wire
     assert controller_configs(stand_in, side, "min.insync.replicas").unknown == side.missing
+
+
+@pytest.mark.parametrize("code", [35, 31], ids=["restarted without a quorum", "without ALTER"])
+def test_controllers_that_do_not_list_each_other_are_known_by_a_fetch(code: int) -> None:
+    """A controller of another cluster refuses a Fetch with the id of this one."""
+    wire = FakeWire(STATIC, {ONE: "ours", TWO: "another"})
+    wire.refused = code
+    assert (find(wire).addresses, find(wire).missing) == ((ONE,), "")
+    wire.may_fetch = False
+    assert find(wire).addresses == ()
+    assert "DescribeCluster was refused" in find(wire).missing
 
 
 def test_a_listener_with_less_protection_is_not_even_contacted() -> None:

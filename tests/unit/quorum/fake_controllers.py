@@ -58,6 +58,8 @@ class FakeController:
     fetch_timeout_ms: int = 2000
     tells_configs: bool = True
     """Whether our principal may describe its configs."""
+    refuses_to_list: int = 0
+    """The error code with which it refuses to list the controllers."""
     silence: Cause | None = None
     costs_ms: int = 0
     """Seconds until a call without an answer ends."""
@@ -68,7 +70,7 @@ class FakeController:
         answers: dict[type, Callable[[Any], Any]] = {
             DescribeQuorumRequest: self._quorum,
             FetchRequest: self._fetch,
-            DescribeClusterRequest: _controllers,
+            DescribeClusterRequest: self._controllers,
             DescribeConfigsRequest: self._configs,
             ApiVersionsRequest: _versions,
         }
@@ -100,6 +102,23 @@ class FakeController:
 
     def _fetch(self, _request: Any) -> Any:
         return FetchResponse(error_code=_CLUSTER_AUTHORIZATION_FAILED, responses=[])
+
+    def _controllers(self, _request: Any) -> Any:
+        message = DescribeClusterResponse
+        brokers = [
+            message.DescribeClusterBroker(
+                broker_id=each, host=address_of(each).host, port=address_of(each).port, rack=None, is_fenced=False
+            )
+            for each in IDS
+        ]
+        return message(
+            error_code=self.refuses_to_list,
+            error_message=None,
+            endpoint_type=2,
+            cluster_id="" if self.refuses_to_list else "cluster",
+            controller_id=-1,
+            brokers=[] if self.refuses_to_list else brokers,
+        )
 
     def _configs(self, request: Any) -> Any:
         message = DescribeConfigsResponse
@@ -154,17 +173,6 @@ class FakeWire:
 
     def in_parallel(self, work: Callable[[int], Any], keys: Iterable[int]) -> dict[int, Any]:
         return {key: work(key) for key in keys}
-
-
-def _controllers(_request: Any) -> Any:
-    message = DescribeClusterResponse
-    brokers = [
-        message.DescribeClusterBroker(
-            broker_id=each, host=address_of(each).host, port=address_of(each).port, rack=None, is_fenced=False
-        )
-        for each in IDS
-    ]
-    return message(error_code=0, endpoint_type=2, cluster_id="cluster", controller_id=-1, brokers=brokers)
 
 
 def _versions(_request: Any) -> Any:

@@ -19,7 +19,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.finding 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.observation import Observation
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum.verdict import collect_findings, may_elect
 from unit.fakes.clock import FakeClock
-from unit.quorum.fake_controllers import LIMIT_MS, FakeController, FakeWire
+from unit.quorum.fake_controllers import IDS, LIMIT_MS, FakeController, FakeWire
 
 ALL = [FakeController(101), FakeController(102), FakeController(103)]
 
@@ -139,6 +139,28 @@ def test_the_fetch_timeout_is_the_leaders_or_the_smallest(
     )
     assert seen.fetch_timeout_ms == expected
     assert seen.caught_up_within_ms == expected
+
+
+@pytest.mark.parametrize(("code", "name"), [(35, "UNSUPPORTED_VERSION"), (31, "CLUSTER_AUTHORIZATION_FAILED")])
+def test_a_controller_that_does_not_list_the_others_answers_all_the_same(
+    clock: FakeClock, code: int, name: str
+) -> None:
+    """Kafka refuses this after a restart without a quorum, and to a principal that lacks ALTER on the cluster."""
+    seen = _observe(clock, *(FakeController(each, leader_id=-1, refuses_to_list=code) for each in IDS), window_ms=500)
+    assert len(seen.looks[-1].views) == 3
+    assert [each.cause for each in seen.controllers] == [None] * 3
+    assert all(name in each.unlisted for each in seen.controllers)
+    assert f"controller c101.invalid:9093 does not list the others: DescribeCluster was refused: {name}" in seen.silence
+    assert seen.voter_count is None
+    (found,) = [each for each in collect_findings(seen) if each.kind is FindingKind.NO_LEADER]
+    assert "Controllers c101.invalid:9093, c102.invalid:9093 and c103.invalid:9093 answered" in found.remedy
+    assert "recover_quorum" not in found.remedy
+
+
+def test_a_leader_leads_whether_it_lists_the_others_or_not(clock: FakeClock) -> None:
+    seen = _observe(clock, *(FakeController(each, refuses_to_list=31) for each in IDS))
+    assert seen.state is not None
+    assert may_elect(seen).allowed
 
 
 @pytest.mark.parametrize("cause", [Cause.HUNG, Cause.UNREACHABLE])

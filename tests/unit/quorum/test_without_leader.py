@@ -16,9 +16,12 @@ from unit.quorum.quorums import controller, observed, view
 _RECOVER = "kafkaops.recovery.recover_quorum"
 
 
-def _without_leader(answering: set[int], silent: set[int | None]) -> Observation:
+def _without_leader(
+    answering: set[int], silent: set[int | None], *, voters: int | None = None, is_count_known: bool = True
+) -> Observation:
     return observed(
         None,
+        voter_count=(voters or len(answering) + len(silent)) if is_count_known else None,
         views=[view(each, leader=None, leads=False) for each in answering],
         controllers=[
             *(controller(each) for each in answering),
@@ -66,6 +69,7 @@ def test_a_controller_with_two_addresses_counts_once() -> None:
     seen = observed(
         None,
         views=[view(101, leader=None, leads=False)],
+        voter_count=2,
         controllers=[controller(101), controller(101, cause=Cause.HUNG), controller(102, cause=Cause.HUNG)],
     )
     assert next_step(seen).startswith("Start controller 102 ")
@@ -75,3 +79,27 @@ def test_if_no_controller_was_asked_their_addresses_are_wanted() -> None:
     step = next_step(_without_leader(set(), set()))
     assert "name the controllers in bootstrap_controllers" in step
     assert _RECOVER not in step
+
+
+@pytest.mark.parametrize(("answering", "silent"), [({101}, set()), ({101, 102, 103}, set()), ({101}, {102})])
+def test_the_addresses_that_were_given_are_not_taken_for_all_voters(
+    answering: set[int], silent: set[int | None]
+) -> None:
+    """No controller lists the others, and nobody else says how many there are."""
+    step = next_step(_without_leader(answering, silent, is_count_known=False))
+    assert "answered, and no controller says how many voters there are: look on the hosts of all controllers" in step
+    assert "Nothing is lost" not in step
+    assert _RECOVER not in step
+
+
+def test_if_none_answers_and_their_number_is_unknown_the_condition_is_a_majority() -> None:
+    step = next_step(_without_leader(set(), {101}, is_count_known=False))
+    assert "a majority of the voters is enough" in step
+    assert "Only if so many of these disks are lost for good that no majority can run again" in step
+
+
+def test_voters_that_nobody_could_ask_count() -> None:
+    step = next_step(_without_leader({101}, set(), voters=3))
+    assert step.startswith("Start the other controllers with the old disks, until 2 of 3 run")
+    assert "-e quorum_recovery_lost_voters=<their ids> " in step
+    assert "2 are a majority" in next_step(_without_leader({101, 102}, set(), voters=3))
