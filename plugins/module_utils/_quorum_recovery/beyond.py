@@ -41,6 +41,8 @@ class Beyond:
     """What these records say, in words. Empty until they were read."""
     overtaken: tuple[Overtaken, ...] = ()
     """The replicas that these records took out of the ISR."""
+    records_in_snapshot: Count = 0
+    """How many of the records are only in its snapshot, which does not have them, but what they led to."""
 
 
 def newest_overtaken(forgotten: Sequence[Beyond]) -> tuple[Overtaken, ...]:

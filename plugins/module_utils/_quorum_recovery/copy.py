@@ -124,6 +124,9 @@ class LogCopy:
     log_end_offset: Offset | None = None
     lineage_ranges: Stretches = ()
     snapshot: Snapshot | None = None
+    ends_before_snapshot: bool = False
+    """The node stopped after it had copied a snapshot, and before it cut its log to it, as it does when it starts. All
+    other values are those after the cut."""
     segment: str | None = None
     """Path of the newest segment."""
     segment_bytes: SizeBytes = 0
@@ -137,15 +140,14 @@ class LogCopy:
 
     @property
     def last_epoch(self) -> int:
-        """Return the epoch of the last batch, or of the snapshot. -1 if there is none."""
-        if self.lineage_ranges:
-            return self.lineage_ranges[-1].epoch
-        return self.snapshot.epoch if self.snapshot else -1
+        """Return the epoch of the last record in log and snapshot. -1 if there is none."""
+        return self.rank[0]
 
     @property
     def rank(self) -> tuple[int, int]:
         """Return what decides which copy is newest, as in Raft: the last epoch, then the end offset."""
-        return self.last_epoch, self.log_end_offset or 0
+        log = (self.lineage_ranges[-1].epoch if self.lineage_ranges else -1, self.log_end_offset or 0)
+        return max(log, (self.snapshot.epoch, self.snapshot.end_offset)) if self.snapshot else log
 
     @property
     def is_controller(self) -> bool:

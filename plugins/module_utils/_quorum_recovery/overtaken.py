@@ -41,6 +41,8 @@ class PartitionChanges:
     snapshot_end: int
     """The offset up to which the newest snapshot covers the log. 0 without one."""
     forgotten: Stretches
+    log_start: int = 0
+    """Where the log begins. What is forgotten before that is only in the snapshot."""
     _kept: dict[bytes, list[bytes]] = field(default_factory=dict)
     _newer: dict[bytes, list[bytes]] = field(default_factory=dict)
     _covering: dict[bytes, bytes] = field(default_factory=dict)
@@ -71,7 +73,10 @@ class PartitionChanges:
     def find(self, topic: Callable[[Any], str]) -> tuple[Overtaken, ...]:
         """Return the overtaken replicas. ``topic`` names a topic by its id. Raises MetadataRecordError."""
         found = []
-        for key, newer in self._newer.items():
+        # A change that is only in the snapshot cannot be told from an older one.
+        is_hidden = any(each.start_offset < self.log_start for each in self.forgotten)
+        for key in {**self._newer, **(self._covering if is_hidden else {})}:
+            newer = self._newer.get(key, [])
             if key in self._covering:
                 # Which replicas were in sync before is unknown: any of them may have been.
                 base = [self._covering[key]]
@@ -84,7 +89,7 @@ class PartitionChanges:
             in_sync = _fold([*base, *newer]).in_sync
             stale = tuple(sorted({*before.in_sync} - {*in_sync}))
             if stale:
-                fields = _decode(newer[-1])
+                fields = _decode([*base, *newer][-1])
                 found.append(((stale, in_sync), f"{topic(fields['topic_id'])}-{fields['partition_id']}"))
         return tuple(
             Overtaken(stale, in_sync, tuple(sorted(names)))

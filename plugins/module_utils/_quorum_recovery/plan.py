@@ -30,7 +30,7 @@ from .._model.fields import (
     SchemaVersion,
     SizeBytes,
 )
-from .._model.log_contents import compare_logs, records_in, stretches_with_epochs
+from .._model.log_contents import EpochRange, Stretches, compare_logs, records_in, stretches_with_epochs, union
 from .._model.quorum import DirectoryId, Endpoint, VoterNode
 from .beyond import Beyond, Overtaken, brokers_to_start_last, newest_overtaken
 from .copy import Checksum, Contents, CopyState, LogCopy, OldVoter, Snapshot, StaticVoter
@@ -210,10 +210,29 @@ def _is_voter(copy: LogCopy, survivor: LogCopy, voters: Collection[int]) -> bool
 def _beyond(survivor: LogCopy, others: Sequence[LogCopy], said: Mapping[str, Said]) -> Iterator[Beyond]:
     mine = stretches_with_epochs(_Log(survivor))
     for each in others:
-        lost = compare_logs(_Log(survivor), mine, stretches_with_epochs(_Log(each))).lost
+        hidden = _only_in_snapshot(survivor, each)
+        lost = union([hidden, compare_logs(_Log(survivor), mine, stretches_with_epochs(_Log(each))).lost])
         if lost:
             says, overtaken = said.get(each.host, ((), ()))
-            yield Beyond(each.host, each.node_id, each.is_controller, lost, records_in(lost), says, overtaken)
+            yield Beyond(
+                each.host,
+                each.node_id,
+                each.is_controller,
+                lost,
+                records_in(lost),
+                says,
+                overtaken,
+                records_in_snapshot=records_in(hidden),
+            )
+
+
+def _only_in_snapshot(survivor: LogCopy, other: LogCopy) -> Stretches:
+    """Return what another log has after the end of the survivor's and before its own start.
+
+    It may be of several epochs. The snapshot's is that of the last record.
+    """
+    end, start = survivor.log_end_offset or 0, other.log_start_offset or 0
+    return (EpochRange(other.snapshot.epoch, end, start),) if other.snapshot is not None and end < start else ()
 
 
 class _Log:

@@ -55,7 +55,13 @@ def find_refusals(
         yield f"controller {survivor.node_id} has the newest log, and is none of the voters {_ids(voters)}"
     if not survivor.kraft_version and not any(each.voter_id == survivor.node_id for each in survivor.static_voters):
         yield f"{survivor.properties_file} does not name controller {survivor.node_id} in controller.quorum.voters"
-    if survivor.segment is None:
+    if survivor.ends_before_snapshot:
+        yield (
+            f"the log of controller {survivor.node_id} on {survivor.host} ends before its newest snapshot: it stopped "
+            "while it copied the snapshot. Start it once, with its old voters. Kafka then cuts the log to the "
+            "snapshot, also without a quorum. Stop it, and look again"
+        )
+    elif survivor.segment is None:
         yield f"{survivor.log_dir} has a snapshot and no segment of the metadata log"
     yield from _undeclared(voters, whole, lost)
     gone = [each for each in voters if each not in whole]

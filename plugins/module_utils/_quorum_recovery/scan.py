@@ -55,6 +55,8 @@ class CopyReading:
     """The replicas that these records took out of the ISR."""
     checksum_at_mark: str | None = None
     """The checksum over everything before the offset ``mark``. None if no batch ends there."""
+    read_up_to: int = 0
+    """The end offset of the segments."""
     since_mark: list[str] = field(default_factory=list)
     """What the records after the mark say."""
 
@@ -138,7 +140,7 @@ def read_copy(
             reason = f"{log_dir} is the disk of node {identity.node_id}, and {copy.properties_file} is that of node "
             return CopyReading(replace(copy, state=CopyState.DAMAGED, reason=f"{reason}{copy.node_id}"))
         copy = replace(copy, node_id=identity.node_id)
-        return _LogReader(CopyReading(copy), metadata_dir, lacking, mark).read()
+        return _read_log(copy, metadata_dir, lacking, mark)
     except (LogDirError, NodeFileError) as error:
         return CopyReading(replace(copy, state=CopyState.UNREADABLE, reason=str(error)))
     except OSError as error:
@@ -146,11 +148,29 @@ def read_copy(
         return CopyReading(replace(copy, state=CopyState.UNREADABLE, reason=reason))
 
 
+def _read_log(copy: LogCopy, metadata_dir: str, lacking: Stretches, mark: int | None) -> CopyReading:
+    """Read a log as Kafka does when it starts: if it ends before its newest snapshot, all of it is cut off.
+
+    A log with damage stays damaged: it may have held more.
+    """
+    segments = list_segments(metadata_dir)
+    found = _LogReader(copy, metadata_dir, segments, lacking, mark).read()
+    snapshot = found.copy.snapshot
+    is_cut = snapshot is not None and bool(segments) and found.read_up_to < snapshot.end_offset
+    if not is_cut or found.copy.state is not CopyState.WHOLE:
+        return found
+    found = _LogReader(copy, metadata_dir, (), lacking, mark).read()
+    return replace(found, copy=replace(found.copy, ends_before_snapshot=True))
+
+
 class _LogReader:
     """Reads the log of one copy once, from the newest snapshot on."""
 
-    def __init__(self, reading: CopyReading, metadata_dir: str, lacking: Stretches, mark: int | None) -> None:
-        self._reading = reading
+    def __init__(
+        self, copy: LogCopy, metadata_dir: str, segments: Sequence[Segment], lacking: Stretches, mark: int | None
+    ) -> None:
+        self._reading = CopyReading(copy)
+        self._segments = segments
         self._metadata_dir = metadata_dir
         self._lacking = lacking
         self._mark = mark
@@ -162,7 +182,7 @@ class _LogReader:
         self._changes = PartitionChanges(0, lacking)
 
     def read(self) -> CopyReading:
-        segments = list_segments(self._metadata_dir)
+        segments = self._segments
         self._expected = segments[0].base_offset if segments else 0
         self._snapshot, snapshot_error = self._read_snapshot()
         if snapshot_error:
@@ -171,6 +191,8 @@ class _LogReader:
             self._read_segment(segment, is_last=segment is segments[-1])
         end = max(self._expected, self._snapshot.end_offset if self._snapshot else 0)
         start = segments[0].base_offset if segments else end
+        self._reading.read_up_to = self._expected
+        self._changes.log_start = start
         if start > 0 and (self._snapshot is None or self._snapshot.end_offset < start):
             self._damages.append(f"the log starts at offset {start}, and no complete snapshot covers the rest")
         copy, state = self._reading.copy, self._state

@@ -44,7 +44,9 @@ def _copy(copy: LogCopy) -> str:
 
 def _beyond(beyond: Beyond) -> Iterator[str]:
     kind = "controller" if beyond.is_controller else "broker"
-    yield f"Forgotten: {plural(beyond.records, 'record')} that only {kind} {beyond.node_id} on {beyond.host} holds:"
+    hidden = f" ({beyond.records_in_snapshot} only in its snapshot)" if beyond.records_in_snapshot else ""
+    records = plural(beyond.records, "record")
+    yield f"Forgotten: {records} that only {kind} {beyond.node_id} on {beyond.host} holds{hidden}:"
     yield from (f"  {each}" for each in beyond.says[:_MOST_LINES])
     if len(beyond.says) > _MOST_LINES:
         yield f"  and {len(beyond.says) - _MOST_LINES} more"

@@ -42,19 +42,19 @@ def test_a_restart_without_a_quorum(cluster: Cluster) -> None:
         node.start()
     addresses = [f"{each.host}:{each.port}" for each in running]
 
-    named = look(cluster, bootstrap_controllers=addresses)
-    assert [each["cause"] for each in named["controllers"]] == [None] * len(running)
-    assert all(_CANNOT in each["unlisted"] for each in named["controllers"])
-    remedy = remedy_of(named)
+    seen = look(cluster, bootstrap_controllers=addresses)
+    assert [each["cause"] for each in seen["controllers"]] == [None] * len(running)
+    assert all(_CANNOT in each["unlisted"] for each in seen["controllers"])
+    remedy = remedy_of(seen)
     if cluster.has_static_voters:
         assert "101, 102 and 103 of 3 answered, and 2 are a majority: wait a minute for an election" in remedy
     else:
         assert f"{addresses[0]} answered, and no controller says how many voters there are" in remedy
     assert "recover_quorum" not in remedy
 
-    found = look(cluster)
-    assert {each["address"] for each in found["controllers"] if each["cause"] is None} == {*addresses}, found
-    assert "recover_quorum" not in remedy_of(found)
+    unnamed = look(cluster)
+    assert {each["address"] for each in unnamed["controllers"] if each["cause"] is None} == {*addresses}, unnamed
+    assert "recover_quorum" not in remedy_of(unnamed)
 
 
 def look(cluster: Cluster, **options: Any) -> dict[str, Any]:

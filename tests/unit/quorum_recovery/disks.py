@@ -94,6 +94,13 @@ class Disk:
             state |= {"currentVoters": [{"voterId": each} for each in voters]}
         self.quorum_state.write_text(json.dumps(state, separators=(",", ":")), encoding="utf-8")
 
+    def begin_at(self, offset: int) -> Disk:
+        """Begin the log there, as if Kafka had removed what a snapshot covers."""
+        self.segment.unlink()
+        self.segment = self.metadata_dir / f"{offset:020}.log"
+        self.end_offset = offset
+        return self
+
     def add(self, *records: bytes, epoch: int = 1) -> Disk:
         """Append one batch of records."""
         self._write(batch(self.end_offset, records, epoch=epoch), len(records))

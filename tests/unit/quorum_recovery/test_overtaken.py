@@ -117,6 +117,33 @@ def read_forgotten(disk: Disk, end: int) -> Said:
     return tuple(found.beyond), found.overtaken
 
 
+def test_a_log_that_begins_after_the_end_of_the_one_that_goes_on(tmp_path: Path) -> None:
+    """What lies between is only in the snapshot: it is forgotten, too, and a shrunken ISR there overtakes replicas."""
+    disk = Disk(tmp_path).add(topic_record("orders"), created(0, [1, 2, 3], [1, 2, 3]), created(1, [1, 2], [1, 2]))
+    ahead = Disk(tmp_path, 2, role="broker").begin_at(500)
+    ahead.add_snapshot(500, topic_record("orders"), created(0, [1, 2, 3], [2, 3]), created(1, [1, 2], [1, 2]))
+    for number in range(100):
+        ahead.add(topic_record(f"t{number}"))
+    (beyond,) = decide([disk.read(), ahead.read()], VOTERS[1:]).beyond
+    assert (beyond.records, beyond.records_in_snapshot) == (600 - disk.end_offset, 500 - disk.end_offset)
+    says, overtaken = read_forgotten(ahead, disk.end_offset)
+    assert overtaken == (Overtaken((1,), (2, 3), ("orders-0",)),)
+    copies = [disk.read(), ahead.read()]
+    text = "\n".join(describe(copies, decide(copies, VOTERS[1:], said={ahead.host: (says, overtaken)})))
+    assert "Forgotten: 595 records that only broker 2 on node2 holds (495 only in its snapshot):" in text
+    assert "Start broker 1 last" in text
+
+
+def test_an_empty_log_after_a_snapshot_is_ahead_by_the_snapshot(tmp_path: Path) -> None:
+    disk = Disk(tmp_path).add(topic_record("orders"), created(0, [1, 2], [1, 2]))
+    ahead = Disk(tmp_path, 2, role="broker").begin_at(500)
+    ahead.segment.touch()
+    ahead.add_snapshot(500, topic_record("orders"), created(0, [1, 2], [2]))
+    (beyond,) = decide([disk.read(), ahead.read()], VOTERS[1:]).beyond
+    assert beyond.records == beyond.records_in_snapshot == 500 - disk.end_offset
+    assert read_forgotten(ahead, disk.end_offset)[1] == (Overtaken((1,), (2,), ("orders-0",)),)
+
+
 def test_an_overtaken_broker_must_stop_and_starts_last(tmp_path: Path) -> None:
     both = (topic_record("orders"), created(0, [1, 2, 3], [1, 2, 3]), created(1, [1, 2], [1, 2]))
     disk, ahead, stale = Disk(tmp_path), Disk(tmp_path, 2, role="broker"), Disk(tmp_path, 1, role="broker")

@@ -78,6 +78,34 @@ def test_of_the_same_epoch_the_longest_log_wins(tmp_path: Path) -> None:
     assert plan.voter == voter(102)
 
 
+def test_a_snapshot_after_the_end_of_the_log_counts(tmp_path: Path) -> None:
+    """The node died after it had copied the snapshot, and before it cut its log to it."""
+    crashed, other = two_of_five(tmp_path)
+    crashed.add(topic_record("a"), epoch=3)
+    crashed.add_snapshot(5000, topic_record("a"), topic_record("b"), epoch=9)
+    other.add(topic_record("c"), epoch=4)
+    found = crashed.read()
+    assert (found.rank, found.log_start_offset, found.lineage_ranges) == ((9, 5000), 5000, ())
+    assert found.ends_before_snapshot
+    decision = decide([found, other.read()], _FIVE[2:])
+    assert decision.plan is None
+    (refusal,) = decision.refusals
+    assert refusal.startswith("the log of controller 101 on node101 ends before its newest snapshot")
+    assert "Start it once, with its old voters" in refusal
+
+
+def test_a_damaged_log_is_not_taken_for_one_that_is_to_be_cut(tmp_path: Path) -> None:
+    disk = Disk(tmp_path).add(topic_record("a"))
+    position = disk.segment.stat().st_size
+    for number in range(20):
+        disk.add(topic_record(f"b{number}"))
+    content = disk.segment.read_bytes()
+    disk.segment.write_bytes(content[:position] + b"\xff" * 40 + content[position + 40 :])
+    disk.add_snapshot(10, topic_record("a"))
+    found = disk.read()
+    assert (found.state, found.ends_before_snapshot) == (CopyState.DAMAGED, False)
+
+
 def test_a_plan_survives_its_file(tmp_path: Path) -> None:
     plan = a_plan(Disk(tmp_path).add(topic_record("a")))
     assert decode_plan(json.loads(json.dumps(encode_plan(plan)))) == plan
