@@ -13,7 +13,7 @@ On the host of the survivor:
 5. Cut off a torn tail, and append the batch with the new voters, if they are in the log (KIP-853). It begins a new
    epoch: a broker that is ahead would take a batch of the same epoch and offset for its own. Kafka reads epochs from
    leader-epoch-checkpoint, so that file gets it, too. Remove the vote from quorum-state: Kafka 3.9 may not start with
-   it.
+   it. Remove snapshots with which the controller would end itself.
 6. Read the log again: it must be the planned one, with the planned voters.
 7. Mark the journal as changed.
 
@@ -109,6 +109,9 @@ def apply(plan: QuorumPlan, host: str, backup_dir: str | None) -> str:
                     _append_voters(plan)
                 for each in _text_changes(plan):
                     replace_file(each.path, each.after.encode())
+                for path in plan.snapshots_to_remove:
+                    Path(path).unlink(missing_ok=True)
+                    sync_to_disk(os.path.dirname(path))
             _check_changed(plan)
             for change in voters_changes(plan, host):
                 replace_voters(change)
@@ -169,7 +172,8 @@ def _log_changes(plan: QuorumPlan) -> list[FileChange]:
         size = plan.segment_bytes + len(planned_batch(plan))
         record = f"a VotersRecord at offset {plan.end_offset} in epoch {plan.new_epoch}"
         changes.append(FileChange(plan.segment or "", before, f"{size} bytes, voter {plan.node_id} by {record}"))
-    return [*changes, *_text_changes(plan)]
+    removed = [each for each in plan.snapshots_to_remove if Path(each).exists()]
+    return [*changes, *_text_changes(plan), *(FileChange(each, "a snapshot", "") for each in removed)]
 
 
 def _text_changes(plan: QuorumPlan) -> list[FileChange]:

@@ -127,6 +127,12 @@ class LogCopy:
     ends_before_snapshot: bool = False
     """The node stopped after it had copied a snapshot, and before it cut its log to it, as it does when it starts. All
     other values are those after the cut."""
+    snapshots_to_remove: tuple[str, ...] = ()
+    """Snapshots that end where a metadata transaction begins. A controller of Kafka 4.3 that leads ends itself then
+    (OffsetControlManager keeps the state at the end of the snapshot, and wants that at the record before). All other
+    values are without them."""
+    is_blocked: bool = False
+    """The newest snapshot is one of them, and no log and no older snapshot has what it covers."""
     segment: str | None = None
     """Path of the newest segment."""
     segment_bytes: SizeBytes = 0

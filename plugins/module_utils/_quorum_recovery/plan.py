@@ -75,6 +75,8 @@ class QuorumPlan:
     torn_bytes: SizeBytes
     snapshot: Snapshot | None
     """The snapshot that the checksum begins with."""
+    snapshots_to_remove: tuple[str, ...]
+    """Newer snapshots, with which the controller would end itself. The backup has them."""
     voter: VoterNode | None
     """The one voter of the VotersRecord. None if the voters are static."""
     time_ms: Annotated[int, Meta("a time in POSIX milliseconds", minimum=0, maximum=2**63 - 1)]
@@ -259,6 +261,11 @@ def _notes(copies: Sequence[LogCopy], survivor: LogCopy) -> Iterator[str]:
             yield f"{each.host}: the copy of node {each.node_id} is {each.state} and not used: {each.reason}.{more}"
     if survivor.torn_bytes:
         yield f"{survivor.segment}: the last {survivor.torn_bytes} bytes are no whole batch, and are cut off"
+    for path in survivor.snapshots_to_remove:
+        yield (
+            f"{path}: a metadata transaction begins where this snapshot ends, and with it the controller would end "
+            "itself when it leads. An older snapshot, or the log, has all that it covers, so it is removed"
+        )
     if all(each.is_controller for each in copies):
         yield (
             "no broker's copy was read. A broker may be ahead, and know that a replica that the recovered controller "
@@ -295,6 +302,7 @@ def _plan(
         segment_bytes=survivor.segment_bytes,
         torn_bytes=survivor.torn_bytes,
         snapshot=survivor.snapshot,
+        snapshots_to_remove=survivor.snapshots_to_remove,
         voter=_voter(survivor) if is_dynamic else None,
         time_ms=max(survivor.last_batch_ms, 0),
         voters_changes=() if is_dynamic else tuple(_voters_changes(copies, survivor)),

@@ -55,14 +55,7 @@ def find_refusals(
         yield f"controller {survivor.node_id} has the newest log, and is none of the voters {_ids(voters)}"
     if not survivor.kraft_version and not any(each.voter_id == survivor.node_id for each in survivor.static_voters):
         yield f"{survivor.properties_file} does not name controller {survivor.node_id} in controller.quorum.voters"
-    if survivor.ends_before_snapshot:
-        yield (
-            f"the log of controller {survivor.node_id} on {survivor.host} ends before its newest snapshot: it stopped "
-            "while it copied the snapshot. Start it once, with its old voters. Kafka then cuts the log to the "
-            "snapshot, also without a quorum. Stop it, and look again"
-        )
-    elif survivor.segment is None:
-        yield f"{survivor.log_dir} has a snapshot and no segment of the metadata log"
+    yield from _unusable(survivor)
     yield from _undeclared(voters, whole, lost)
     gone = [each for each in voters if each not in whole]
     for node_id in gone:
@@ -75,6 +68,24 @@ def find_refusals(
             )
         elif here is not None:
             yield f"voter {node_id} runs on {here.host} ({here.log_dir} is locked): stop it"
+
+
+def _unusable(survivor: LogCopy) -> Iterator[str]:
+    """Yield why a whole copy cannot be changed as it is."""
+    if survivor.ends_before_snapshot:
+        yield (
+            f"the log of controller {survivor.node_id} on {survivor.host} ends before its newest snapshot: it stopped "
+            "while it copied the snapshot. Start it once, with its old voters. Kafka then cuts the log to the "
+            "snapshot, also without a quorum. Stop it, and look again"
+        )
+    elif survivor.is_blocked and survivor.snapshot is not None:
+        yield (
+            f"controller {survivor.node_id} on {survivor.host} would end itself when it leads: a metadata transaction "
+            f"begins at offset {survivor.snapshot.end_offset}, where its newest snapshot ends (OffsetControlManager "
+            "of Kafka cannot load this). No older snapshot, and no log, has what this snapshot covers"
+        )
+    elif survivor.segment is None:
+        yield f"{survivor.log_dir} has a snapshot and no segment of the metadata log"
 
 
 def old_voters(copy: LogCopy) -> tuple[OldVoter, ...]:

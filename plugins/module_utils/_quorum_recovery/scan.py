@@ -13,13 +13,14 @@ import hashlib
 import os
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from .._disk.log_dir import LogDirError, is_in_use, list_segments, read_log_dir
 from .._disk.segment import Batch, Damage, DamageKind, Segment, read_segment
-from .._kafka.metadata_records import MetadataRecordError
+from .._kafka.metadata_records import MetadataRecordError, RecordType, read_head
 from .._kafka.record_batch import BatchError, BatchHeader, decode_records
 from .._kafka.voters_record import (
     KRAFT_VERSION,
@@ -55,6 +56,8 @@ class CopyReading:
     """The replicas that these records took out of the ISR."""
     checksum_at_mark: str | None = None
     """The checksum over everything before the offset ``mark``. None if no batch ends there."""
+    blocked_by: str | None = None
+    """The snapshot that ends where a metadata transaction begins."""
     read_up_to: int = 0
     """The end offset of the segments."""
     since_mark: list[str] = field(default_factory=list)
@@ -140,7 +143,7 @@ def read_copy(
             reason = f"{log_dir} is the disk of node {identity.node_id}, and {copy.properties_file} is that of node "
             return CopyReading(replace(copy, state=CopyState.DAMAGED, reason=f"{reason}{copy.node_id}"))
         copy = replace(copy, node_id=identity.node_id)
-        return _read_log(copy, metadata_dir, lacking, mark)
+        return _read_log(copy, metadata_dir, _Wanted(lacking, mark))
     except (LogDirError, NodeFileError) as error:
         return CopyReading(replace(copy, state=CopyState.UNREADABLE, reason=str(error)))
     except OSError as error:
@@ -148,18 +151,35 @@ def read_copy(
         return CopyReading(replace(copy, state=CopyState.UNREADABLE, reason=reason))
 
 
-def _read_log(copy: LogCopy, metadata_dir: str, lacking: Stretches, mark: int | None) -> CopyReading:
+class _Wanted(NamedTuple):
+    """What is asked for besides the copy itself; see ``read_copy``."""
+
+    lacking: Stretches
+    mark: int | None
+
+
+def _read_log(copy: LogCopy, metadata_dir: str, wanted: _Wanted, removed: tuple[str, ...] = ()) -> CopyReading:
     """Read a log as Kafka does when it starts: if it ends before its newest snapshot, all of it is cut off.
 
-    A log with damage stays damaged: it may have held more.
+    A log with damage stays damaged: it may have held more. A snapshot with which no controller starts as the leader is
+    left out if the log goes on from an earlier one, or from the beginning.
     """
     segments = list_segments(metadata_dir)
-    found = _LogReader(copy, metadata_dir, segments, lacking, mark).read()
+    found = _LogReader(copy, metadata_dir, segments, wanted, removed).read()
     snapshot = found.copy.snapshot
+    if found.blocked_by is not None and found.copy.state is CopyState.WHOLE:
+        names = (*removed, found.blocked_by)
+        without = _read_log(copy, metadata_dir, wanted, names)
+        if without.copy.state is CopyState.WHOLE and not without.copy.is_blocked:
+            if without.copy.snapshots_to_remove:
+                return without
+            paths = tuple(str(Path(metadata_dir, each)) for each in names)
+            return replace(without, copy=replace(without.copy, snapshots_to_remove=paths))
+        return replace(found, copy=replace(found.copy, is_blocked=True))
     is_cut = snapshot is not None and bool(segments) and found.read_up_to < snapshot.end_offset
     if not is_cut or found.copy.state is not CopyState.WHOLE:
         return found
-    found = _LogReader(copy, metadata_dir, (), lacking, mark).read()
+    found = _LogReader(copy, metadata_dir, (), wanted, removed).read()
     return replace(found, copy=replace(found.copy, ends_before_snapshot=True))
 
 
@@ -167,19 +187,25 @@ class _LogReader:
     """Reads the log of one copy once, from the newest snapshot on."""
 
     def __init__(
-        self, copy: LogCopy, metadata_dir: str, segments: Sequence[Segment], lacking: Stretches, mark: int | None
+        self,
+        copy: LogCopy,
+        metadata_dir: str,
+        segments: Sequence[Segment],
+        wanted: _Wanted,
+        removed: Collection[str],
     ) -> None:
         self._reading = CopyReading(copy)
+        self._removed = removed
         self._segments = segments
         self._metadata_dir = metadata_dir
-        self._lacking = lacking
-        self._mark = mark
+        self._lacking, self._mark = wanted
         self._state = _State()
         self._damages: list[str] = []
         self._snapshot: Snapshot | None = None
+        self._snapshot_name = ""
         self._expected = 0
         self._valid_bytes = self._torn_bytes = 0
-        self._changes = PartitionChanges(0, lacking)
+        self._changes = PartitionChanges(0, wanted.lacking)
 
     def read(self) -> CopyReading:
         segments = self._segments
@@ -230,12 +256,13 @@ class _LogReader:
         found = [
             (int(match[1]), int(match[2]), match[0])
             for match in map(_SNAPSHOT.fullmatch, os.listdir(self._metadata_dir))
-            if match
+            if match and match[0] not in self._removed
         ]
+        if self._mark is not None:
+            earlier = [each for each in found if self._expected <= each[0] <= self._mark]
+            found = earlier if earlier or self._expected == 0 else found
         if not found:
             return None, ""
-        if self._mark is not None:
-            found = [each for each in found if self._expected <= each[0] <= self._mark] or found
         end, epoch, name = max(found)
         self._changes.snapshot_end = end
         path = Path(self._metadata_dir, name)
@@ -252,6 +279,7 @@ class _LogReader:
                     return None, f"{path}: {error}"
         if not self._state.has_footer:
             return None, f"{path} has no end"
+        self._snapshot_name = name
         return Snapshot(end, epoch, size), ""
 
     def _read_segment(self, segment: Segment, *, is_last: bool) -> None:
@@ -279,6 +307,8 @@ class _LogReader:
         is_in_snapshot = self._snapshot is not None and header.next_offset <= self._snapshot.end_offset
         try:
             values = _values(batch)
+            if self._snapshot is not None and header.base_offset == self._snapshot.end_offset and _begins(values):
+                self._reading.blocked_by = self._snapshot_name
             self._describe(header, values)  # before a deletion takes a topic's name away
             if not is_in_snapshot:
                 state.take(batch)
@@ -310,6 +340,11 @@ def _extend(lineage: list[EpochRange], found: EpochRange) -> None:
         lineage[-1] = last._replace(end_offset=found.end_offset)
     else:
         lineage.append(found)
+
+
+def _begins(values: Sequence[bytes]) -> bool:
+    """Return whether a metadata transaction (KIP-868) begins with the first record. Raises MetadataRecordError."""
+    return bool(values) and read_head(values[0]).number == RecordType.BEGIN_TRANSACTION
 
 
 def _values(batch: Batch) -> list[bytes]:

@@ -95,6 +95,7 @@ def _plan(plan: QuorumPlan) -> Iterator[str]:
     yield f"It keeps {describe_contents(plan.contents)}."
     if plan.voter is not None:
         yield f"Change: a VotersRecord at offset {plan.end_offset} in {plan.segment}"
+    yield from (f"Change: {each} is removed. The backup has it." for each in plan.snapshots_to_remove)
     for each in plan.voters_changes:
         yield f"Change: controller.quorum.voters in {each.path} on {each.host}: {each.before} -> {each.after}"
     lost = " and ".join(map(str, plan.lost_voters))

@@ -59,7 +59,7 @@ def test_every_object_is_kept_and_three_controllers_are_back(cluster: Cluster, t
     report = tmp_path / "report.json"
     with site.started(survivor) as command:
         has_open = cluster.version not in _SHOWS_ABORTED
-        end = _append(survivor, [_NO_OP, *([BEGIN_TRANSACTION, topic_record("unfinished")] if has_open else [])])
+        end = append(survivor, [_NO_OP, *([BEGIN_TRANSACTION, topic_record("unfinished")] if has_open else [])])
         variables = {"lost_voters": lost, "automated_recovery": True, "report_file": str(report)}
         if cluster.has_static_voters:
             run = site.run_without_start_command(command, **variables)
@@ -90,7 +90,7 @@ def test_every_object_is_kept_and_three_controllers_are_back(cluster: Cluster, t
     cluster.client.create_topic("after", {0: [1]})
 
 
-def _append(controller: Controller, records: list[bytes]) -> int:
+def append(controller: Controller, records: list[bytes]) -> int:
     """Append records to the log of a controller, as one that dies leaves them. Return the end of the log."""
     copy = read_copy("", str(controller.data_dirs[0]), None).copy
     assert copy.segment is not None

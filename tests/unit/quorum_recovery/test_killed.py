@@ -22,7 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run impor
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.apply import apply
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.module import apply_results
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.restore import restore
-from unit.quorum_recovery.disks import Disk, a_plan, topic_record
+from unit.quorum_recovery.disks import BEGIN_TRANSACTION, Disk, a_plan, topic_record
 
 _CHANGES = {"os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.truncate"}
 _HARMLESS = (".lock", ".kafkaops-new")
@@ -63,6 +63,8 @@ class Wreck:
 
     def __init__(self, place: Path, *, dynamic: bool) -> None:
         self.disk = Disk(place, dynamic=dynamic).add(topic_record("a"))
+        self.disk.add_snapshot(self.disk.end_offset, topic_record("a"))
+        self.disk.add(BEGIN_TRANSACTION)
         self.disk.segment.write_bytes(self.disk.segment.read_bytes() + b"torn")
         self.plan = a_plan(self.disk)
         self.backups = place / "backups"
