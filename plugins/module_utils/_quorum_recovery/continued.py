@@ -6,7 +6,7 @@
 
 Time has passed since the plan was made. Old voters may have come back, and may lead with the brokers. So what was
 required before the first change is required again, until the controller was started with the new voters. From then
-on, other controllers may run: they were added to the recovered quorum. Pure; standard library only.
+on, other controllers may run: they were added to the recovered quorum. No I/O.
 """
 
 from __future__ import annotations
