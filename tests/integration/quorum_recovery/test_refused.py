@@ -40,6 +40,9 @@ class Disks:
             shutil.rmtree(path, ignore_errors=True)
             shutil.copytree(self._kept[node_id], path)
 
+    def bring_back(self, node_id: int) -> None:
+        shutil.copytree(self._kept[node_id], self.paths[node_id])
+
     def lose(self, *node_ids: int) -> None:
         for each in node_ids:
             shutil.rmtree(self.paths[each])
@@ -114,6 +117,26 @@ def test_an_old_voter_that_answers_is_to_be_stopped(disks: Disks) -> None:
     finally:
         voter.kill()
         disks.paths[_SECOND] = elsewhere
+
+
+def test_a_killed_run_does_not_go_on_when_old_voters_are_back(disks: Disks, tmp_path: Path) -> None:
+    disks.lose(*_LOST)
+    before = disks.files()
+    goes = {"lost_voters": _LOST, "backup_dir": str(tmp_path)}
+    killed = disks.site.run(automated_recovery=True, start_command="false", **goes)
+    assert killed.returncode == 2, killed.output
+    disks.bring_back(_SECOND)
+    disks.assert_refused("the disks of controllers 101 and 102 are whole, and 2 of 3 voters are a majority", **goes)
+    disks.lose(_SECOND)
+
+    voter = disks.cluster.controllers[_SECOND]
+    with socket.create_server((voter.host, voter.port)):
+        disks.assert_refused("voter 102 answers at", **goes)
+        undone = disks.site.run(automated_recovery=True, restore_backup=True, **goes)
+    assert undone.returncode == 0, undone.output
+    assert {path: each for path, each in disks.files().items() if not path.endswith(".lock")} == {
+        path: each for path, each in before.items() if not path.endswith(".lock")
+    }
 
 
 def test_another_program_at_the_address_of_a_lost_voter_is_named_and_the_operator_decides(disks: Disks) -> None:
