@@ -213,6 +213,8 @@ class _LogReader:
         self._snapshot, snapshot_error = self._read_snapshot()
         if snapshot_error:
             self._damages.append(snapshot_error)
+        elif self._snapshot is not None and self._snapshot.end_offset == self._mark:
+            self._reading.checksum_at_mark = self._state.digest()  # The log may have no batch before it.
         for segment in segments:
             self._read_segment(segment, is_last=segment is segments[-1])
         end = max(self._expected, self._snapshot.end_offset if self._snapshot else 0)

@@ -41,6 +41,17 @@ def test_dynamic_voters_get_one_batch_and_no_vote(tmp_path: Path) -> None:
     assert (backup / "__cluster_metadata-0" / disk.segment.name).read_bytes() == before
 
 
+def test_a_log_that_is_empty_after_a_snapshot(tmp_path: Path) -> None:
+    """Kafka leaves it after it has copied a snapshot."""
+    disk = Disk(tmp_path).begin_at(50)
+    disk.segment.touch()
+    disk.add_snapshot(50, topic_record("a"))
+    plan = a_plan(disk)
+    apply(plan, disk.host, None)
+    assert disk.segment.read_bytes() == planned_batch(plan)
+    assert disk.read().voters == (voter(101),)
+
+
 def test_kafka_s_own_list_of_epochs_gets_the_new_one(tmp_path: Path) -> None:
     disk = Disk(tmp_path).add(topic_record("a"))
     epochs = disk.metadata_dir / "leader-epoch-checkpoint"
