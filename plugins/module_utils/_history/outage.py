@@ -9,6 +9,7 @@ Nothing here raises for what does not answer: what is missing is named, and ever
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -22,6 +23,7 @@ from .._model.background import in_background
 from .._model.metadata_history import MetadataHistory, PartitionHistory
 from .._model.outage import Outage
 from .._model.partition import MIN_ISR, Broker, BrokerState, PartitionState, TopicPartition
+from .._model.reasons import plural
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .directory import confirmed
@@ -39,6 +41,7 @@ HISTORY = HOST_BOOTS + Arguments(
 
 _WINDOWS_MS = (600_000, 60_000, 10_000)
 """The times before the newest record over which the rate is measured. The first one is that of the estimate."""
+_DAY_MS = 24 * 3_600_000
 _REPLICA_LAG = "replica.lag.time.max.ms"
 _SESSION = "broker.session.timeout.ms"
 
@@ -87,6 +90,8 @@ def find_outages(
     reading = in_background(read_metadata_log, "metadata log")
     times, missing = _read_log_times(kafka, states, online, {})
     read = reading.result()
+    times, doubtful = without_impossible_times(times, read.history.ends_at_ms if read.history is not None else 0)
+    missing += doubtful
     if read.is_copy and read.history is not None:
         history, more = confirmed(read.history, states, read.source)
         read = replace(read, history=history, missing="; ".join(filter(None, [read.missing, *more])))
@@ -141,6 +146,8 @@ def begin_to_find_outages(
             missing = f"the history was not read within {limits.max_seconds:.0f} s"
         except KafkaOpsError as error:
             missing = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever happens to the history must not cost the recovery
+            missing = f"the history was not read, by a defect of this collection: {type(error).__name__}: {error}"
         nothing: dict[TopicPartition, dict[int, LogTimes]] = {each.topic_partition: {} for each in offline}
         return explain_outage(None, nothing, NoticeLimits(None, None), missing=[missing])
 
@@ -204,6 +211,32 @@ def _explain_unread(name: str) -> str:
 
 
 _Replica: TypeAlias = "tuple[TopicPartition, int]"
+
+
+def without_impossible_times(
+    times: Mapping[TopicPartition, Mapping[int, LogTimes]], ends_at_ms: int, now_ms: int | None = None
+) -> tuple[dict[TopicPartition, dict[int, LogTimes]], list[str]]:
+    """Return the times of logs without those of the far future, and a text about these.
+
+    The producer of such a record has a wrong clock, or another unit than milliseconds. ``ends_at_ms`` is when the
+    metadata log ends, 0 if that is not known.
+    """
+    now = round(time.time() * 1000) if now_ms is None else now_ms
+    latest = max(now, ends_at_ms) + _DAY_MS
+    kept: dict[TopicPartition, dict[int, LogTimes]] = {}
+    wrong: list[TopicPartition] = []
+    for partition, of_partition in times.items():
+        late = {each for each, found in of_partition.items() if (found.ends_at_ms or 0) > latest}
+        wrong += [partition] if late else []
+        kept[partition] = {
+            each: LogTimes(found.end_offset) if each in late else found for each, found in of_partition.items()
+        }
+    if not wrong:
+        return kept, []
+    return kept, [
+        f"when the logs of {plural(len(wrong), 'partition')}, such as {wrong[0]}, end is not known: the timestamp of "
+        "a record is more than a day in the future, so the clock or the unit of its producer is wrong"
+    ]
 
 
 def _find_late(history: MetadataHistory, times: Mapping[TopicPartition, Mapping[int, LogTimes]]) -> dict[_Replica, int]:

@@ -95,6 +95,9 @@ class Assumption(StrEnum):
     """A disk image has the directory id of the disk, whatever its age."""
 
 
+_CALENDAR_BEGINS_MS, _CALENDAR_ENDS_MS = -62_135_596_800_000, 253_402_300_800_000
+"""The years 1 to 9999, which RFC 3339 has."""
+
 _ASSUMED = {
     Assumption.SHUTDOWN_COMPLETED: "no host lost power before its broker had stopped",
     Assumption.BOOT_TIMES_RIGHT: "the given boot times are right",
@@ -167,8 +170,11 @@ def led_alone(histories: Iterable[OutageHistory | None]) -> str:
 
 
 def utc_text(at_ms: int | None) -> str | None:
-    """Return RFC 3339 in UTC with milliseconds: 2026-01-31T23:59:59.123Z."""
-    if at_ms is None:
+    """Return RFC 3339 in UTC with milliseconds: 2026-01-31T23:59:59.123Z.
+
+    None if it is not known, and if no calendar has it: a producer may write microseconds as the time of a record.
+    """
+    if at_ms is None or not _CALENDAR_BEGINS_MS <= at_ms < _CALENDAR_ENDS_MS:
         return None
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
