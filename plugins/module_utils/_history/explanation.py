@@ -14,7 +14,8 @@ from typing import NamedTuple
 from .._model.metadata_history import BrokerChange, MetadataHistory, PartitionHistory
 from .._model.outage import Estimate, IsrChange, Outage, OutageHistory, ReplicaPast, utc_text
 from .._model.partition import NO_LEADER, TopicPartition
-from .promise import Promise, explain_promise, judge_promise
+from .promise import Promise, explain_promise
+from .proof import judge_promise
 from .restarts import has_new_disk
 
 _MOST_CHANGES = 50

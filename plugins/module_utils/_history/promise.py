@@ -2,11 +2,11 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prove that a replica holds every record that was acknowledged with acks=all. Pure; standard library only.
+"""Say whether a replica holds every record that was acknowledged with acks=all. Pure; standard library only.
 
 A leader acknowledges such a record when every member of the ISR has it, and only if the ISR has ``min.insync.replicas``
 members or more (KIP-966 calls the replicas that hold all of them eligible leader replicas). So the proof for a replica
-that left the ISR before the leader was lost has these steps:
+that left the ISR before the leader was lost has these steps (``proof``):
 
 1. While the replica was in the ISR, nothing was acknowledged that it did not hold.
 2. After it left, the ISR was smaller than ``min.insync.replicas`` until the leader was lost. So the leader acknowledged
@@ -27,20 +27,11 @@ A step that cannot be shown makes the answer unknown, never "kept".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-from .._model.metadata_history import MetadataHistory, PartitionHistory
 from .._model.outage import Assumption
-from .._model.partition import NO_LEADER, TopicPartition
 from .._model.reasons import name_brokers
-from .min_isr import knows_older_topic, min_isrs_in
-from .restarts import BrokerRestart, host_ran_on, restarts_since
-
-CONFIG_LAG_MS = 300_000
-"""How long a broker may be late with a changed config. Brokers apply changes within seconds."""
 
 
 class Obstacle(StrEnum):
@@ -226,126 +217,3 @@ def explain_promise(promise: Promise) -> str:
             were = "was" if len(brokers) == 1 else "were"
             text += condition.format(brokers=name_brokers(brokers), were=were) if brokers else ""
     return text
-
-
-def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id: int, *, is_empty: bool) -> Promise:
-    """Return whether this replica of an offline partition holds all records that were acknowledged with acks=all.
-
-    ``is_empty``: its log has no records.
-    """
-    found = history.partitions.get(partition, PartitionHistory())
-    lost = found.leader_lost_at_ms
-    if lost is None:
-        return Promise(broker_id, Obstacle.NO_HISTORY)
-    left = found.left_isr_at_ms(broker_id)
-    if left is None:
-        if broker_id not in (found.moments[-1].isr or ()):
-            return Promise(broker_id, Obstacle.LEFT_EARLIER, lost_at_ms=lost)
-        left = lost
-    promise = Promise(broker_id, None, min(left, lost), lost)
-    if is_empty:
-        return _broken(promise, Obstacle.EMPTY)
-    if history.ends_early:
-        return _broken(promise, Obstacle.ENDS_EARLY)
-    if history.not_decoded:
-        return _broken(promise, Obstacle.NOT_DECODED)
-    if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:
-        return _broken(promise, Obstacle.CLOCKS_DIFFER)
-    restarts = [*_restarts_since(history, found, promise)]
-    believed = {(each, restart.was_clean) for each, restart in restarts if restart.is_believed}
-    promise = replace(
-        promise,
-        restarted=tuple(sorted(each for each, was_clean in believed if was_clean)),
-        killed=tuple(sorted(each for each, was_clean in believed if not was_clean)),
-    )
-    # What may have cost it its log, or the end of it, comes before what only breaks the promise.
-    broken = min(
-        _obstacles_of_log(found, promise, restarts),
-        key=lambda each: (each.keeps_its_log, each.keeps_its_end),
-        default=None,
-    )
-    return _judge_isr(history, partition, found, promise) if broken is None else broken
-
-
-def _judge_isr(
-    history: MetadataHistory, partition: TopicPartition, found: PartitionHistory, promise: Promise
-) -> Promise:
-    left, lost = promise.left_at_ms or 0, promise.lost_at_ms or 0
-    smallest: int | None = None
-    if not knows_older_topic(history, found):
-        return _broken(promise, Obstacle.OLDER_TOPIC_UNKNOWN, at_ms=found.moments[0].at_ms)
-    for moment, end in found.spans(lost):
-        # Times are milliseconds, so a change at the time of the loss may have come before it.
-        if end < left or moment.at_ms > lost:
-            continue
-        if moment.isr is None or moment.leader_id is None or moment.replicas is None:
-            return _broken(promise, Obstacle.LEFT_EARLIER)
-        if moment.leader_id == NO_LEADER:
-            continue
-        begins = max(moment.at_ms, left) - CONFIG_LAG_MS
-        if found.begins_with_creation:
-            begins = max(begins, found.moments[0].at_ms)
-        used = min_isrs_in(history, partition.topic, moment.leader_id, begins, end)
-        if used is None:
-            return _broken(promise, Obstacle.MIN_ISR_UNKNOWN, at_ms=moment.at_ms)
-        least = min(*used.values, len(moment.replicas))
-        if promise.broker_id not in moment.isr and len(moment.isr) >= least:
-            return _broken(promise, Obstacle.ISR_WAS_LARGE_ENOUGH, at_ms=moment.at_ms, isr=moment.isr, min_isr=least)
-        older = min(used.of_older_topic, default=least)
-        if promise.broker_id not in moment.isr and len(moment.isr) >= older:
-            return _broken(promise, Obstacle.OLDER_TOPIC, at_ms=moment.at_ms, isr=moment.isr, min_isr=older)
-        smallest = least if smallest is None else min(smallest, least)
-    return replace(promise, min_isr=smallest)
-
-
-def _obstacles_of_log(
-    found: PartitionHistory, promise: Promise, restarts: Iterable[tuple[int, BrokerRestart]]
-) -> Iterator[Promise]:
-    """Yield why the replica may have lost records since it left the ISR."""
-    left = promise.left_at_ms or 0
-    in_sync_since: set[int] = set()
-    for moment in reversed(found.moments):
-        in_sync_since |= {*(moment.isr or ())}
-        if moment.at_ms >= left and promise.broker_id not in (moment.replicas or (promise.broker_id,)):
-            yield _broken(promise, Obstacle.WAS_NO_REPLICA, at_ms=moment.at_ms)
-        if moment.is_unclean and moment.at_ms >= left:
-            yield _broken(promise, Obstacle.UNCLEAN_ELECTION, at_ms=moment.at_ms)
-        elif moment.is_unclean and not {*(found.moments[-1].replicas or ())} <= in_sync_since:
-            yield _broken(promise, Obstacle.EARLIER_UNCLEAN_ELECTION, at_ms=moment.at_ms)
-    for broker_id, restart in restarts:
-        if not restart.is_believed:
-            is_own = broker_id == promise.broker_id
-            own = _why_not_believed(restart)
-            yield _broken(promise, own if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
-        if broker_id == promise.broker_id and not restart.has_same_disk:
-            disk = Obstacle.DISK_REPLACED if restart.has_new_disk else Obstacle.DISK_UNKNOWN
-            yield _broken(promise, disk, at_ms=restart.at_ms)
-
-
-def _restarts_since(
-    history: MetadataHistory, found: PartitionHistory, promise: Promise
-) -> Iterator[tuple[int, BrokerRestart]]:
-    """Yield each restart of this broker since it left the ISR, and of those that led after their restart."""
-    left = promise.left_at_ms or 0
-    leaders = {each.leader_id for each, end in found.spans(history.ends_at_ms) if end > left}
-    for broker_id in sorted({each for each in leaders if each is not None} - {NO_LEADER} | {promise.broker_id}):
-        for restart in restarts_since(history, broker_id, left):
-            if broker_id == promise.broker_id or _led_after(found, broker_id, restart.at_ms):
-                left_elr = found.left_elr_at(broker_id, restart.at_ms)
-                ran_on = host_ran_on(history, broker_id, restart)
-                yield broker_id, replace(restart, left_elr=left_elr, host_ran_on=ran_on)
-
-
-def _why_not_believed(restart: BrokerRestart) -> Obstacle:
-    if not (restart.was_clean or restart.host_ran_on):
-        return Obstacle.UNCLEAN_RESTART
-    return Obstacle.LOG_DIR_FAILED if restart.log_dir_failed else Obstacle.LEFT_ELR
-
-
-def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:
-    """Return whether this broker led after a time. Its death takes the leadership at that time or before."""
-    return any(each.leader_id == leader and each.at_ms >= at_ms for each in found.moments)
-
-
-def _broken(promise: Promise, obstacle: Obstacle, **details: Any) -> Promise:
-    return replace(promise, obstacle=obstacle, **details)

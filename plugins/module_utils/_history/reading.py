@@ -34,7 +34,7 @@ from .._model.run import Clock
 from .directory import MetadataDirectory
 from .events import Event, EventReader, make_history
 from .min_isr import knows_older_topic
-from .promise import CONFIG_LAG_MS
+from .proof import CONFIG_LAG_MS
 from .restarts import knows_earlier_starts
 
 _GAP_MS = 2_000

@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
     Obstacle,
-    judge_promise,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.proof import judge_promise
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import (
     HistoryLimits,
     HistoryQuestion,

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import Obstacle, judge_promise
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import Obstacle
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.proof import judge_promise
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import (
     FIRST_WINDOW,
     HistoryLimits,

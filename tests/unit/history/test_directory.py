@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.directory import MetadataDirectory, confirmed
-from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import Obstacle, judge_promise
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import Obstacle
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.proof import judge_promise
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import (
     HistoryLimits,
     HistoryQuestion,

@@ -18,8 +18,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.host_bo
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
     Obstacle,
     explain_promise,
-    judge_promise,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.proof import judge_promise
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
     BrokerChange,
     BrokerMoment,

@@ -14,8 +14,8 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.promise import (
     Obstacle,
     explain_promise,
-    judge_promise,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._history.proof import judge_promise
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import HistoryQuestion
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
     BROKER_RESOURCE,
