@@ -22,7 +22,7 @@ from .._model.metadata_history import (
     MetadataHistory,
     PartitionHistory,
 )
-from .._model.partition import MIN_ISR
+from .._model.partition import MIN_ISR, NO_LEADER
 
 _SNAPSHOT_MS = 3_600_000
 """The default of metadata.log.max.snapshot.interval.ms: a broker that starts reads the log from its newest snapshot."""
@@ -53,24 +53,53 @@ def min_isrs_in(
             return None
         found |= {int(value) for value in values if value is not None}
         if None not in values:
-            uses_older = level is not own and older and _started_after(history, leader_id, own[0].at_ms)
+            uses_older = level is not own and older and _started_in(history, leader_id, own[0].at_ms, ends_ms)
             return UsedMinIsrs(tuple(sorted(found)), tuple(sorted(_numbers(older))) if uses_older else ())
     # Without a record, the value comes from the properties of the leader, which is dead.
     return None
 
 
-def knows_older_topic(history: MetadataHistory, found: PartitionHistory) -> bool:
-    """Return whether the log that was read has all that a leader may use of a deleted topic of the same name."""
-    created = found.moments[0].at_ms if found.begins_with_creation else None
-    if created is None or history.begins_at_start or history.begins_at_ms <= created - _SNAPSHOT_MS:
+def knows_older_topic(history: MetadataHistory, topic: str, found: PartitionHistory, since_ms: int) -> bool:
+    """Return whether the log that was read has all that a leader may have used of a deleted topic of the same name.
+
+    Only those matter that led at ``since_ms`` or later, while the topic had no value of its own. A topic that is older
+    than the log may have been created just before one of them started.
+    """
+    lost = found.leader_lost_at_ms
+    if history.begins_at_start or lost is None:
         return True
-    leaders = {each.leader_id for each in found.moments if each.leader_id is not None}
-    return not any(_started_after(history, each, created) for each in leaders)
+    created = found.moments[0].at_ms if found.begins_with_creation else None
+    _older, own = _split(history.configs.get(ConfigKey(TOPIC_RESOURCE, topic, MIN_ISR), ()))
+    values = _values_in(history, own, since_ms if created is None else max(since_ms, created), lost)
+    if values is not None and None not in values:
+        return True
+    return all(
+        _knows_before_start(history, moment.leader_id, created, moment.at_ms, end)
+        for moment, end in found.spans(lost)
+        if end >= since_ms and moment.at_ms <= lost and moment.leader_id not in (None, NO_LEADER)
+    )
 
 
-def _started_after(history: MetadataHistory, broker_id: int, at_ms: int) -> bool:
+def _knows_before_start(
+    history: MetadataHistory, leader_id: int | None, created_ms: int | None, begins_ms: int, ends_ms: int
+) -> bool:
+    """Return whether the log that was read has what a leader read of it when it started, if that matters."""
+    starts = [
+        each.at_ms
+        for each in history.brokers.get(leader_id or 0, ())
+        if each.change is BrokerChange.REGISTERED and each.is_change and each.at_ms <= ends_ms
+    ]
+    first = [each for each in starts if each <= begins_ms][-1:]
+    used = [*first, *(each for each in starts if each > begins_ms)]
+    if created_ms is not None:
+        return history.begins_at_ms <= created_ms - _SNAPSHOT_MS or not any(each > created_ms for each in used)
+    return bool(first) and history.begins_at_ms <= used[0] - _SNAPSHOT_MS
+
+
+def _started_in(history: MetadataHistory, broker_id: int, after_ms: int, until_ms: int) -> bool:
     return any(
-        each.change is BrokerChange.REGISTERED and each.at_ms > at_ms for each in history.brokers.get(broker_id, ())
+        each.change is BrokerChange.REGISTERED and after_ms < each.at_ms <= until_ms
+        for each in history.brokers.get(broker_id, ())
     )
 
 

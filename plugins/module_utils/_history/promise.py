@@ -48,7 +48,7 @@ class Obstacle(StrEnum):
     OLDER_TOPIC = "older_topic"
     """A deleted topic of the same name had a smaller min.insync.replicas, and a broker may still use that."""
     OLDER_TOPIC_UNKNOWN = "older_topic_unknown"
-    """A leader started after the topic was created, and the log that was read does not reach back far enough."""
+    """A leader may use the value of a deleted topic, and the log that was read does not reach back far enough."""
     UNCLEAN_ELECTION = "unclean_election"
     EARLIER_UNCLEAN_ELECTION = "earlier_unclean_election"
     """Before. A replica that has not been in sync since then may still hold what was acknowledged before it."""
@@ -94,6 +94,8 @@ class Promise:
     """The brokers that were shut down and started since, and whose disks count as they were."""
     killed: tuple[int, ...] = ()
     """The brokers that ended without a shutdown since, and were started, while their hosts ran on."""
+    unseen: tuple[Assumption, ...] = ()
+    """What the promise rests on, and what the retention of the log has removed."""
 
     @property
     def is_kept(self) -> bool:
@@ -113,8 +115,13 @@ class Promise:
         return self.keeps_its_log and self.obstacle not in _END_MAY_BE_LOST
 
     @property
+    def is_unread(self) -> bool:
+        """Whether an earlier part of the log may change it."""
+        return bool(self.unseen) or self.obstacle in _UNREAD
+
+    @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What must be true if its log is to end where it ended then, and no log shows."""
+        """What must be true if its log is to end where it ended then, and if it is kept, and no log shows."""
         if not self.keeps_its_end:
             return ()
         needed = {
@@ -122,9 +129,10 @@ class Promise:
             Assumption.BOOT_TIMES_RIGHT: self.killed,
             Assumption.DISK_NOT_OLDER: self.restarted or self.killed,
         }
-        return tuple(each for each, brokers in needed.items() if brokers)
+        return (*(each for each, brokers in needed.items() if brokers), *(self.unseen if self.is_kept else ()))
 
 
+_UNREAD = frozenset({Obstacle.OLDER_TOPIC_UNKNOWN})
 _END_MAY_BE_LOST = frozenset({Obstacle.UNCLEAN_RESTART, Obstacle.LEFT_ELR, Obstacle.LOG_DIR_FAILED})
 _LOG_MAY_BE_LOST = frozenset(
     {
@@ -153,8 +161,8 @@ _WORDS = {
         "{min_isr}, and the leader, which started later, may use that although it describes the new value"
     ),
     Obstacle.OLDER_TOPIC_UNKNOWN: (
-        "a leader started after the topic was created, and may use the min.insync.replicas of a deleted topic of the "
-        "same name: the metadata log that could be read does not say whether there was one"
+        "a leader may use the min.insync.replicas of a topic of the same name that was deleted before the leader "
+        "started: the metadata log that could be read does not say whether there was one"
     ),
     Obstacle.UNCLEAN_ELECTION: "since it left the ISR, a leader was elected that was not in sync",
     Obstacle.EARLIER_UNCLEAN_ELECTION: (
@@ -207,6 +215,13 @@ _KILLED = (
     "given: this holds unless they are wrong, or a disk was restored from an older image then"
 )
 
+_UNSEEN = {
+    Assumption.NO_OLDER_TOPIC: (
+        "; this holds unless a topic of the same name, with a smaller min.insync.replicas, was deleted in the hour "
+        "before a leader started: the metadata log begins later"
+    ),
+}
+
 
 def explain_promise(promise: Promise) -> str:
     """Return the proof in one sentence, or why there is none."""
@@ -216,4 +231,6 @@ def explain_promise(promise: Promise) -> str:
         for condition, brokers in ((_SHUT_DOWN, promise.restarted), (_KILLED, promise.killed)):
             were = "was" if len(brokers) == 1 else "were"
             text += condition.format(brokers=name_brokers(brokers), were=were) if brokers else ""
+    if promise.is_kept:
+        text += "".join(_UNSEEN[each] for each in promise.unseen)
     return text

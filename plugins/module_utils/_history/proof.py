@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._model.metadata_history import MetadataHistory, PartitionHistory
+from .._model.outage import Assumption
 from .._model.partition import NO_LEADER, TopicPartition
 from .min_isr import knows_older_topic, min_isrs_in
 from .promise import Obstacle, Promise
@@ -56,7 +57,10 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
         key=lambda each: (each.keeps_its_log, each.keeps_its_end),
         default=None,
     )
-    return _judge_isr(history, partition, found, promise) if broken is None else broken
+    if broken is not None:
+        return broken
+    judged = _judge_isr(history, partition, found, promise)
+    return _judge_unread(history, partition, found, judged) if judged.is_kept else judged
 
 
 def _judge_isr(
@@ -64,8 +68,6 @@ def _judge_isr(
 ) -> Promise:
     left, lost = promise.left_at_ms or 0, promise.lost_at_ms or 0
     smallest: int | None = None
-    if not knows_older_topic(history, found):
-        return _broken(promise, Obstacle.OLDER_TOPIC_UNKNOWN, at_ms=found.moments[0].at_ms)
     for moment, end in found.spans(lost):
         # Times are milliseconds, so a change at the time of the loss may have come before it.
         if end < left or moment.at_ms > lost:
@@ -88,6 +90,21 @@ def _judge_isr(
             return _broken(promise, Obstacle.OLDER_TOPIC, at_ms=moment.at_ms, isr=moment.isr, min_isr=older)
         smallest = least if smallest is None else min(smallest, least)
     return replace(promise, min_isr=smallest)
+
+
+def _judge_unread(
+    history: MetadataHistory, partition: TopicPartition, found: PartitionHistory, kept: Promise
+) -> Promise:
+    """Return what becomes of a promise by what was not read.
+
+    What can still be read breaks it. What nobody can know any more, because the log has been removed, is an assumption.
+    """
+    since = (kept.left_at_ms or 0) - CONFIG_LAG_MS
+    if knows_older_topic(history, partition.topic, found, since):
+        return kept
+    if found.begins_with_creation or not history.reads_all:
+        return _broken(kept, Obstacle.OLDER_TOPIC_UNKNOWN, at_ms=found.moments[0].at_ms)
+    return replace(kept, unseen=(*kept.unseen, Assumption.NO_OLDER_TOPIC))
 
 
 def _obstacles_of_log(

@@ -27,14 +27,14 @@ from .._kafka.metadata_log import (
 )
 from .._kafka.metadata_records import MetadataRecordError
 from .._kafka.port import Kafka
-from .._model.metadata_history import MetadataHistory
+from .._model.metadata_history import MetadataHistory, PartitionHistory
 from .._model.partition import TopicPartition
 from .._model.reasons import plural
 from .._model.run import Clock
 from .directory import MetadataDirectory
 from .events import Event, EventReader, make_history
 from .min_isr import knows_older_topic
-from .proof import CONFIG_LAG_MS
+from .proof import CONFIG_LAG_MS, judge_promise
 from .restarts import knows_earlier_starts
 
 _GAP_MS = 2_000
@@ -77,29 +77,15 @@ class HistoryQuestion:
         return EventReader(self.topic_ids, self.config_names)
 
     def is_answered(self, history: MetadataHistory) -> bool:
-        """Return whether the history says of each partition when each survivor left the ISR, and of its restarts since.
-
-        A restart says nothing of the disk without the start before it.
-        """
-        for partition, brokers in self.survivors.items():
-            found = history.partitions.get(partition)
-            if found is None or found.leader_lost_at_ms is None:
-                return False
-            isr = found.moments[-1].isr or ()
-            left = [found.leader_lost_at_ms if each in isr else found.left_isr_at_ms(each) for each in brokers]
-            known = [each for each in left if each is not None]
-            if len(known) < len(left):
-                return False
-            # The last leader may have used an older value of a config for a while.
-            is_old_enough = all(history.begins_at_ms <= each - CONFIG_LAG_MS for each in known)
-            if not (is_old_enough or found.begins_with_creation) or not knows_older_topic(history, found):
-                return False
-            if not all(knows_earlier_starts(history, *each) for each in zip(brokers, known, strict=True)):
-                return False
-        return True
+        """Return whether the history says all that matters, and nothing earlier can change a promise."""
+        return all(
+            self._is_known(history, partition) and not self._may_change(history, partition)
+            for partition in self.survivors
+        )
 
     def explain_unanswered(self, history: MetadataHistory, start: int) -> str:
-        if start > FIRST_RECORD:
+        # What only an earlier part of the log could change is an assumption of the proof, which names it.
+        if start > FIRST_RECORD and not all(self._is_known(history, each) for each in self.survivors):
             return f"the metadata log begins at offset {start}: earlier records were removed by its retention"
         unknown = [
             each
@@ -112,6 +98,41 @@ class HistoryQuestion:
             f"the metadata log does not say when {plural(len(unknown), 'partition')}, such as {unknown[0]}, lost "
             "their leader"
         )
+
+    def _is_known(self, history: MetadataHistory, partition: TopicPartition) -> bool:
+        """Return whether the history says when each survivor left the ISR, and of its restarts since.
+
+        A restart says nothing of the disk without the start before it.
+        """
+        found = history.partitions.get(partition)
+        left = self._left_at_ms(found, partition)
+        if found is None or left is None:
+            return False
+        # The last leader may have used an older value of a config for a while.
+        is_old_enough = all(history.begins_at_ms <= each - CONFIG_LAG_MS for each in left.values())
+        return (is_old_enough or found.begins_with_creation) and all(
+            knows_earlier_starts(history, *each) for each in left.items()
+        )
+
+    def _may_change(self, history: MetadataHistory, partition: TopicPartition) -> bool:
+        """Return whether an earlier part of the log may change the promise of a survivor."""
+        found = history.partitions[partition]
+        left = self._left_at_ms(found, partition) or {}
+        if not left or knows_older_topic(history, partition.topic, found, min(left.values()) - CONFIG_LAG_MS):
+            return False
+        return any(judge_promise(history, partition, each, is_empty=False).is_unread for each in left)
+
+    def _left_at_ms(self, found: PartitionHistory | None, partition: TopicPartition) -> dict[int, int] | None:
+        """Return when each survivor left the ISR, or when its leader was lost. None if one of them is not known."""
+        if found is None or found.leader_lost_at_ms is None:
+            return None
+        isr = found.moments[-1].isr or ()
+        left = {
+            each: found.leader_lost_at_ms if each in isr else found.left_isr_at_ms(each)
+            for each in self.survivors[partition]
+        }
+        known = {broker_id: at for broker_id, at in left.items() if at is not None}
+        return known if len(known) == len(left) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +229,7 @@ class _Reading:
         if after is None:
             return ReadHistory(None, self.source, "the limit of bytes or seconds does not suffice for the metadata log")
         events = [*base, *after]
-        history = self._history(events, has_base=has_base, begins_at_start=first <= FIRST_RECORD)
+        history = self._history(events, has_base=has_base, begins_at=first, starts_at=found.start)
         width = FIRST_WINDOW
         while not self._question.is_answered(history) and first > found.start:
             start = max(found.start, first - width)
@@ -224,7 +245,7 @@ class _Reading:
                 break
             events = [*window, *events]
             first, width = start, width * 2
-            history = self._history(events, has_base=has_base, begins_at_start=first <= FIRST_RECORD)
+            history = self._history(events, has_base=has_base, begins_at=first, starts_at=found.start)
         if not missing and not self._question.is_answered(history):
             missing = self._question.explain_unanswered(history, found.start)
         return ReadHistory(history, self.source, missing, self._log.read_bytes)
@@ -273,13 +294,14 @@ class _Reading:
     def _is_over(self) -> bool:
         return self._clock.monotonic() > self._deadline or self._log.read_bytes > self._limits.max_bytes
 
-    def _history(self, events: Sequence[Event], *, has_base: bool, begins_at_start: bool) -> MetadataHistory:
+    def _history(self, events: Sequence[Event], *, has_base: bool, begins_at: int, starts_at: int) -> MetadataHistory:
         return make_history(
             events,
             self._begins_at_ms,
             self._ends_at_ms,
             has_base=has_base,
-            begins_at_start=begins_at_start,
+            begins_at_start=begins_at <= FIRST_RECORD,
+            reads_all=begins_at <= starts_at,
             not_decoded=self._reader.not_decoded,
             disordered_until_ms=self._disordered_until_ms,
             gaps=tuple(sorted(self._gaps)),

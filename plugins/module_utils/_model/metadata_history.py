@@ -170,6 +170,8 @@ class MetadataHistory:
     """The state at some moment is known as a whole: the log was read from its start, or with a snapshot."""
     begins_at_start: bool = False
     """The log was read from its first offset."""
+    reads_all: bool = False
+    """All was read that is left of the log. Its retention may have removed what was before."""
     ends_early: bool = False
     """It is from a copy that ends before now: what happened since is not known."""
     not_decoded: int = 0

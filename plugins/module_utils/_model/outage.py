@@ -93,6 +93,8 @@ class Assumption(StrEnum):
     """The operator gave the boot times of the hosts."""
     DISK_NOT_OLDER = "disk_not_older"
     """A disk image has the directory id of the disk, whatever its age."""
+    NO_OLDER_TOPIC = "no_older_topic"
+    """A broker may use the min.insync.replicas of a deleted topic, if it started soon after (``min_isr``)."""
 
 
 _CALENDAR_BEGINS_MS, _CALENDAR_ENDS_MS = -62_135_596_800_000, 253_402_300_800_000
@@ -102,6 +104,7 @@ _ASSUMED = {
     Assumption.SHUTDOWN_COMPLETED: "no host lost power before its broker had stopped",
     Assumption.BOOT_TIMES_RIGHT: "the given boot times are right",
     Assumption.DISK_NOT_OLDER: "no disk was restored from an older image",
+    Assumption.NO_OLDER_TOPIC: "no topic of the same name was deleted in the hour before a leader started",
 }
 
 

@@ -84,12 +84,43 @@ def test_what_a_leader_may_use(of_topic: tuple[ConfigMoment, ...], started_ms: i
         pytest.param(CREATED + 1, CREATED - HOUR_MS, True, id="an hour before"),
         pytest.param(CREATED + 1, CREATED - HOUR_MS + 1, False, id="less than an hour before"),
         pytest.param(CREATED - 1, CREATED - 10, True, id="no leader started since"),
+        pytest.param(LOST + 1, CREATED - 10, True, id="no leader started until it was lost"),
     ],
 )
 def test_how_far_back_the_log_must_be_known(started_ms: int, begins_ms: int, *, expected: bool) -> None:
-    assert knows_older_topic(history(started_ms=started_ms, begins_ms=begins_ms), FOUND) is expected
-    never_created = PartitionHistory(FOUND.moments)
-    assert knows_older_topic(history(started_ms=started_ms, begins_ms=begins_ms), never_created)
+    known = history(ANEW, started_ms=started_ms, begins_ms=begins_ms)
+    assert knows_older_topic(known, "orders", FOUND, CREATED) is expected
+
+
+STARTED = CREATED - 10 * HOUR_MS
+
+
+@pytest.mark.parametrize(
+    ("begins_ms", "own", "expected"),
+    [
+        pytest.param(STARTED - HOUR_MS, None, True, id="an hour before the leader started"),
+        pytest.param(STARTED - HOUR_MS + 1, None, False, id="less than an hour before"),
+        pytest.param(STARTED + 1, None, False, id="the leader started before"),
+        pytest.param(STARTED + 1, "2", True, id="a value of its own"),
+        pytest.param(0, None, True, id="the whole log"),
+    ],
+)
+def test_a_topic_that_is_older_than_the_log_may_have_been_created_before_its_leader_started(
+    begins_ms: int, own: str | None, *, expected: bool
+) -> None:
+    values = () if own is None else (ConfigMoment(begins_ms, own, is_change=False),)
+    known = history(*values, started_ms=STARTED, begins_ms=begins_ms)
+    if begins_ms > STARTED:
+        known = replace(known, brokers={1: (BrokerMoment(begins_ms, BrokerChange.REGISTERED, 10, is_change=False),)})
+    assert knows_older_topic(known, "orders", PartitionHistory(FOUND.moments), CREATED) is expected
+
+
+def test_who_led_before_the_time_in_question_does_not_matter() -> None:
+    moments = (FOUND.moments[0]._replace(leader_id=2), PartitionMoment(ALONE, 1, (1,)), FOUND.moments[1])
+    known = history(started_ms=STARTED, begins_ms=STARTED - HOUR_MS)
+    found = PartitionHistory(moments)
+    assert not knows_older_topic(known, "orders", found, CREATED), "it is not known when broker 2 started"
+    assert knows_older_topic(known, "orders", found, ALONE + 1)
 
 
 BEGINS, ENDS = CREATED + 1_000, LOST

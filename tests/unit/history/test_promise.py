@@ -335,11 +335,21 @@ def test_a_leader_may_use_the_value_of_a_deleted_topic(older: str, started: int,
     assert (promise.min_isr, promise.isr) == ((1, (1,)) if expected else (2, ()))
 
 
+TWO_BY_DEFAULT = {OF_TOPIC: (ANEW,), OF_CLUSTER: (ConfigMoment(CREATED, "2", is_change=False),)}
+
+
 def test_a_log_that_begins_with_the_creation_says_nothing_of_a_deleted_topic() -> None:
-    late = replace(history(*OUTAGE, brokers={1: restart(CREATED + 10, clean=True)}), begins_at_start=False)
+    restarted = {1: restart(CREATED + 10, clean=True)}
+    late = replace(history(*OUTAGE, configs=TWO_BY_DEFAULT, brokers=restarted), begins_at_start=False)
     promise = judge_promise(late, ORDERS, 3, is_empty=False)
     assert (promise.obstacle, promise.at_ms) == (Obstacle.OLDER_TOPIC_UNKNOWN, CREATED)
     assert not HistoryQuestion({}, {ORDERS: (3,)}, ()).is_answered(late), "it is read further back"
+
+
+def test_a_value_of_its_own_keeps_a_topic_from_that_of_a_deleted_one() -> None:
+    late = replace(history(*OUTAGE, brokers={1: restart(CREATED + 10, clean=True)}), begins_at_start=False)
+    assert judge_promise(late, ORDERS, 3, is_empty=False).is_kept
+    assert HistoryQuestion({}, {ORDERS: (3,)}, ()).is_answered(late)
 
 
 def test_times_alone_are_those_of_the_last_leader() -> None:
