@@ -109,6 +109,8 @@ partitions:
             - V(shutdown_completed), no host lost power before its broker had stopped.
             - V(boot_times_right), the boot times in O(host_boot_times) are right.
             - V(disk_not_older), no disk was restored from an older image.
+            - V(no_earlier_losses), no leader had lost records before the metadata log begins. A replica has not been in
+              sync since then, and may hold what others lost by an unclean election or by a restart.
             - V(no_older_topic), no topic of the same name was deleted in the hour before a leader started. A leader may
               use its C(min.insync.replicas), and the metadata log does not reach back so far.
           type: list

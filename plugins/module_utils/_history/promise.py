@@ -52,6 +52,10 @@ class Obstacle(StrEnum):
     UNCLEAN_ELECTION = "unclean_election"
     EARLIER_UNCLEAN_ELECTION = "earlier_unclean_election"
     """Before. A replica that has not been in sync since then may still hold what was acknowledged before it."""
+    EARLIER_RESTART = "earlier_restart"
+    """Before. A broker stayed in the ISR, although it may have lost records by its restart."""
+    EARLIER_LOSSES_UNKNOWN = "earlier_losses_unknown"
+    """A replica has not been in sync in the log that was read, and what was before may have cost the others records."""
     WAS_NO_REPLICA = "was_no_replica"
     """A reassignment took the replica away since it left the ISR. So its log was deleted."""
     UNCLEAN_RESTART = "unclean_restart"
@@ -64,6 +68,9 @@ class Obstacle(StrEnum):
     """No record names the log directories before and after a restart of its broker."""
     LEADER_RESTARTED = "leader_restarted"
     """The leader restarted uncleanly after the replica had left: the replica may have truncated its log to it."""
+    LEADER_DISK_REPLACED = "leader_disk_replaced"
+    """The same, with another log directory."""
+    LEADER_DISK_UNKNOWN = "leader_disk_unknown"
     EMPTY = "empty"
     ENDS_EARLY = "ends_early"
     """The history is from a copy that ends before now. The replica may have restarted uncleanly since."""
@@ -88,6 +95,8 @@ class Promise:
     """When the obstacle occurred."""
     isr: tuple[int, ...] = ()
     """Of ISR_WAS_LARGE_ENOUGH: the ISR."""
+    other: int | None = None
+    """Of EARLIER_RESTART: the broker that restarted."""
     min_isr: int | None = None
     """The smallest min.insync.replicas since it left, at most the number of replicas (KAFKA-15583)."""
     restarted: tuple[int, ...] = ()
@@ -96,6 +105,8 @@ class Promise:
     """The brokers that ended without a shutdown since, and were started, while their hosts ran on."""
     unseen: tuple[Assumption, ...] = ()
     """What the promise rests on, and what the retention of the log has removed."""
+    is_unread: bool = False
+    """An earlier part of the log may change it."""
 
     @property
     def is_kept(self) -> bool:
@@ -115,11 +126,6 @@ class Promise:
         return self.keeps_its_log and self.obstacle not in _END_MAY_BE_LOST
 
     @property
-    def is_unread(self) -> bool:
-        """Whether an earlier part of the log may change it."""
-        return bool(self.unseen) or self.obstacle in _UNREAD
-
-    @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What must be true if its log is to end where it ended then, and if it is kept, and no log shows."""
         if not self.keeps_its_end:
@@ -132,13 +138,21 @@ class Promise:
         return (*(each for each, brokers in needed.items() if brokers), *(self.unseen if self.is_kept else ()))
 
 
-_UNREAD = frozenset({Obstacle.OLDER_TOPIC_UNKNOWN})
-_END_MAY_BE_LOST = frozenset({Obstacle.UNCLEAN_RESTART, Obstacle.LEFT_ELR, Obstacle.LOG_DIR_FAILED})
+_END_MAY_BE_LOST = frozenset(
+    {
+        Obstacle.EARLIER_RESTART,
+        Obstacle.UNCLEAN_RESTART,
+        Obstacle.LEFT_ELR,
+        Obstacle.LOG_DIR_FAILED,
+    }
+)
 _LOG_MAY_BE_LOST = frozenset(
     {
         Obstacle.WAS_NO_REPLICA,
         Obstacle.DISK_REPLACED,
         Obstacle.DISK_UNKNOWN,
+        Obstacle.LEADER_DISK_REPLACED,
+        Obstacle.LEADER_DISK_UNKNOWN,
         Obstacle.EMPTY,
         Obstacle.ENDS_EARLY,
         Obstacle.NOT_DECODED,
@@ -169,6 +183,16 @@ _WORDS = {
         "earlier, a leader was elected that was not in sync, and not every replica has been in sync since then: one of "
         "them may hold records that were acknowledged before that election"
     ),
+    Obstacle.EARLIER_RESTART: (
+        "earlier, broker {other} stayed in the ISR while it restarted, and may have lost the end of its log: no record "
+        "says that it was shut down properly, or that it has the same disk. Another replica may hold records that were "
+        "acknowledged before that. If broker {other} was killed, and its host ran on, host_boot_times can prove that "
+        "it lost nothing"
+    ),
+    Obstacle.EARLIER_LOSSES_UNKNOWN: (
+        "not every replica has been in sync in the metadata log that could be read. If a leader that was not in sync "
+        "was elected before that, one of them may hold records that were acknowledged before that election"
+    ),
     Obstacle.WAS_NO_REPLICA: "broker {broker} was no replica for a while since it left the ISR, so its log was deleted",
     Obstacle.UNCLEAN_RESTART: (
         "broker {broker} restarted since then, and no record says that it was shut down properly: if it was killed, "
@@ -191,6 +215,14 @@ _WORDS = {
         "the leader restarted since then, and may have lost the end of its log: no record says that it was shut down "
         "properly, or a log directory of it was offline before. Broker {broker} may have truncated its log to it. If "
         "the leader was killed, and its host ran on, host_boot_times can prove that it lost nothing"
+    ),
+    Obstacle.LEADER_DISK_REPLACED: (
+        "the leader came back with another log directory since then, and broker {broker} may have truncated its log to "
+        "it"
+    ),
+    Obstacle.LEADER_DISK_UNKNOWN: (
+        "the leader restarted since then, and the metadata log that was read does not name its log directories before "
+        "and after that: it may have another disk, and broker {broker} may have truncated its log to it"
     ),
     Obstacle.ENDS_EARLY: (
         "the copy of the metadata log does not say what happened to broker {broker} since: take that of a running node"
@@ -216,6 +248,10 @@ _KILLED = (
 )
 
 _UNSEEN = {
+    Assumption.NO_EARLIER_LOSSES: (
+        "; this holds unless a leader was elected that was not in sync, or lost records by a restart, before the "
+        "metadata log begins: not every replica has been in sync since then"
+    ),
     Assumption.NO_OLDER_TOPIC: (
         "; this holds unless a topic of the same name, with a smaller min.insync.replicas, was deleted in the hour "
         "before a leader started: the metadata log begins later"
@@ -226,7 +262,7 @@ _UNSEEN = {
 def explain_promise(promise: Promise) -> str:
     """Return the proof in one sentence, or why there is none."""
     text = _KEPT if promise.obstacle is None else _WORDS[promise.obstacle]
-    text = text.format(broker=promise.broker_id, isr=[*promise.isr], min_isr=promise.min_isr)
+    text = text.format(broker=promise.broker_id, other=promise.other, isr=[*promise.isr], min_isr=promise.min_isr)
     if promise.keeps_its_end:
         for condition, brokers in ((_SHUT_DOWN, promise.restarted), (_KILLED, promise.killed)):
             were = "was" if len(brokers) == 1 else "were"

@@ -13,9 +13,10 @@ from typing import Any
 from .._model.metadata_history import MetadataHistory, PartitionHistory
 from .._model.outage import Assumption
 from .._model.partition import NO_LEADER, TopicPartition
+from .earlier_losses import CountedRestart, counted_restarts, knows_earlier_losses
 from .min_isr import knows_older_topic, min_isrs_in
 from .promise import Obstacle, Promise
-from .restarts import BrokerRestart, host_ran_on, restarts_since
+from .restarts import BrokerRestart
 
 CONFIG_LAG_MS = 300_000
 """How long a broker may be late with a changed config. Brokers apply changes within seconds."""
@@ -44,8 +45,8 @@ def judge_promise(history: MetadataHistory, partition: TopicPartition, broker_id
         return _broken(promise, Obstacle.NOT_DECODED)
     if promise.left_at_ms is not None and promise.left_at_ms <= history.disordered_until_ms:
         return _broken(promise, Obstacle.CLOCKS_DIFFER)
-    restarts = [*_restarts_since(history, found, promise)]
-    believed = {(each, restart.was_clean) for each, restart in restarts if restart.is_believed}
+    restarts = [*counted_restarts(history, found, broker_id, promise.left_at_ms or 0)]
+    believed = {(each.broker_id, each.restart.was_clean) for each in restarts if each.restart.is_believed}
     promise = replace(
         promise,
         restarted=tuple(sorted(each for each, was_clean in believed if was_clean)),
@@ -99,16 +100,20 @@ def _judge_unread(
 
     What can still be read breaks it. What nobody can know any more, because the log has been removed, is an assumption.
     """
-    since = (kept.left_at_ms or 0) - CONFIG_LAG_MS
-    if knows_older_topic(history, partition.topic, found, since):
-        return kept
-    if found.begins_with_creation or not history.reads_all:
-        return _broken(kept, Obstacle.OLDER_TOPIC_UNKNOWN, at_ms=found.moments[0].at_ms)
-    return replace(kept, unseen=(*kept.unseen, Assumption.NO_OLDER_TOPIC))
+    unseen: list[Assumption] = []
+    if not knows_earlier_losses(history, found):
+        if not history.reads_all:
+            return _broken(kept, Obstacle.EARLIER_LOSSES_UNKNOWN, is_unread=True)
+        unseen.append(Assumption.NO_EARLIER_LOSSES)
+    if not knows_older_topic(history, partition.topic, found, (kept.left_at_ms or 0) - CONFIG_LAG_MS):
+        if found.begins_with_creation or not history.reads_all:
+            return _broken(kept, Obstacle.OLDER_TOPIC_UNKNOWN, at_ms=found.moments[0].at_ms, is_unread=True)
+        unseen.append(Assumption.NO_OLDER_TOPIC)
+    return replace(kept, unseen=tuple(unseen), is_unread=bool(unseen))
 
 
 def _obstacles_of_log(
-    found: PartitionHistory, promise: Promise, restarts: Iterable[tuple[int, BrokerRestart]]
+    found: PartitionHistory, promise: Promise, restarts: Iterable[CountedRestart]
 ) -> Iterator[Promise]:
     """Yield why the replica may have lost records since it left the ISR."""
     left = promise.left_at_ms or 0
@@ -121,39 +126,30 @@ def _obstacles_of_log(
             yield _broken(promise, Obstacle.UNCLEAN_ELECTION, at_ms=moment.at_ms)
         elif moment.is_unclean and not {*(found.moments[-1].replicas or ())} <= in_sync_since:
             yield _broken(promise, Obstacle.EARLIER_UNCLEAN_ELECTION, at_ms=moment.at_ms)
-    for broker_id, restart in restarts:
-        if not restart.is_believed:
-            is_own = broker_id == promise.broker_id
-            own = _why_not_believed(restart)
-            yield _broken(promise, own if is_own else Obstacle.LEADER_RESTARTED, at_ms=restart.at_ms)
-        if broker_id == promise.broker_id and not restart.has_same_disk:
-            disk = Obstacle.DISK_REPLACED if restart.has_new_disk else Obstacle.DISK_UNKNOWN
-            yield _broken(promise, disk, at_ms=restart.at_ms)
+    for each in restarts:
+        for obstacle in _obstacles_of_restart(each, is_own=each.broker_id == promise.broker_id):
+            is_unread = each.restart.before is None
+            yield _broken(promise, obstacle, at_ms=each.restart.at_ms, other=each.broker_id, is_unread=is_unread)
 
 
-def _restarts_since(
-    history: MetadataHistory, found: PartitionHistory, promise: Promise
-) -> Iterator[tuple[int, BrokerRestart]]:
-    """Yield each restart of this broker since it left the ISR, and of those that led after their restart."""
-    left = promise.left_at_ms or 0
-    leaders = {each.leader_id for each, end in found.spans(history.ends_at_ms) if end > left}
-    for broker_id in sorted({each for each in leaders if each is not None} - {NO_LEADER} | {promise.broker_id}):
-        for restart in restarts_since(history, broker_id, left):
-            if broker_id == promise.broker_id or _led_after(found, broker_id, restart.at_ms):
-                left_elr = found.left_elr_at(broker_id, restart.at_ms)
-                ran_on = host_ran_on(history, broker_id, restart)
-                yield broker_id, replace(restart, left_elr=left_elr, host_ran_on=ran_on)
+def _obstacles_of_restart(counted: CountedRestart, *, is_own: bool) -> Iterator[Obstacle]:
+    restart = counted.restart
+    if counted.is_earlier:
+        if not (restart.is_believed and restart.has_same_disk):
+            yield Obstacle.EARLIER_RESTART
+        return
+    if not restart.is_believed:
+        yield _why_not_believed(restart) if is_own else Obstacle.LEADER_RESTARTED
+    if not restart.has_same_disk and restart.has_new_disk:
+        yield Obstacle.DISK_REPLACED if is_own else Obstacle.LEADER_DISK_REPLACED
+    elif not restart.has_same_disk:
+        yield Obstacle.DISK_UNKNOWN if is_own else Obstacle.LEADER_DISK_UNKNOWN
 
 
 def _why_not_believed(restart: BrokerRestart) -> Obstacle:
     if not (restart.was_clean or restart.host_ran_on):
         return Obstacle.UNCLEAN_RESTART
     return Obstacle.LOG_DIR_FAILED if restart.log_dir_failed else Obstacle.LEFT_ELR
-
-
-def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:
-    """Return whether this broker led after a time. Its death takes the leadership at that time or before."""
-    return any(each.leader_id == leader and each.at_ms >= at_ms for each in found.moments)
 
 
 def _broken(promise: Promise, obstacle: Obstacle, **details: Any) -> Promise:

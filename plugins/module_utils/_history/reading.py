@@ -32,6 +32,7 @@ from .._model.partition import TopicPartition
 from .._model.reasons import plural
 from .._model.run import Clock
 from .directory import MetadataDirectory
+from .earlier_losses import counted_restarts, knows_earlier_losses
 from .events import Event, EventReader, make_history
 from .min_isr import knows_older_topic
 from .proof import CONFIG_LAG_MS, judge_promise
@@ -118,7 +119,11 @@ class HistoryQuestion:
         """Return whether an earlier part of the log may change the promise of a survivor."""
         found = history.partitions[partition]
         left = self._left_at_ms(found, partition) or {}
-        if not left or knows_older_topic(history, partition.topic, found, min(left.values()) - CONFIG_LAG_MS):
+        if not left or (
+            knows_earlier_losses(history, found)
+            and knows_older_topic(history, partition.topic, found, min(left.values()) - CONFIG_LAG_MS)
+            and all(_knows_disks(history, found, *each) for each in left.items())
+        ):
             return False
         return any(judge_promise(history, partition, each, is_empty=False).is_unread for each in left)
 
@@ -133,6 +138,10 @@ class HistoryQuestion:
         }
         known = {broker_id: at for broker_id, at in left.items() if at is not None}
         return known if len(known) == len(left) else None
+
+
+def _knows_disks(history: MetadataHistory, found: PartitionHistory, broker_id: int, left_ms: int) -> bool:
+    return all(each.restart.before is not None for each in counted_restarts(history, found, broker_id, left_ms))
 
 
 @dataclass(frozen=True, slots=True)

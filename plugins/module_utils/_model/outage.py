@@ -93,6 +93,8 @@ class Assumption(StrEnum):
     """The operator gave the boot times of the hosts."""
     DISK_NOT_OLDER = "disk_not_older"
     """A disk image has the directory id of the disk, whatever its age."""
+    NO_EARLIER_LOSSES = "no_earlier_losses"
+    """A replica has been out of sync since before the log begins: it may hold what others lost (``earlier_losses``)."""
     NO_OLDER_TOPIC = "no_older_topic"
     """A broker may use the min.insync.replicas of a deleted topic, if it started soon after (``min_isr``)."""
 
@@ -104,6 +106,7 @@ _ASSUMED = {
     Assumption.SHUTDOWN_COMPLETED: "no host lost power before its broker had stopped",
     Assumption.BOOT_TIMES_RIGHT: "the given boot times are right",
     Assumption.DISK_NOT_OLDER: "no disk was restored from an older image",
+    Assumption.NO_EARLIER_LOSSES: "no leader had lost records before the metadata log begins",
     Assumption.NO_OLDER_TOPIC: "no topic of the same name was deleted in the hour before a leader started",
 }
 

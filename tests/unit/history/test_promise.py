@@ -169,7 +169,8 @@ WITHOUT_ITS_DIRECTORY = BrokerMoment(ALONE + 5, BrokerChange.REGISTERED, 10, ("o
     [
         pytest.param(restart(LOST + 10, clean=False), Obstacle.UNCLEAN_RESTART, id="unclean, after the outage"),
         pytest.param(restart(LOST + 10, clean=True), None, id="clean, after the outage"),
-        pytest.param(restart(LEFT - 10, clean=False), None, id="unclean, before it caught up"),
+        pytest.param(restart(LEFT - 10, clean=False), Obstacle.EARLIER_RESTART, id="unclean, while it was in the ISR"),
+        pytest.param(restart(LEFT - 300_000, clean=False), None, id="unclean, and then in the ISR for long"),
         pytest.param(restart(LOST + 10, clean=True, directories=("new",)), Obstacle.DISK_REPLACED, id="another disk"),
         pytest.param(
             restart(LOST + 10, clean=True)[len(STARTED) :], Obstacle.DISK_UNKNOWN, id="its earlier start was not read"

@@ -73,8 +73,10 @@ def created_again(min_isr: Sequence[bytes] = (), *, start: int = 1) -> FakeMetad
         500: [topic(OLDER_TOPIC_ID), of_topic(1)],
         1_000: [no_topic(OLDER_TOPIC_ID)],
         _CREATED_AGAIN: [topic(), *min_isr, partition(2)],
+        1_100: [change(isr=(2, 3))],
         _RESTARTED: [started(1, epoch=9)],
-        1_300: [change(leader=1)],
+        1_300: [change(isr=(1, 2, 3))],
+        1_400: [change(leader=1)],
         _SNAPSHOT_AT + 1_000: [change(isr=(1, 3))],
         _LEFT: [change(isr=(1,))],
         _LOST: [change(leader=-1)],
@@ -120,3 +122,58 @@ def test_the_log_is_read_until_an_hour_before_the_leader_started() -> None:
     judged = judge(log, 3)
     assert (judged.promise.is_kept, judged.promise.assumptions) == (True, ())
     assert 1 < judged.lowest <= _SNAPSHOT_AT - 100 - AN_HOUR
+
+
+_ELECTED, _BACK = 1_000, 1_200
+
+
+def elected_before(*, start: int = 1, unclean: bool = True) -> FakeMetadataLog:
+    """Return the log of an outage of 2 and 3. Broker 1 has been dead since 2 died with it, or only it died."""
+    first = (
+        {
+            900: [change(isr=(1, 2))],
+            940: [change(leader=-1)],
+            _ELECTED: [change(leader=3, isr=(3,), unclean=True)],
+            _BACK: [change(isr=(3, 2))],
+        }
+        if unclean
+        else {900: [change(leader=3, isr=(2, 3))]}
+    )
+    records = {
+        1: [topic(), of_topic(2), *_STARTED, partition(1)],
+        **first,
+        _LEFT: [change(isr=(3,))],
+        _LOST: [change(leader=-1)],
+    }
+    snapshot = [topic(), of_topic(2), partition(3, (3, 2)), *_STARTED]
+    return FakeMetadataLog(records, start=start, end=_END, snapshot_at=_SNAPSHOT_AT, snapshot=snapshot)
+
+
+def test_an_unclean_election_is_found_before_the_snapshot() -> None:
+    assert judge(elected_before(), 2).promise.obstacle is Obstacle.EARLIER_UNCLEAN_ELECTION
+
+
+def test_a_replica_that_has_been_dead_for_long_is_looked_for_until_it_was_in_sync() -> None:
+    judged = judge(elected_before(unclean=False), 2)
+    assert (judged.promise.is_kept, judged.promise.assumptions) == (True, ())
+
+
+def test_an_unclean_election_that_the_retention_has_removed_is_an_assumption() -> None:
+    judged = judge(elected_before(start=_BACK + 1), 2)
+    assert judged.promise.is_kept
+    assert judged.promise.assumptions == (Assumption.NO_EARLIER_LOSSES,)
+    assert explain_promise(judged.promise).endswith("log begins: not every replica has been in sync since then")
+    assert not judged.missing, "the proof says it"
+
+
+def test_an_unclean_election_that_a_limit_hides_is_an_obstacle() -> None:
+    judged = judge(elected_before(), 2, HistoryLimits(max_bytes=1_000_000))
+    assert judged.promise.obstacle is Obstacle.EARLIER_LOSSES_UNKNOWN
+    assert judged.missing.endswith("the limit of bytes or seconds is reached")
+
+
+def test_an_ordinary_outage_needs_only_the_newest_snapshot() -> None:
+    records = {_LEFT - 5: [change(isr=(1, 3))], _LEFT: [change(isr=(1,))], _LOST: [change(leader=-1)]}
+    snapshot = [topic(), of_topic(2), partition(1), *_STARTED]
+    judged = judge(FakeMetadataLog(records, end=_END, snapshot_at=_SNAPSHOT_AT, snapshot=snapshot), 3)
+    assert (judged.promise.is_kept, judged.promise.assumptions, judged.lowest) == (True, (), _SNAPSHOT_AT)
