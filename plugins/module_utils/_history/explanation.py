@@ -193,7 +193,7 @@ def _estimate(
     silent_ms = max(caught_up - times.ends_at_ms, 0)
     alone_ms = max(lost - ended, 0)
     least, most = (max(alone_ms - each, 0) for each in (unnoticed_ms[1], unnoticed_ms[0]))
-    unsure = "" if promise.keeps_its_end else f"; if the host of broker {promise.broker_id} did not lose power"
+    unsure = f"; {promise.doubt}" if promise.doubt else ""
     rates = [LogRate(each.records, each.milliseconds + silent_ms) for each in times.rates]
     rates = [each for each in rates if each.milliseconds >= _SHORTEST_MS]
     if not rates:

@@ -121,9 +121,15 @@ class Promise:
     def keeps_its_end(self) -> bool:
         """Whether its log surely ends where it ended then. A host that loses power loses what was not synced yet.
 
-        No log tells that from a process that was killed.
+        No log tells that from a process that was killed. And it deletes what a later leader did not hold.
         """
         return self.keeps_its_log and self.obstacle not in _END_MAY_BE_LOST
+
+    @property
+    def doubt(self) -> str:
+        """What an estimate by the end of its log rests on: a clause. Empty if its log surely ends there."""
+        text = "" if self.obstacle is None else _END_MAY_BE_LOST.get(self.obstacle, "")
+        return text.format(broker=self.broker_id, other=self.other)
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -138,14 +144,16 @@ class Promise:
         return (*(each for each, brokers in needed.items() if brokers), *(self.unseen if self.is_kept else ()))
 
 
-_END_MAY_BE_LOST = frozenset(
-    {
-        Obstacle.EARLIER_RESTART,
-        Obstacle.UNCLEAN_RESTART,
-        Obstacle.LEFT_ELR,
-        Obstacle.LOG_DIR_FAILED,
-    }
-)
+_LOST_POWER = "if the host of broker {broker} did not lose power"
+_END_MAY_BE_LOST = {
+    Obstacle.UNCLEAN_ELECTION: "besides what the leader lacked that was elected since then and was not in sync",
+    Obstacle.EARLIER_RESTART: "if broker {other} lost nothing by its earlier restart",
+    Obstacle.UNCLEAN_RESTART: _LOST_POWER,
+    Obstacle.LEFT_ELR: _LOST_POWER,
+    Obstacle.LOG_DIR_FAILED: _LOST_POWER,
+    Obstacle.LEADER_RESTARTED: "if the leader lost nothing by its restart since then",
+}
+"""What an estimate of its loss rests on then."""
 _LOG_MAY_BE_LOST = frozenset(
     {
         Obstacle.WAS_NO_REPLICA,

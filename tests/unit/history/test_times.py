@@ -46,6 +46,12 @@ _UNCLEAN = PartitionMoment(LEFT + 5, 2, (2,), (), ALL, is_unclean=True, begins_e
 OUTAGE = (moment(500_000, 1, 1, 3, begins_epoch=True), moment(LEFT, 1, 1), moment(LOST, -1, 1, begins_epoch=True))
 
 
+def past_of_3(*moments: PartitionMoment, **more: Any) -> ReplicaPast:
+    history = MetadataHistory(100_000, LOST + 99, {ORDERS: PartitionHistory(moments)}, has_base=True, **more)
+    times = {ORDERS: {3: LogTimes(10, LEFT, (LogRate(600, 60_000),))}}
+    return explain_outage(history, times, LIMITS)[ORDERS].replicas[3]
+
+
 def lacks(*moments: PartitionMoment, gaps: tuple[tuple[int, int], ...] = (), begins: int = 100_000) -> int | None:
     history = MetadataHistory(begins, LOST, {ORDERS: PartitionHistory(moments)}, has_base=True)
     times = {ORDERS: {3: LogTimes(10)}}
@@ -109,6 +115,26 @@ def test_who_may_have_lost_its_log_since_is_not_said_to_lack_only_what_came_afte
     assert (replaced.lacks_seconds, replaced.estimate) == (None, None)
     assert past({3: crashed}, ends_early=True).lacks_seconds is None
     assert explain_outage(history, {ORDERS: {3: LogTimes(0)}}, LIMITS)[ORDERS].replicas[3].lacks_seconds is None
+
+
+def test_who_may_have_followed_a_leader_that_was_not_in_sync_lacks_more() -> None:
+    """1 led without 3, which was elected uncleanly then: what 3 wrote before is on no replica that 2 followed."""
+    moments = (*OUTAGE[:2], moment(LOST, -1, 1), _UNCLEAN._replace(at_ms=LOST + 10), moment(LOST + 20, -1, 2))
+    past = past_of_3(*moments)
+    assert past.lacks_seconds is None
+    assert past.estimate is not None
+    assert past.estimate.method.endswith(
+        "; besides what the leader lacked that was elected since then and was not in sync"
+    )
+
+
+def test_who_may_have_followed_a_leader_that_lost_its_end_lacks_more() -> None:
+    moments = (*OUTAGE[:2], moment(LOST - 20_000, -1, 1), moment(LOST - 10_000, 1, 1), OUTAGE[2])
+    starts = tuple(BrokerMoment(at, BrokerChange.REGISTERED, at, ("a",)) for at in (5, LOST - 15_000))
+    past = past_of_3(*moments, brokers={1: starts})
+    assert past.lacks_seconds is None
+    assert past.estimate is not None
+    assert past.estimate.method.endswith("; if the leader lost nothing by its restart since then")
 
 
 @pytest.mark.parametrize(("at_ms", "is_new"), [(LOST + 5, True), (LEFT, False)])
