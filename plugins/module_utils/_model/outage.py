@@ -76,7 +76,10 @@ class LastSeen:
 
 @dataclass(frozen=True, slots=True)
 class RecordedLoss:
-    """Records that the last leader held when it was recorded, and that a replica lacks. A proof."""
+    """Records that the last leader held when it was recorded, and that a replica lacks.
+
+    A proof, unless an application has deleted them since (DeleteRecords): no log of Kafka shows that.
+    """
 
     broker_id: BrokerId
     """The last leader."""

@@ -142,7 +142,8 @@ def describe_recorded(recorded: RecordedLoss) -> str:
     """Say what the last leader held more when it was recorded."""
     return (
         f"when the silent last leader {recorded.broker_id} was recorded at {recorded.seen_at}, it held "
-        f"{plural(recorded.records, 'record')} after the end of this log"
+        f"{plural(recorded.records, 'record')} after the end of this log, which are lost unless an application has "
+        "deleted them since (DeleteRecords)"
     )
 
 

@@ -8,8 +8,9 @@ A leader never truncates its log. If a silent replica was recorded as the leader
 offline partition is the next one, it led until the partition went offline: each other leader, and each return of this
 one, would have had an epoch of its own. So it still holds what it held then, unless its disk was damaged or replaced.
 Recordings of followers, of earlier epochs and of another topic of this name prove nothing, and a note says so. Nor do
-recordings of records that the leader may have deleted by itself since then (``retention``). Of a topic with CreateTime,
-this takes producers not to date records back by more than ``retention.ms``.
+recordings of records that the leader may have deleted since then (``retention``). Of a topic with CreateTime, this
+takes producers not to date records back by more than ``retention.ms``. Of each other topic, it takes applications not
+to have deleted records before their time (DeleteRecords): the text of the loss says so.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def add_recordings(
             past = pasts.get(candidate.broker_id, UNKNOWN_PAST)
             added = _add(past, candidate, each, lost_at)
             until = now_ms if lost_at is None else lost_at
-            deleted = why_deleted(retention, _milliseconds(past.log_ends_at), until) if added.recorded else ""
+            start = max(each.log_start_offset, candidate.log_start_offset)
+            oldest = _milliseconds(past.log_ends_at)
+            deleted = why_deleted(retention, oldest, until, start) if added.recorded else ""
             if deleted:
                 notes.append(_proves_nothing(each, deleted))
             pasts[candidate.broker_id] = past if deleted else added

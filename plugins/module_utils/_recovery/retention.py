@@ -2,10 +2,12 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Say whether a leader may have deleted records by itself, so that no election loses them. Standard library only.
+"""Say whether a leader may have deleted records itself, so that no election loses them. Standard library only.
 
 A leader deletes a segment when its newest record is older than ``retention.ms``, or when the log without it still has
-``retention.bytes``. How much was written since a recording is not known.
+``retention.bytes``. How much was written since a recording is not known. Without either, only an application deletes
+records: Kafka Streams does so in its repartition topics, as soon as it has read them (DeleteRecords). A log that begins
+later than at offset 0 shows that one does.
 """
 
 from __future__ import annotations
@@ -14,6 +16,10 @@ from typing import NamedTuple
 
 POLICY, BYTES, MS = "cleanup.policy", "retention.bytes", "retention.ms"
 _FOR_EVER = -1
+_PURGED = (
+    "the topic keeps its records for ever, but its log begins at offset {}: an application deletes its records "
+    "(DeleteRecords), as Kafka Streams does in repartition topics"
+)
 
 
 class Retention(NamedTuple):
@@ -30,17 +36,18 @@ class Retention(NamedTuple):
         return Retention(int(time), int(size)) if size is not None and time is not None else None
 
 
-def why_deleted(retention: Retention | None, oldest_ms: int | None, until_ms: int) -> str:
-    """Return why records may have been deleted by their leader until a time. Empty if it still had them.
+def why_deleted(retention: Retention | None, oldest_ms: int | None, until_ms: int, start_offset: int) -> str:
+    """Return why records may have been deleted until a time. Empty if their leader still had them.
 
     ``oldest_ms`` is the time of the record before them, by the timestamps of records. None is not known.
+    ``start_offset`` is the greatest one at which the log is known to have begun.
     """
     if retention is None:
         return "the retention of the topic is unknown: grant DESCRIBE_CONFIGS on it"
     if retention.size_bytes != _FOR_EVER:
         return f"{BYTES} of the topic is {retention.size_bytes}, and how much was written since is unknown"
     if retention.milliseconds == _FOR_EVER:
-        return ""
+        return _PURGED.format(start_offset) if start_offset else ""
     if oldest_ms is None:
         return f"{MS} of the topic is {retention.milliseconds}, and how old its records are is unknown"
     if until_ms - oldest_ms >= retention.milliseconds:

@@ -48,7 +48,10 @@ def test_what_the_last_leader_held_is_lost_at_least() -> None:
     (loss,) = election.losses
     assert (loss.at_least, loss.at_most) == (40, None)
     assert loss.recorded == RecordedLoss(1, _SEEN_AT, 40)
-    assert f"recorded at {_SEEN_AT}, it held 40 records after the end of this log" in election.explained
+    assert (
+        f"recorded at {_SEEN_AT}, it held 40 records after the end of this log, which are lost unless an application "
+        "has deleted them since (DeleteRecords)"
+    ) in election.explained
     refused = decide(STATE, [CANDIDATE], [SILENT], Policy(Strategy.AGGRESSIVE, 39), pasts=found.pasts)
     assert isinstance(refused, LeftAlone)
     assert "loses 40 or more records, and the limit is 39" in refused.reason
@@ -141,3 +144,18 @@ def test_records_that_retention_may_have_deleted_are_not_lost_by_the_election(
         assert "ended at offset 140, which proves nothing now: " in note
         assert reason in note
         assert found.pasts[2].estimate == before
+
+
+@pytest.mark.parametrize(
+    ("candidate_starts", "seen_starts"), [pytest.param(0, 90, id="then"), pytest.param(90, 0, id="in the survivor")]
+)
+def test_records_that_an_application_deletes_are_not_proven_to_be_lost(candidate_starts: int, seen_starts: int) -> None:
+    """Kafka Streams purges its repartition topics, whose retention is endless."""
+    candidate, seen = (
+        replace(CANDIDATE, log_start_offset=candidate_starts),
+        replace(SEEN, log_start_offset=seen_starts),
+    )
+    found = add_recordings(STATE, [candidate], [SILENT], {1: seen}, None, retention=FOR_EVER, now_ms=NOW)
+    assert found.pasts[2].recorded is None
+    (note,) = found.notes
+    assert "but its log begins at offset 90: an application deletes its records (DeleteRecords)" in note
