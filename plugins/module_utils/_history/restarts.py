@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .._model.metadata_history import BrokerChange, BrokerMoment, MetadataHistory
 
@@ -92,7 +93,13 @@ def host_ran_on(history: MetadataHistory, broker_id: int, restart: BrokerRestart
     return any(booted + _CLOCKS_MS <= each for each in heard)
 
 
-def _restarts(moments: Sequence[BrokerMoment]) -> Iterator[BrokerRestart]:
+@lru_cache(maxsize=4096)
+def _restarts(moments: tuple[BrokerMoment, ...]) -> tuple[BrokerRestart, ...]:
+    """Return each start of a broker. Each partition asks for those of the same few brokers."""
+    return tuple(_find_restarts(moments))
+
+
+def _find_restarts(moments: Sequence[BrokerMoment]) -> Iterator[BrokerRestart]:
     """Yield each start of a broker.
 
     A registration in a snapshot is an earlier one: it was read before, or it is older than all that was read.
