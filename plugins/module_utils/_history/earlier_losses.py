@@ -42,21 +42,18 @@ def counted_restarts(
 ) -> Iterator[CountedRestart]:
     """Yield the restarts that count for a replica, which left the ISR at a time, in the order of broker ids.
 
-    After that: its own restarts, and those of brokers that led afterwards. Before: its own ones and those of leaders
-    that stayed in the ISR, as long as not every replica has been in sync with them since.
+    Those are its own restarts since then, its own earlier ones in which it stayed in the ISR, and those of leaders that
+    stayed in the ISR, as long as not every replica has been in sync with them since.
     """
     leaders = {each.leader_id for each in found.moments if each.leader_id is not None}
     for other in sorted(leaders - {NO_LEADER} | {broker_id}):
         for restart in restarts_since(history, other, 0):
             at, is_own = restart.at_ms, other == broker_id
             is_earlier = at < left_ms
-            if is_earlier:
-                # The first start of all came before it had anything to lose.
-                is_first = history.begins_at_start and restart.before is None
-                counts = not is_first and _stayed_in_sync(found, other, at, left_ms if is_own else None)
-            else:
-                counts = is_own or _led_after(found, other, at)
-            if counts:
+            # The first start of all came before it had anything to lose.
+            is_first = is_earlier and history.begins_at_start and restart.before is None
+            is_late = is_own and not is_earlier
+            if is_late or (not is_first and _stayed_in_sync(found, other, at, left_ms if is_own else None)):
                 left_elr, ran_on = found.left_elr_at(other, at), host_ran_on(history, other, restart)
                 yield CountedRestart(other, replace(restart, left_elr=left_elr, host_ran_on=ran_on), is_earlier)
 
@@ -105,11 +102,6 @@ def _came_in(moments: Sequence[PartitionMoment]) -> set[int]:
         if before.isr is not None
         for broker in {*(after.isr or ())} - {*before.isr}
     }
-
-
-def _led_after(found: PartitionHistory, leader: int, at_ms: int) -> bool:
-    """Return whether this broker led after a time. Its death takes the leadership at that time or before."""
-    return any(each.leader_id == leader and each.at_ms >= at_ms for each in found.moments)
 
 
 def _replicas(found: PartitionHistory) -> set[int]:

@@ -16,12 +16,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._history.proof i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._history.reading import HistoryQuestion
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.metadata_history import (
     BrokerMoment,
+    ConfigMoment,
     PartitionMoment,
 )
 from unit.history.test_promise import (
     ALONE,
     CREATED,
     LOST,
+    OF_TOPIC,
     ORDERS,
     OUTAGE,
     STARTED,
@@ -148,6 +150,20 @@ def test_a_leader_that_restarted_too_quickly_to_be_fenced_counts() -> None:
     moments = (OUTAGE[0], moment(CREATED + 10, 2, 1, 2, 3), moment(CREATED + 30_000, 1, 1, 2, 3), *OUTAGE[1:])
     found = history(*moments, brokers={1: restart(CREATED + 30, clean=False)})
     assert obstacle(found) is Obstacle.EARLIER_RESTART
+
+
+def test_a_later_leader_that_followed_another_one_first_holds_what_that_one_held() -> None:
+    """3 left first. Then 1 was killed, and followed 2 before it led again: without 3, nothing was acknowledged."""
+    three = {OF_TOPIC: (ConfigMoment(CREATED, "3"),)}
+    moments = (
+        OUTAGE[0],
+        moment(ALONE, 1, 1, 2),
+        moment(ALONE + 10, 2, 2),
+        moment(BACK, 2, 1, 2),
+        moment(BACK + 9, 1, 1, 2),
+    )
+    brokers = {1: restart(BACK - 1, clean=False)}
+    assert obstacle(history(*moments, moment(LOST, -1, 1), configs=three, brokers=brokers)) is None
 
 
 def test_the_first_start_of_a_broker_has_nothing_to_lose() -> None:
