@@ -106,10 +106,7 @@ def look_at_transactions(  # noqa: PLR0917 - what is known of the cluster and of
             "have no leader"
         )
         found.unknown.append(UnknownCommits((), why))
-    found.open = _ask_leaders(kafka, cluster, asked, found.unanswered)
-    if found.unanswered:
-        why = "; ".join(_explain_unanswered(kafka, asked, found.unanswered))
-        found.unknown.append(UnknownCommits((), f"open transactions of {name_partitions(found.unanswered)}: {why}"))
+    found.open = _ask_leaders(kafka, cluster, asked, found)
     if not found.open:
         return found
     owned, missing = _ask_coordinators(kafka, cluster, leaders, {producer for _name, producer in found.open})
@@ -117,7 +114,9 @@ def look_at_transactions(  # noqa: PLR0917 - what is known of the cluster and of
         found.missing = "; ".join(missing)
         found.unknown.append(UnknownCommits((), f"which transactions coordinators have: {found.missing}"))
     candidates = {key: each for key, each in found.open.items() if key not in owned}
-    again = _ask_leaders(kafka, cluster, {name: leaders[name] for name, _producer in candidates}, found.unanswered)
+    again = _ask_leaders(kafka, cluster, {name: leaders[name] for name, _producer in candidates}, found)
+    # One whose leader does not answer any more may hang: it stays, as unknown (end.py).
+    again |= {key: each for key, each in candidates.items() if key[0] in found.unanswered}
     found.open = {
         key: again[key]
         for key, each in candidates.items()
@@ -143,12 +142,15 @@ def _explain_unanswered(
 
 
 def _ask_leaders(
-    kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int], unanswered: set[TopicPartition]
+    kafka: Kafka, cluster: Cluster, leaders: Mapping[TopicPartition, int], look: TransactionLook
 ) -> dict[tuple[TopicPartition, int], OpenTransaction]:
-    """Return the open transactions, and add the partitions without an answer to ``unanswered``."""
+    """Return the open transactions, and note the partitions without an answer."""
     until = kafka.clock.monotonic() + _MOST_S
     answers = kafka.ask_replicas(cluster.addresses, sorted(leaders.items()), kafka.open_transactions, until)
-    unanswered |= leaders.keys() - {name for name, _leader in answers}
+    if unanswered := leaders.keys() - {name for name, _leader in answers}:
+        look.unanswered |= unanswered
+        why = "; ".join(_explain_unanswered(kafka, leaders, unanswered))
+        look.unknown.append(UnknownCommits((), f"open transactions of {name_partitions(unanswered)}: {why}"))
     return {(name, each.producer_id): each for (name, _leader), found in answers.items() for each in found}
 
 
