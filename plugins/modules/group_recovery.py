@@ -18,6 +18,9 @@ description:
   - A group continues where the log that it has read and the present one diverge. This is where the leader epoch of its
     commit ends in the present log (KIP-320). So it reads every record that it has not read. A group never goes back
     unless its offset does not hold for the present log.
+  - Some clients commit a leader epoch that they do not keep. So an epoch counts only if the salvage, or an unclean
+    election in the controllers' metadata log, says that records of the partition were lost. A group is named, and the
+    module fails, if that is not known, or if a saved offset may be beyond what the group has read of the present log.
   - What clients, operators or Kafka did since the election is not undone. A group that has committed since, or whose
     offsets were reset, deleted or expired since, is left alone. C(__consumer_offsets) says so. Its log cleaner may have
     removed what deleted an offset. Then this is unknown. O(overwrite_groups) gives the saved offsets back all the same.
@@ -62,14 +65,15 @@ options:
     description:
       - Where groups continue whose offset is beyond the log end, if neither a leader epoch nor the salvage says where
         the logs diverge. They get the first record at this time or after, by the records' own timestamps, or the log
-        end if there is none. Without it, present offsets are set to the log end, and saved ones are not used.
+        end if there is none. Without it, present offsets are set to the log end. Groups with such a saved one are named.
       - The time of the election or shortly before lets them read all records that were written since.
       - A time with its zone, such as V(2026-01-31T02:00:00Z).
     type: str
   overwrite_groups:
     description:
       - Groups that get their saved offsets although they have committed since the election, or although their offsets
-        were reset, deleted or expired since, or although that is not known. Needs O(salvage_dir).
+        were reset, deleted or expired since, or although that is not known.
+      - Also groups that are changed although it is in doubt up to where their offsets hold for the present log.
       - Groups that are not named here are left alone then.
     type: list
     elements: str
@@ -121,11 +125,12 @@ requirements:
   - aiokafka >= 0.12, crc32c >= 2.7 and pyarrow >= 20, for O(salvage_dir)
 notes:
   - Needs DESCRIBE on the cluster, on topics and on groups, READ on topics for leader epochs, and, to commit, READ on
-    groups and topics.
+    groups and topics. To read of unclean elections, needs CLUSTER_ACTION on the cluster at the controllers.
   - To tell open transactions that end from those that hang, needs READ on topics and DESCRIBE on transactional ids and
     on C(__transaction_state), and DESCRIBE_CONFIGS on the cluster. To end transactions, needs ALTER on the cluster.
-  - A topic that was deleted and created again since a saved commit is told from the former one only by its id, if the
-    consumer committed it, or by a leader epoch above that of now. Else leave its groups out, or review the plan.
+  - A topic that was deleted and created again since a commit is told from the former one only by its id, if the
+    commit is saved and the consumer committed it, or by a leader epoch above that of now. Else leave its groups out, or
+    review the plan.
 """
 
 EXAMPLES = r"""
@@ -313,7 +318,13 @@ def results(module: AnsibleModule) -> dict[str, Any]:
 
         saved = read_saved_offsets(place)
         return saved.cluster_id, SavedCommits(
-            saved.salvage_id, saved.commits, saved.first_lost, saved.commit_logs, saved.share_log, saved.markers
+            saved.salvage_id,
+            saved.commits,
+            saved.first_lost,
+            saved.since_ms,
+            saved.commit_logs,
+            saved.share_log,
+            saved.markers,
         )
 
     done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)

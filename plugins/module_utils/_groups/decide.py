@@ -4,58 +4,22 @@
 
 """Decide where a group continues after an unclean election. Pure; standard library only.
 
-A commit at offset S means that the group has read the records before S. It holds for the present log up to the offset
-at which the log that the group has read and the present one diverge. This is where the leader epoch of the commit ends
-in the present log (KIP-320). If a consumer committed no epoch, it is the first offset that the salvage holds and the
-leader lacks. The group continues at the smaller of the two: it reads all records that it has not read. If neither is
-known, and the offset is beyond the log end, the operator's time decides, or else the log end.
+It continues where the log that it has read and the present one diverge (divergence.py), if that is before its committed
+offset: then it reads all records that it has not read. Where that is in doubt, nothing is decided without the
+operator's word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple
 
 from .._model.partition import TopicPartition
+from .divergence import CommitFields, HoldsTo, PresentLog, hold_present, hold_saved
 from .plan import Choice, CommitNeed, CommitStep
 
-
-class CommitFields(Protocol):
-    """A commit, from the cluster or from a salvage."""
-
-    @property
-    def offset(self) -> int: ...
-    @property
-    def leader_epoch(self) -> int: ...
-    @property
-    def metadata(self) -> str: ...
-    @property
-    def topic_id(self) -> str | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class TimeOffset:
-    """The first record at a time that the operator names, or after it."""
-
-    time: str
-    """In UTC, ISO 8601."""
-    offset: int
-    """The log end, if there is no such record."""
-
-
-@dataclass(frozen=True, slots=True)
-class PresentLog:
-    """The log of a leader."""
-
-    start: int
-    end: int
-    end_of: Callable[[int], int]
-    """Where a leader epoch (>= 0) ends in it: the log end, if the log has no newer epoch."""
-    first_lost: int | None = None
-    """The first offset that the salvage holds and this log lacks. None if there is none."""
-    at_time: TimeOffset | None = None
-    """None if the operator names no time."""
+_NAME_IT = "name the group in overwrite_groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +31,15 @@ class Since:
     """False if it may also be that they did nothing."""
 
 
+class CommitDecision(NamedTuple):
+    """How to change a committed offset."""
+
+    step: CommitStep | None = None
+    """None if it is right, or in doubt."""
+    doubt: str = ""
+    """Why it is in doubt, and what to do. Empty if it is not."""
+
+
 def decide_commit(  # noqa: PLR0917 - what is known of one committed offset
     group: str,
     name: TopicPartition,
@@ -76,29 +49,32 @@ def decide_commit(  # noqa: PLR0917 - what is known of one committed offset
     since: Since | None = None,
     *,
     overwrites: bool = False,
-) -> CommitStep | None:
-    """Return how to change a committed offset; None if it is right.
+) -> CommitDecision:
+    """Return how to change a committed offset.
 
     What was done ``since`` is not undone by a saved offset, unless the operator ``overwrites`` it. An offset that does
-    not hold for the log is changed all the same.
+    not hold for the log is changed all the same. What is in doubt is changed only if the operator ``overwrites`` it.
     """
-    kept, need = _judge(now, log) if now is not None else (None, None)
-    target, epoch, metadata, why = kept, -1, "", _explain(now, need, log)
+    kept, need, doubt = _judge(now, log, trusts=overwrites) if now is not None else (None, None, "")
+    target, epoch, metadata, why = None if kept is None else kept.offset, -1, "", _explain(now, need, kept, log)
     uses_saved = False
     if saved is not None and (since is None or overwrites or need is None):
-        held = _still_valid(saved, log)
-        if held is not None and held > (-1 if kept is None else kept):
-            need = need or CommitNeed.WENT_BACK
-            target, uses_saved = held, True
-            if held == saved.offset:
+        held, before = hold_saved(saved, log), -1 if target is None else target
+        if _is_in_doubt(saved, held, log, before) and since is None and not overwrites:
+            return CommitDecision(None, _doubt_saved(saved, held, log))
+        offset = _clip(held.offset, log)
+        if offset > before:
+            need, doubt = need or CommitNeed.WENT_BACK, ""
+            target, uses_saved = offset, True
+            if offset == saved.offset:
                 epoch, metadata, why = saved.leader_epoch, saved.metadata, "the salvage has this commit"
             else:
                 why = (
                     f"the salvage has a commit at {saved.offset}; the present log has the records that the group has "
-                    f"read only up to {held}"
+                    f"read only up to {offset}"
                 )
-    if need is None or target is None or (now is not None and target == now.offset):
-        return None
+    if doubt or need is None or target is None or (now is not None and target == now.offset):
+        return CommitDecision(None, doubt)
     step = CommitStep(
         group=group,
         topic=name.topic,
@@ -114,7 +90,7 @@ def decide_commit(  # noqa: PLR0917 - what is known of one committed offset
         choice=Choice.GIVE_BACK,
         reason=why,
     )
-    return choose(step, since, overwrites=overwrites) if uses_saved else step
+    return CommitDecision(choose(step, since, overwrites=overwrites) if uses_saved else step)
 
 
 def choose(step: CommitStep, since: Since | None, *, overwrites: bool) -> CommitStep:
@@ -126,40 +102,53 @@ def choose(step: CommitStep, since: Since | None, *, overwrites: bool) -> Commit
 
 
 def decide_share_start(
-    group: str, name: TopicPartition, now: CommitFields | None, saved: CommitFields | None, log: PresentLog
-) -> CommitStep | None:
-    """Return how to change where a share group starts; None if it is right.
+    group: str,
+    name: TopicPartition,
+    now: CommitFields | None,
+    saved: CommitFields | None,
+    log: PresentLog,
+    *,
+    overwrites: bool = False,
+) -> CommitDecision:
+    """Return how to change where a share group starts.
 
     A higher one that is saved is for a start offset that went back, unless the group has done more since (share.py).
     Without any, the group gets no records: then it starts at the saved offset, or else at the log start, and gets
-    records again rather than none.
+    records again rather than none. One in doubt is for the operator to choose (``overwrites``).
     """
-    held = None if saved is None else _still_valid(saved, log)
+    held = None if saved is None else hold_saved(saved, log)
     if now is not None:
-        step = decide_commit(group, name, now, None, log)
-        if step is not None and step.need is CommitNeed.BEYOND_END:
-            return step
-        # A broker itself begins at the log start.
-        if saved is None or held is None or held <= max(now.offset, log.start):
-            return None
+        decision = decide_commit(group, name, now, None, log)
+        if decision.step is not None and decision.step.need is CommitNeed.BEYOND_END:
+            return decision
+    # A broker itself begins at the log start.
+    before = -1 if now is None else max(now.offset, log.start)
+    if saved is not None and held is not None and not overwrites and _is_in_doubt(saved, held, log, before):
+        return CommitDecision(None, _doubt_saved(saved, held, log))
+    target = log.start if held is None else _clip(held.offset, log)
+    if now is not None:
+        if target <= before:
+            return CommitDecision()
         need, why = CommitNeed.WENT_BACK, "the salvage says which records it had done"
     else:
         again = "it gets all records again" if held is None else "the salvage says which records it had not done"
         need, why = CommitNeed.NO_STATE, f"this share group has no start offset here, and gets no records: {again}"
-    return CommitStep(
-        group=group,
-        topic=name.topic,
-        partition=name.partition,
-        need=need,
-        committed=None if now is None else now.offset,
-        saved=None if saved is None else saved.offset,
-        log_start=log.start,
-        log_end=log.end,
-        target=log.start if held is None else held,
-        target_epoch=-1,
-        target_metadata="",
-        choice=Choice.GIVE_BACK,
-        reason=why,
+    return CommitDecision(
+        CommitStep(
+            group=group,
+            topic=name.topic,
+            partition=name.partition,
+            need=need,
+            committed=None if now is None else now.offset,
+            saved=None if saved is None else saved.offset,
+            log_start=log.start,
+            log_end=log.end,
+            target=target,
+            target_epoch=-1,
+            target_metadata="",
+            choice=Choice.GIVE_BACK,
+            reason=why,
+        )
     )
 
 
@@ -181,47 +170,41 @@ def find_of_former_topics(
     }
 
 
-def _judge(now: CommitFields, log: PresentLog) -> tuple[int, CommitNeed | None]:
-    """Return up to where the present commit holds for the log, and what is wrong with it."""
-    if now.offset < log.start:
-        return log.start, CommitNeed.BELOW_START
-    if now.offset > log.end:
-        cut, _why = _divergence(now, log) or (log.end, "")
-        return max(log.start, min(log.end, cut)), CommitNeed.BEYOND_END
-    if now.leader_epoch >= 0 and (cut := log.end_of(now.leader_epoch)) < now.offset:
-        return max(log.start, cut), CommitNeed.OTHER_RECORDS
-    return now.offset, None
+def _judge(now: CommitFields, log: PresentLog, *, trusts: bool) -> tuple[HoldsTo, CommitNeed | None, str]:
+    """Return up to where the present commit holds, what is wrong with it, and why that is in doubt.
 
-
-def _still_valid(saved: CommitFields, log: PresentLog) -> int | None:
-    """Return up to where a saved commit holds for the present log; None if that is unknown."""
-    found = _divergence(saved, log)
-    if found is None and saved.offset > log.end:
-        # The end may be behind records that were written since, and that the group has not read.
-        return None
-    return max(log.start, min(saved.offset, log.end, log.end if found is None else found[0]))
-
-
-def _divergence(commit: CommitFields, log: PresentLog) -> tuple[int, str] | None:
-    """Return where the log that the group has read and the present one diverge, and how this is known.
-
-    The operator's time is only about offsets beyond the log end.
+    The offset is one of the log. With ``trusts``, nothing is in doubt.
     """
-    if commit.leader_epoch >= 0:
-        return log.end_of(commit.leader_epoch), "set to where the logs diverge"
-    if log.first_lost is not None:
-        return log.first_lost, "set to the first record that the salvage holds and the log lacks"
-    if log.at_time is not None and commit.offset > log.end:
-        return log.at_time.offset, f"set to the first record at {log.at_time.time} or after, or to the log end"
-    return None
+    if now.offset < log.start:
+        return HoldsTo(log.start), CommitNeed.BELOW_START, ""
+    held = hold_present(now, log)
+    place = held._replace(offset=_clip(held.offset, log))
+    if held.doubt and not trusts:
+        return HoldsTo(now.offset), None, f"{held.doubt}. To set it to {place.offset}, {_NAME_IT}"
+    if now.offset > log.end:
+        return place, CommitNeed.BEYOND_END, ""
+    return place, CommitNeed.OTHER_RECORDS if place.offset < now.offset else None, ""
 
 
-def _explain(now: CommitFields | None, need: CommitNeed | None, log: PresentLog) -> str:
-    if now is None or need is None:
+def _is_in_doubt(saved: CommitFields, held: HoldsTo, log: PresentLog, before: int) -> bool:
+    """Return whether a saved commit may be further than ``before``, and it is not known up to where it holds."""
+    return bool(held.doubt) and min(saved.offset, log.end) > before
+
+
+def _doubt_saved(saved: CommitFields, held: HoldsTo, log: PresentLog) -> str:
+    target = _clip(held.offset, log)
+    return f"the salvage has a commit at {saved.offset}, but {held.doubt}. To set it to {target}, {_NAME_IT}"
+
+
+def _clip(offset: int, log: PresentLog) -> int:
+    return max(log.start, min(offset, log.end))
+
+
+def _explain(now: CommitFields | None, need: CommitNeed | None, held: HoldsTo | None, log: PresentLog) -> str:
+    if now is None or need is None or held is None:
         return ""
     if need is CommitNeed.BELOW_START:
         return f"{log.start - now.offset} before the log start; its consumers would be reset by auto.offset.reset"
     if need is CommitNeed.OTHER_RECORDS:
         return f"the records before {now.offset} are others than those that the group has read"
-    _cut, why = _divergence(now, log) or (log.end, "it has no leader epoch, so it is set to the log end")
-    return f"{now.offset - log.end} beyond the log end; {why}"
+    return f"{now.offset - log.end} beyond the log end; {held.how}"

@@ -100,7 +100,8 @@ def _look_at_planned(kafka: Kafka, cluster: Cluster, given: GroupPlan) -> tuple[
     # The targets are passed so that the logs of groups without a present commit are read, too.
     targets = {(each.group, each.topic_partition): Commit(each.target) for each in given.commits}
     ends = {each.partition: CommitLog(each.offset) for each in given.read_to}
-    groups = look_at_groups(kafka, cluster, names, SavedCommits(commits=targets, commit_logs=ends))
+    saved = SavedCommits(commits=targets, commit_logs=ends)
+    groups = look_at_groups(kafka, cluster, names, saved, asks_controllers=False)
     places = {each.topic_partition for each in given.transactions}
     return groups, look_at_transactions(kafka, cluster, groups.leaders, places)
 

@@ -15,7 +15,7 @@ from .._kafka.held_replicas import known_offsets
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import EpochEnd, TopicPartition
-from .decide import PresentLog, TimeOffset
+from .divergence import PresentLog, TimeOffset
 
 _EPOCH_TOO_NEW = 1
 """OFFSET_OUT_OF_RANGE: the epoch is larger than every epoch of the log (see ``_kafka/epochs.py``)."""
@@ -34,6 +34,8 @@ class LogReader:
     """The first offset of each partition that the salvage holds and the leader lacks."""
     time: datetime | None
     """The time whose first record is asked for, in UTC."""
+    leader_epochs: Mapping[TopicPartition, int]
+    """Those of the partitions, described before the epochs to ask for were read."""
 
     def read(self) -> dict[TopicPartition, PresentLog]:
         """Return the logs. A partition without a complete answer has none."""
@@ -57,7 +59,11 @@ class LogReader:
             if at_time is not None and at_time.offset < 0:
                 at_time = replace(at_time, offset=end)
             of_epochs = {each: _or_end(cuts[name, each], end) for each in self.epochs[name]}
-            yield name, PresentLog(start, end, of_epochs.__getitem__, self.first_lost.get(name), at_time)
+            # A leader that was elected in between has its own epoch in its log.
+            newest = self.leader_epochs.get(name)
+            above = [each for each in self.epochs[name] if cuts[name, each] is None]
+            former = frozenset(each for each in above if newest is not None and each > newest)
+            yield name, PresentLog(start, end, of_epochs.__getitem__, self.first_lost.get(name), at_time, former)
 
     def _first_at_time(self, address: Address, names: Sequence[TopicPartition]) -> dict[TopicPartition, TimeOffset]:
         """Return the first records at the time or after it. The offset is -1 if there is none."""

@@ -8,14 +8,15 @@
 2. What a salvage has of them is matched with the topics and groups of now.
 3. The leaders are asked about their logs (logs.py). They are asked after the coordinators, so a commit that is made
    meanwhile is never taken for one beyond the end.
-4. __consumer_offsets and __share_group_state say what became of saved offsets since the election (since.py, share.py).
-5. Each committed offset is decided (decide.py).
+4. If an offset depends on it, the controllers are asked which elections were unclean (lost_tails.py).
+5. __consumer_offsets and __share_group_state say what became of saved offsets since the election (since.py, share.py).
+6. Each committed offset is decided (decide.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from .._kafka.cluster import Cluster
@@ -24,18 +25,13 @@ from .._kafka.groups import Commit
 from .._kafka.port import Kafka
 from .._kafka.share_state import Place, ShareState
 from .._model.near_names import not_found
+from .._model.outage import utc_text
 from .._model.partition import OFFSETS_TOPIC, PartitionState, TopicPartition, grouped
-from .._model.reasons import join_first
-from .decide import (
-    CommitFields,
-    PresentLog,
-    Since,
-    choose,
-    decide_commit,
-    decide_share_start,
-    find_of_former_topics,
-)
+from .._model.reasons import join_first, name_partitions
+from .decide import CommitDecision, Since, choose, decide_commit, decide_share_start, find_of_former_topics
+from .divergence import CommitFields, PresentLog, needs_lost_tails
 from .logs import LogReader
+from .lost_tails import CLOCKS_APART_MS, find_lost_tails
 from .plan import MOST_NAMED, Choice, CommitNeed, CommitStep, UnknownCommits
 from .present import PresentGroups, read_groups
 from .share import IS_THERE, ShareStates, share_states
@@ -80,11 +76,13 @@ def look_at_groups(
     *,
     beyond_end_time: datetime | None = None,
     overwrite: Collection[str] = (),
+    asks_controllers: bool = True,
 ) -> GroupLook:
     """Look at these groups, or at all. Raises BrokerCallError or RequestRefusedError.
 
     ``beyond_end_time`` says where groups continue whose offset is beyond the log end, if nothing else says it.
-    Groups of ``overwrite`` get their saved offsets whatever was done since the election.
+    Groups of ``overwrite`` get their saved offsets whatever was done since the election, and are changed although it is
+    in doubt whether their offsets hold. ``asks_controllers``: about unclean elections, if an offset depends on them.
     """
     described = kafka.describe_partitions().partitions
     saved_groups = {group for group, _partition in saved.commits}
@@ -112,7 +110,17 @@ def look_at_groups(
     pairs |= present.stateless | {*kept}
 
     epochs = _epochs_to_ask(pairs, kept, saved, present)
-    found.logs = LogReader(kafka, cluster, found.leaders, epochs, saved.first_lost, beyond_end_time).read()
+    leader_epochs = {each.topic_partition: each.leader_epoch for each in described if not each.is_offline}
+    reader = LogReader(kafka, cluster, found.leaders, epochs, saved.first_lost, beyond_end_time, leader_epochs)
+    found.logs = reader.read()
+    if asks_controllers:
+        in_question = _find_in_question(pairs, kept, found)
+        since_ms = max(0, saved.since_ms - CLOCKS_APART_MS)
+        states = [each for each in described if each.topic_partition in in_question]
+        since_when = 0 if any(in_question.values()) else since_ms
+        for name, lost in find_lost_tails(kafka, cluster.cluster_id, states, reader, since_when).items():
+            found.logs[name] = replace(found.logs[name], lost=lost, saved_since_ms=since_ms)
+        found.notes += _note_epochs_not_kept(in_question, found)
     changes = ChangeReader(kafka, cluster, found.leaders, saved.commit_logs, found.logs).read()
     partitions = sum(each.topic == OFFSETS_TOPIC for each in described)
     decider = _Decider(found, saved, kept, changes, partitions, share, saved_states, overwrite)
@@ -122,11 +130,13 @@ def look_at_groups(
         if log is None:
             unanswered.setdefault(name, []).append(group)
             continue
-        step, since = decider.decide(group, name, log)
+        decision, since = decider.decide(group, name, log)
         if since is not None:
             found.since[group, name] = since
-        if step is not None:
-            found.add(step)
+        if decision.doubt:
+            found.unknown.append(UnknownCommits((group,), f"{name}: {decision.doubt}"))
+        if decision.step is not None:
+            found.add(decision.step)
     _note_unanswered(kafka, unanswered, {*found.topic_ids}, found)
     return found
 
@@ -146,8 +156,8 @@ class _Decider:
     saved_states: Mapping[Place, ShareState | None]
     overwrite: Collection[str]
 
-    def decide(self, group: str, name: TopicPartition, log: PresentLog) -> tuple[CommitStep | None, Since | None]:
-        """Return how to change the offset, None if it is right; and what was done with it since the election."""
+    def decide(self, group: str, name: TopicPartition, log: PresentLog) -> tuple[CommitDecision, Since | None]:
+        """Return how to change the offset, and what was done with it since the election."""
         now, old = self.found.present.commit_of(group, name), self.kept.get((group, name))
         if group in self.found.present.share:
             return self._decide_share(group, name, now, old, log)
@@ -158,15 +168,16 @@ class _Decider:
 
     def _decide_share(
         self, group: str, name: TopicPartition, now: Commit | None, old: CommitFields | None, log: PresentLog
-    ) -> tuple[CommitStep | None, Since | None]:
-        step = decide_share_start(group, name, now, old, log)
+    ) -> tuple[CommitDecision, Since | None]:
+        decision = decide_share_start(group, name, now, old, log, overwrites=group in self.overwrite)
+        step = decision.step
         if step is None or step.need is not CommitNeed.WENT_BACK:
-            return step, None
+            return decision, None
         place = (group, self.found.topic_ids[name.topic], name.partition)
         since = self.share.since(place, step.target, self.saved_states.get(place), self.saved.first_lost)
         if since is IS_THERE:
-            return None, since
-        return choose(step, since, overwrites=group in self.overwrite), since
+            return CommitDecision(), since
+        return CommitDecision(choose(step, since, overwrites=group in self.overwrite)), since
 
 
 def _epochs_to_ask(
@@ -183,6 +194,49 @@ def _epochs_to_ask(
         both = (present.commit_of(group, name), kept.get((group, name)))
         epochs.setdefault(name, set()).update(each.leader_epoch for each in both if each and each.leader_epoch >= 0)
     return epochs
+
+
+def _find_in_question(
+    pairs: Iterable[_GroupPartition], kept: Mapping[_GroupPartition, CommitFields], found: GroupLook
+) -> dict[TopicPartition, set[str]]:
+    """Return the partitions whose unclean elections an offset depends on, each with the groups now at such an offset.
+
+    A saved offset matters only if it is higher than the present one.
+    """
+    partitions: dict[TopicPartition, set[str]] = {}
+    for group, name in pairs:
+        log, now, saved = found.logs.get(name), found.present.commit_of(group, name), kept.get((group, name))
+        if log is None:
+            continue
+        if now is not None and needs_lost_tails(now, log, is_saved=False):
+            partitions.setdefault(name, set()).add(group)
+        is_higher = saved is not None and (now is None or saved.offset > now.offset)
+        if saved is not None and is_higher and needs_lost_tails(saved, log, is_saved=True):
+            partitions.setdefault(name, set())
+    return partitions
+
+
+def _note_epochs_not_kept(in_question: Mapping[TopicPartition, Collection[str]], found: GroupLook) -> Iterator[str]:
+    """Yield which leader epochs are not used: they end before the offsets, and nothing was lost."""
+    groups: dict[str, list[TopicPartition]] = {}
+    since = 0
+    for name, of_name in sorted(in_question.items()):
+        log = found.logs[name]
+        for group in sorted(of_name):
+            now = found.present.commit_of(group, name)
+            if now is None or log.lost.missing or now.offset > log.end:
+                continue
+            if log.lost.first_lost(now.leader_epoch, 0) is None:
+                groups.setdefault(group, []).append(name)
+                since = max(since, log.lost.begins_at_ms)
+    if groups:
+        places = sorted({name for names in groups.values() for name in names})
+        known = f" since {utc_text(since)}" if since else ""
+        yield (
+            f"the metadata log has no unclean election of {name_partitions(places)}{known}: the leader epochs that "
+            f"clients of {join_first(sorted(groups), MOST_NAMED)} committed there end before their offsets, and are "
+            "not used"
+        )
 
 
 def _find_lost_share_groups(states: ShareStates, saved: Collection[Place], found: GroupLook) -> None:

@@ -130,8 +130,6 @@ def _find_contradictions(params: Mapping[str, Any]) -> Iterator[str]:
         yield "a plan has every hanging transaction: allow the aborts when it is carried out"
     if overwrite and params["plan_file"]:
         yield "a plan says itself what it overwrites: give no overwrite_groups with it"
-    elif overwrite and not params["salvage_dir"]:
-        yield "overwrite_groups is about saved offsets: give salvage_dir, too"
     if groups and (others := {*(overwrite or ())}.difference(groups)):
         yield f"overwrite_groups has groups that groups leaves out: {join_first(sorted(others))}"
     if groups is not None and not groups:

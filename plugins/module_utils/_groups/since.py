@@ -24,7 +24,8 @@ from .._kafka.port import Kafka
 from .._kafka.record_batch import BatchError
 from .._kafka.transactions import LostMarker
 from .._model.partition import OFFSETS_TOPIC, TopicPartition
-from .decide import CommitFields, PresentLog, Since
+from .decide import Since
+from .divergence import CommitFields, PresentLog
 
 _DELETE_RETENTION = "delete.retention.ms"
 _DELETED = Since("it was deleted, or expired, since the election")
@@ -49,6 +50,8 @@ class SavedCommits:
     commits: Mapping[tuple[str, TopicPartition], CommitFields] = field(default_factory=dict)
     first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
     """The first offset of each partition that the salvage holds and the leader lacks."""
+    since_ms: int = 0
+    """No commit is older than this, by the coordinators' clocks. 0 is not known."""
     commit_logs: Mapping[int, CommitLog] = field(default_factory=dict)
     """The logs that the commits are from: partitions of __consumer_offsets."""
     share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]] = field(default_factory=dict)

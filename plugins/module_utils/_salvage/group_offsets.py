@@ -93,6 +93,8 @@ class SavedOffsets:
     """The last commit of each group and partition."""
     first_lost: Mapping[TopicPartition, int]
     """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
+    since_ms: int
+    """The oldest time of the records that the commits are from, by the coordinators' clocks. 0 is not known."""
     commit_logs: Mapping[int, CommitLog]
     """The logs that the commits are from: partitions of __consumer_offsets."""
     markers: Mapping[tuple[TopicPartition, int], LostMarker]
@@ -132,8 +134,12 @@ def read_saved_offsets(place: str) -> SavedOffsets:
         for each in manifest.partitions
         if each.topic == OFFSETS_TOPIC and each.ranges
     }
+    groups = [each for each in manifest.partitions if each.topic in (OFFSETS_TOPIC, SHARE_STATE_TOPIC)]
+    times = [each.first_timestamp_ms or 0 for each in groups]
     markers = find_lost_markers(saved_markers, first_lost, complete)
-    return SavedOffsets(manifest.cluster_id, manifest.salvage_id, commits, first_lost, logs, markers, share_log)
+    return SavedOffsets(
+        manifest.cluster_id, manifest.salvage_id, commits, first_lost, min(times, default=0), logs, markers, share_log
+    )
 
 
 def find_lost_markers(

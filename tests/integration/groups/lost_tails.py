@@ -63,9 +63,9 @@ def reader(cluster: Cluster, group: str) -> Consumer:
     return Consumer({**where, "group.id": group})
 
 
-def commit(cluster: Cluster, group: str, offset: int, *, topic: str = ONLINE) -> None:
-    """Commit for partition 0; without a topic, for one that the group never reads."""
-    partition = TopicPartition(topic or FIRST, 0, offset)
+def commit(cluster: Cluster, group: str, offset: int, *, topic: str = ONLINE, epoch: int = -1) -> None:
+    """Commit for partition 0; without a topic, for one that the group never reads. -1 is no leader epoch."""
+    partition = TopicPartition(topic or FIRST, 0, offset, leader_epoch=epoch)
     if not topic:
         # Every broker has a replica, so that it stays online whichever broker is the one that dies.
         cluster.client.create_topic(FIRST, {0: [*cluster.brokers]}, {"min.insync.replicas": 1})

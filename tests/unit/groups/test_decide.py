@@ -11,11 +11,15 @@ import struct
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import (
-    PresentLog,
-    TimeOffset,
     decide_commit,
     decide_share_start,
     find_of_former_topics,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.divergence import (
+    LostTail,
+    LostTails,
+    PresentLog,
+    TimeOffset,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import CommitNeed
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit
@@ -25,11 +29,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
 _NAME = TopicPartition("orders", 0)
 _START, _CUT, _END = 10, 80, 90
 """Epoch 3 was lost from offset 80 on; epoch 4 has written up to 90 since."""
+_SILENT = LostTails(missing="no controller answers")
+_CLEAN = LostTails()
+_UNCLEAN = LostTails((LostTail(4, 1_000, _CUT),))
 
 
-def _log(first_lost: int | None = None, at_time: int | None = None) -> PresentLog:
+def _log(first_lost: int | None = None, at_time: int | None = None, lost: LostTails = _UNCLEAN) -> PresentLog:
     place = None if at_time is None else TimeOffset("2026-01-31T02:00:00Z", at_time)
-    return PresentLog(_START, _END, lambda epoch: _CUT if epoch < 4 else _END, first_lost, place)
+    return PresentLog(_START, _END, lambda epoch: _CUT if epoch < 4 else _END, first_lost, place, lost=lost)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +53,9 @@ def _log(first_lost: int | None = None, at_time: int | None = None) -> PresentLo
         (Commit(50, 3), Commit(20, 3), None, None),
         (Commit(20, 3), Commit(85, 3, "m"), None, (CommitNeed.WENT_BACK, 80, -1, "")),
         (Commit(20), Commit(200), 70, (CommitNeed.WENT_BACK, 70, -1, "")),
-        (Commit(20), Commit(200), None, None),
-        (None, Commit(200), None, None),
-        (Commit(20), Commit(85), None, (CommitNeed.WENT_BACK, 85, -1, "")),
+        (Commit(20), Commit(200), None, (CommitNeed.WENT_BACK, 80, -1, "")),
+        (None, Commit(200), None, (CommitNeed.WENT_BACK, 80, -1, "")),
+        (Commit(20), Commit(85), None, (CommitNeed.WENT_BACK, 80, -1, "")),
         (None, Commit(5, 3), None, (CommitNeed.WENT_BACK, 10, -1, "")),
         (Commit(200, 3), None, None, (CommitNeed.BEYOND_END, 80, -1, "")),
         (Commit(200), None, None, (CommitNeed.BEYOND_END, 90, -1, "")),
@@ -63,7 +70,8 @@ def test_a_group_reads_every_record_that_it_has_not_read(
     first_lost: int | None,
     expected: tuple[CommitNeed, int, int, str] | None,
 ) -> None:
-    step = decide_commit("billing", _NAME, now, saved, _log(first_lost))
+    step, doubt = decide_commit("billing", _NAME, now, saved, _log(first_lost))
+    assert not doubt
     assert (step and (step.need, step.target, step.target_epoch, step.target_metadata)) == expected
 
 
@@ -76,7 +84,7 @@ def test_a_group_reads_every_record_that_it_has_not_read(
         (Commit(200, 3), None, None, 60, _CUT),
         (Commit(200), None, 70, 60, 70),
         (Commit(85), None, None, 60, None),
-        (Commit(85, 3), None, None, 60, _CUT),
+        (Commit(85, 3), None, None, 60, None),
         (Commit(20), Commit(200), None, 60, 60),
         (Commit(20), Commit(85), None, 60, 85),
         (None, Commit(200), None, 60, 60),
@@ -85,12 +93,13 @@ def test_a_group_reads_every_record_that_it_has_not_read(
 def test_a_time_decides_only_beyond_the_end_and_only_if_nothing_else_does(
     now: Commit | None, saved: Commit | None, first_lost: int | None, at_time: int, expected: int | None
 ) -> None:
-    step = decide_commit("billing", _NAME, now, saved, _log(first_lost, at_time))
+    step, doubt = decide_commit("billing", _NAME, now, saved, _log(first_lost, at_time, _CLEAN))
+    assert not doubt
     assert (step and step.target) == expected
 
 
 def test_the_reason_names_the_time() -> None:
-    step = decide_share_start("queue", _NAME, Commit(200), None, _log(at_time=60))
+    step, _doubt = decide_share_start("queue", _NAME, Commit(200), None, _log(at_time=60))
     assert step is not None
     assert (step.target, step.reason) == (
         60,
@@ -106,7 +115,7 @@ def test_the_reason_names_the_time() -> None:
         (Commit(20), Commit(50), (CommitNeed.WENT_BACK, 50)),
         (Commit(5), Commit(50), (CommitNeed.WENT_BACK, 50)),
         (Commit(5), Commit(8), None),
-        (Commit(20), Commit(200), None),
+        (Commit(20), Commit(200), (CommitNeed.WENT_BACK, 80)),
         (None, Commit(50), (CommitNeed.NO_STATE, 50)),
         (Commit(200), None, (CommitNeed.BEYOND_END, 90)),
         (Commit(5), None, None),
@@ -116,7 +125,7 @@ def test_the_reason_names_the_time() -> None:
 def test_where_a_share_group_starts(
     now: Commit | None, saved: Commit | None, expected: tuple[CommitNeed, int] | None
 ) -> None:
-    step = decide_share_start("queue", _NAME, now, saved, _log())
+    step, _doubt = decide_share_start("queue", _NAME, now, saved, _log())
     assert (step and (step.need, step.target)) == expected
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.errors import DocumentError
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.divergence import PresentLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.give_back import foresee_commit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.look import GroupLook
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.options import (

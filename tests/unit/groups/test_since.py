@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import PresentLog, Since, decide_commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import Since, decide_commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.divergence import PresentLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import Choice
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import ChangeReader, CommitChanges
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
@@ -96,7 +97,7 @@ def test_what_was_done_since_is_not_undone(
     since: Since | None, expected: tuple[Choice, int], *, overwrites: bool
 ) -> None:
     log = PresentLog(10, 90, lambda _epoch: 90)
-    step = decide_commit("billing", NAME, Commit(20, 3), Commit(50, 3), log, since, overwrites=overwrites)
+    step, _doubt = decide_commit("billing", NAME, Commit(20, 3), Commit(50, 3), log, since, overwrites=overwrites)
     assert step is not None
     assert (step.choice, step.target) == expected
     what = f"{since.what}; " if since else ""
@@ -106,7 +107,7 @@ def test_what_was_done_since_is_not_undone(
 def test_an_offset_that_does_not_hold_is_changed_without_the_saved_one() -> None:
     """The records before 10 are deleted: its consumers would be reset."""
     log = PresentLog(10, 90, lambda _epoch: 90)
-    step = decide_commit("billing", NAME, Commit(5), Commit(50, 3), log, Since("it has committed"))
+    step, _doubt = decide_commit("billing", NAME, Commit(5), Commit(50, 3), log, Since("it has committed"))
     assert step is not None
     assert (step.choice, step.target) == (Choice.GIVE_BACK, 10)
 
