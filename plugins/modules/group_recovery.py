@@ -65,7 +65,8 @@ options:
     description:
       - Where groups continue whose offset is beyond the log end, if neither a leader epoch nor the salvage says where
         the logs diverge. They get the first record at this time or after, by the records' own timestamps, or the log
-        end if there is none. Without it, present offsets are set to the log end. Groups with such a saved one are named.
+        end if there is none. Without it, present offsets are set to the log end, and groups with such a saved one are
+        named.
       - The time of the election or shortly before lets them read all records that were written since.
       - A time with its zone, such as V(2026-01-31T02:00:00Z).
     type: str
@@ -325,6 +326,8 @@ def results(module: AnsibleModule) -> dict[str, Any]:
             saved.commit_logs,
             saved.share_log,
             saved.markers,
+            saved.unsettled,
+            saved.unread,
         )
 
     done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)

@@ -20,6 +20,7 @@ from .divergence import CommitFields, HoldsTo, PresentLog, hold_present, hold_sa
 from .plan import Choice, CommitNeed, CommitStep
 
 _NAME_IT = "name the group in overwrite_groups"
+LEAVE_OUT = f"To do without it, {_NAME_IT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,18 @@ def decide_commit(  # noqa: PLR0917 - what is known of one committed offset
     since: Since | None = None,
     *,
     overwrites: bool = False,
+    unsettled: int = -1,
 ) -> CommitDecision:
     """Return how to change a committed offset.
+
+    ``unsettled`` is one that the salvage has in a transaction of unknown outcome.
 
     What was done ``since`` is not undone by a saved offset, unless the operator ``overwrites`` it. An offset that does
     not hold for the log is changed all the same. What is in doubt is changed only if the operator ``overwrites`` it.
     """
+    if unsettled > (-1 if now is None else now.offset) and since is None and not overwrites:
+        doubt = f"the salvage has a commit at {unsettled} in a transaction whose outcome is not known. {LEAVE_OUT}"
+        return CommitDecision(None, doubt)
     kept, need, doubt = _judge(now, log, trusts=overwrites) if now is not None else (None, None, "")
     target, epoch, metadata, why = None if kept is None else kept.offset, -1, "", _explain(now, need, kept, log)
     uses_saved = False

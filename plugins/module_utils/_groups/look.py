@@ -35,7 +35,7 @@ from .lost_tails import CLOCKS_APART_MS, find_lost_tails
 from .plan import MOST_NAMED, Choice, CommitNeed, CommitStep, UnknownCommits
 from .present import PresentGroups, read_groups
 from .share import IS_THERE, ShareStates, share_states
-from .since import ChangeReader, CommitChanges, SavedCommits
+from .since import ChangeReader, CommitChanges, SavedCommits, explain_unread
 
 _GroupPartition = tuple[str, TopicPartition]
 
@@ -85,8 +85,7 @@ def look_at_groups(
     in doubt whether their offsets hold. ``asks_controllers``: about unclean elections, if an offset depends on them.
     """
     described = kafka.describe_partitions().partitions
-    saved_groups = {group for group, _partition in saved.commits}
-    present = read_groups(kafka, cluster, described, wanted, saved_groups)
+    present = read_groups(kafka, cluster, described, wanted, saved.groups)
     found = GroupLook(
         present,
         {each.topic: each.topic_id for each in described},
@@ -94,7 +93,7 @@ def look_at_groups(
         () if wanted is not None else tuple(sorted(each.topic_partition for each in described if each.is_offline)),
         unknown=[*present.unknown],
     )
-    known = {*present.states, *saved_groups}
+    known = {*present.states, *saved.groups}
     mistyped = not_found({*overwrite} - known - {*(wanted or ())}, known, "group")
     found.unknown += [UnknownCommits((each,), f"overwrite_groups: {text}") for each, text in mistyped.items()]
 
@@ -107,7 +106,7 @@ def look_at_groups(
     }
     kept = {place: each for place, each in matched.items() if place[0] in present.answered}
     pairs = {(group, name) for group, one in present.commits.items() for name in one.commits}
-    pairs |= present.stateless | {*kept}
+    pairs |= present.stateless | {*kept} | {place for place in saved.unsettled if place[0] in present.answered}
 
     epochs = _epochs_to_ask(pairs, kept, saved, present)
     leader_epochs = {each.topic_partition: each.leader_epoch for each in described if not each.is_offline}
@@ -137,6 +136,7 @@ def look_at_groups(
             found.unknown.append(UnknownCommits((group,), f"{name}: {decision.doubt}"))
         if decision.step is not None:
             found.add(decision.step)
+    found.unknown += explain_unread(saved.unread, partitions, overwrite, present)
     _note_unanswered(kafka, unanswered, {*found.topic_ids}, found)
     return found
 
@@ -161,10 +161,12 @@ class _Decider:
         now, old = self.found.present.commit_of(group, name), self.kept.get((group, name))
         if group in self.found.present.share:
             return self._decide_share(group, name, now, old, log)
-        since = None
-        if old is not None and self.changes and (changes := self.changes.get(partition_of(group, self.partitions))):
+        since, overwrites, unsettled = None, group in self.overwrite, self.saved.unsettled.get((group, name), -1)
+        is_saved = old is not None or unsettled >= 0
+        if is_saved and self.changes and (changes := self.changes.get(partition_of(group, self.partitions))):
             since = changes.since(group, name, self.found.present.commits[group].commits)
-        return decide_commit(group, name, now, old, log, since, overwrites=group in self.overwrite), since
+        decision = decide_commit(group, name, now, old, log, since, overwrites=overwrites, unsettled=unsettled)
+        return decision, since
 
     def _decide_share(
         self, group: str, name: TopicPartition, now: Commit | None, old: CommitFields | None, log: PresentLog

@@ -13,19 +13,22 @@ it has cleaned its segment for the first time. So a deletion may leave no record
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .._kafka.cluster import Cluster
 from .._kafka.errors import CallError
+from .._kafka.group_commits import partition_of
 from .._kafka.groups import Commit
 from .._kafka.offset_records import CommitLog, OffsetKey, parse_commit, parse_key
 from .._kafka.port import Kafka
 from .._kafka.record_batch import BatchError
 from .._kafka.transactions import LostMarker
 from .._model.partition import OFFSETS_TOPIC, TopicPartition
-from .decide import Since
+from .decide import LEAVE_OUT, Since
 from .divergence import CommitFields, PresentLog
+from .plan import UnknownCommits
+from .present import PresentGroups
 
 _DELETE_RETENTION = "delete.retention.ms"
 _DELETED = Since("it was deleted, or expired, since the election")
@@ -58,6 +61,14 @@ class SavedCommits:
     """The records of each partition of __share_group_state, with a key."""
     markers: Mapping[tuple[TopicPartition, int], LostMarker] = field(default_factory=dict)
     """The markers of transactions that the leaders lacked, by partition and producer id."""
+    unsettled: Mapping[tuple[str, TopicPartition], int] = field(default_factory=dict)
+    """The highest offset in a transaction of unknown outcome, if no commit is known after it."""
+    unread: Collection[TopicPartition] = ()
+    """Partitions of __consumer_offsets and __share_group_state of which it has records that cannot be read."""
+
+    @property
+    def groups(self) -> set[str]:
+        return {group for group, _partition in (*self.commits, *self.unsettled)}
 
 
 @dataclass(slots=True)
@@ -179,3 +190,22 @@ class ChangeReader:
 
 def _unread(number: int, why: str) -> str:
     return f"what was committed or deleted since the election is not known: {OFFSETS_TOPIC}-{number}: {why}"
+
+
+def explain_unread(
+    unread: Collection[TopicPartition], partitions: int, overwrite: Collection[str], present: PresentGroups
+) -> Iterator[UnknownCommits]:
+    """Yield of which groups a salvage may have newer offsets that cannot be read (SavedCommits.unread).
+
+    ``partitions`` is the number of those of __consumer_offsets. Groups of ``overwrite`` do without these offsets.
+    """
+    for place in sorted(unread):
+        groups = {
+            each
+            for each in present.answered
+            if (each in present.share) == (place.topic != OFFSETS_TOPIC)
+            and (each in present.share or partition_of(each, partitions) == place.partition)
+        }
+        if left := groups - {*overwrite}:
+            why = f"{place}: the salvage has records of it that cannot be read, perhaps with newer offsets. {LEAVE_OUT}"
+            yield UnknownCommits(tuple(sorted(left)), why)

@@ -300,7 +300,7 @@ def _read_newer_commits(wire: Wire, cluster: Cluster, place: str) -> tuple[Newer
 
     with local_copy(place) as directory:
         files = read_manifest(directory).files
-        commits = read_commits(read_saved_runs(directory, files, {OFFSETS_TOPIC}, contents=True))
+        commits = read_commits(read_saved_runs(directory, files, {OFFSETS_TOPIC}, contents=True)).commits
     return find_newer_commits(wire, cluster, commits)
 
 

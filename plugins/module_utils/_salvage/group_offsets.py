@@ -10,9 +10,9 @@ group_recovery commits their offsets instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .._kafka import groups as live_groups
 from .._kafka.cluster import Cluster
@@ -28,7 +28,7 @@ from .._model.partition import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TopicPartition
 from .manifest import ManifestError, find_file_problems, read_manifest
 from .options import resolve_place
 from .saved_rows import SavedMarker, read_saved_markers, read_saved_runs
-from .saved_run import SavedRun, committed_records
+from .saved_run import SavedRun, committed_records, records_with_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,49 @@ class NewerCommit:
     """None if the cluster has none, or if the coordinator did not answer."""
 
 
-def read_commits(runs: Iterable[SavedRun]) -> dict[tuple[str, TopicPartition], Commit]:
-    """Return the last commit of each group and partition, without deleted ones."""
-    found: dict[tuple[str, TopicPartition], Commit] = {}
-    for key, value in committed_records(runs):
-        about = parse_key(key)
-        if about is None or about.partition is None:
-            continue
-        place = about.group, about.partition
-        commit = parse_commit(value)
-        if commit is None:
-            found.pop(place, None)
-        else:
-            found[place] = commit
+@dataclass(slots=True)
+class CommitRecords:
+    """What saved records of ``__consumer_offsets`` say, by group and partition."""
+
+    commits: dict[tuple[str, TopicPartition], Commit] = field(default_factory=dict)
+    """The last commit of each, without deleted ones."""
+    unsettled: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
+    """The highest offset in a transaction of unknown outcome, if nothing is known after it."""
+    undecodable: set[TopicPartition] = field(default_factory=set)
+    """Partitions of ``__consumer_offsets`` with a batch that does not decode."""
+
+    def add(self, run: SavedRun) -> None:
+        """Take the next records into account."""
+        if run.is_undecodable:
+            self.undecodable.add(run.topic_partition)
+        elif not run.is_control and not run.has_known_outcome:
+            for place, commit in _commits_in(records_with_key(run)):
+                if commit is not None:
+                    self.unsettled[place] = max(commit.offset, self.unsettled.get(place, -1))
+        for place, commit in _commits_in(committed_records([run])):
+            self.unsettled.pop(place, None)
+            if commit is None:
+                self.commits.pop(place, None)
+            else:
+                self.commits[place] = commit
+
+
+def read_commits(runs: Iterable[SavedRun]) -> CommitRecords:
+    """Return what these records say of committed offsets."""
+    found = CommitRecords()
+    for each in runs:
+        found.add(each)
     return found
+
+
+def _commits_in(
+    records: Iterable[tuple[bytes, bytes | None]],
+) -> Iterator[tuple[tuple[str, TopicPartition], Commit | None]]:
+    """Yield the commits among records of ``__consumer_offsets``. None deletes one."""
+    for key, value in records:
+        about = parse_key(key)
+        if about is not None and about.partition is not None:
+            yield (about.group, about.partition), parse_commit(value)
 
 
 def find_newer_commits(
@@ -101,6 +130,10 @@ class SavedOffsets:
     """The markers of transactions that the leaders lacked, by partition and producer id."""
     share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]]
     """The records of each partition of __share_group_state, with a key. Most of them are changes (share_state.py)."""
+    unsettled: Mapping[tuple[str, TopicPartition], int]
+    """The highest offset of each group and partition in a transaction of unknown outcome, if nothing is known after."""
+    unread: Collection[TopicPartition]
+    """Partitions of both topics of which the salvage has records that do not decode."""
 
 
 def read_saved_offsets(place: str) -> SavedOffsets:
@@ -115,9 +148,12 @@ def read_saved_offsets(place: str) -> SavedOffsets:
         problems = find_file_problems(directory, manifest.files)
         if problems:
             raise ManifestError("; ".join(problems))
-        commits = read_commits(read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC}, contents=True))
+        found = read_commits(read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC}, contents=True))
+        unread = {*found.undecodable}
         share_log: dict[int, list[tuple[bytes, bytes | None]]] = {}
         for run in read_saved_runs(directory, manifest.files, {SHARE_STATE_TOPIC}, contents=True):
+            if run.is_undecodable:
+                unread.add(run.topic_partition)
             share_log.setdefault(run.partition, []).extend(committed_records([run]))
         saved_markers = [*read_saved_markers(directory, manifest.files)]
     first_lost: dict[TopicPartition, int] = {}
@@ -138,7 +174,16 @@ def read_saved_offsets(place: str) -> SavedOffsets:
     times = [each.first_timestamp_ms or 0 for each in groups]
     markers = find_lost_markers(saved_markers, first_lost, complete)
     return SavedOffsets(
-        manifest.cluster_id, manifest.salvage_id, commits, first_lost, min(times, default=0), logs, markers, share_log
+        cluster_id=manifest.cluster_id,
+        salvage_id=manifest.salvage_id,
+        commits=found.commits,
+        first_lost=first_lost,
+        since_ms=min(times, default=0),
+        commit_logs=logs,
+        markers=markers,
+        share_log=share_log,
+        unsettled=found.unsettled,
+        unread=unread,
     )
 
 

@@ -279,4 +279,9 @@ def committed_records(runs: Iterable[SavedRun]) -> Iterator[tuple[bytes, bytes |
     for run in runs:
         if run.is_control or run.outcome in (TransactionOutcome.ABORTED, TransactionOutcome.UNKNOWN):
             continue
-        yield from ((key, value) for key, value in zip(run.keys, run.values, strict=True) if key is not None)
+        yield from records_with_key(run)
+
+
+def records_with_key(run: SavedRun) -> Iterator[tuple[bytes, bytes | None]]:
+    """Yield key and value of each record with a key."""
+    yield from ((key, value) for key, value in zip(run.keys, run.values, strict=True) if key is not None)

@@ -65,3 +65,28 @@ def test_a_saved_offset_of_a_former_topic_is_left_out_by_its_leader_epoch(kafka_
         assert committed(cluster, "only on disk") == _NONE, run.output
         assert (run.returncode, run.counts["changed"]) == (0, 0), run.output
         assert f"saved offsets in topics that were created again since are left out: {ONLINE}" in run.words
+
+
+@pytest.mark.wide
+@pytest.mark.timeout(600)
+def test_a_group_with_an_offset_of_a_former_topic_reads_all_of_the_new_one(kafka_version: str, tmp_path: Path) -> None:
+    """As if ``__consumer_offsets`` was offline when the topic was deleted: the offsets have its leader epoch."""
+    with Cluster(kafka_version, brokers=1, proxied=True) as cluster:
+        cluster.client.create_topic(ONLINE, {0: [1]})
+        cluster.client.produce(ONLINE, 0, 20)
+        commit(cluster, "beyond", 500, epoch=12)
+        commit(cluster, "within", 15, epoch=12)
+        go: dict[str, object] = {
+            "kafka_bootstrap_servers": cluster.bootstrap(),
+            "group_recovery_automated_recovery": "true",
+            "group_recovery_undo_file": str(tmp_path / "before"),
+        }
+        run = run_playbook(_PLAYBOOK, go)
+        assert run.returncode == 2, run.output
+        assert (committed(cluster, "beyond"), committed(cluster, "within")) == (0, 15), run.output
+        assert f"within {ONLINE}-0: leader epoch 12 is above every one of this topic" in run.words, run.output
+        named = run_playbook(_PLAYBOOK, {**go, "group_recovery_overwrite_groups": "within"})
+        assert named.returncode == 0, named.output
+        assert committed(cluster, "within") == 0
+        again = run_playbook(_PLAYBOOK, go)
+        assert (again.returncode, again.counts["changed"]) == (0, 0), again.output

@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import (
     CommitDecision,
+    Since,
     decide_commit,
     decide_share_start,
 )
@@ -153,3 +155,18 @@ def test_a_commit_that_may_be_of_a_former_topic_is_named_if_it_is_in_the_log() -
         "not keep it. To set it to 7, name the group in overwrite_groups"
     )
     assert _target(_decide(Commit(5_000, 12), None, log, overwrites=True)) == 7
+
+
+def test_an_offset_of_unknown_outcome_is_named_until_the_operator_does_without_it() -> None:
+    def decide(now: Commit | None, saved: Commit | None, since: Since | None = None, **more: bool) -> Any:
+        return decide_commit("billing", _NAME, now, saved, _log(), since, **more, unsettled=200)
+
+    expected = CommitDecision(
+        None,
+        "the salvage has a commit at 200 in a transaction whose outcome is not known. To do without it, name the group "
+        "in overwrite_groups",
+    )
+    assert decide(None, None) == decide(Commit(50), Commit(100)) == expected
+    assert _target(decide(Commit(50), Commit(100), overwrites=True)) == 100
+    assert decide(Commit(200), Commit(100)) == CommitDecision()
+    assert decide(Commit(150), Commit(100), Since("the group has committed")) == CommitDecision()

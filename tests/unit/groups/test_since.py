@@ -16,9 +16,15 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.decide import Since, decide_commit
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.divergence import PresentLog
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan import Choice
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import ChangeReader, CommitChanges
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.present import PresentGroups
+from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import (
+    ChangeReader,
+    CommitChanges,
+    explain_unread,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.group_commits import partition_of
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_reading import LogRecord
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import CommitLog, parse_key
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import BatchRecord
@@ -183,3 +189,18 @@ def test_what_cannot_be_read_may_be_a_commit() -> None:
     assert since is not None
     assert not since.is_known
     assert "begins at 12, after the election: what was before is not known" in since.what
+
+
+def test_groups_whose_offsets_cannot_be_read_are_named_until_the_operator_does_without_them() -> None:
+    group_commits = {"billing": GroupCommits({}), "queue": GroupCommits({}), "silent": GroupCommits({}, "no answer")}
+    present = PresentGroups(share={"queue"}, commits=group_commits)
+    number = partition_of("billing", 50)
+    unread = [TopicPartition("__consumer_offsets", number), TopicPartition("__consumer_offsets", number + 1)]
+
+    def named(*overwrite: str) -> list[tuple[str, ...]]:
+        return [each.groups for each in explain_unread(unread, 50, overwrite, present)]
+
+    assert (named(), named("billing")) == ([("billing",)], [])
+    (found,) = explain_unread([TopicPartition("__share_group_state", 3)], 50, (), present)
+    assert found.groups == ("queue",)
+    assert found.reason.startswith("__share_group_state-3: the salvage has records of it that cannot be read")

@@ -160,7 +160,30 @@ def test_the_last_commit_of_a_group_counts() -> None:
         a_commit("gone", None),
         a_commit("x", 1) | {"key": struct.pack(">h", 2) + b"group metadata"},
     ]
-    assert read_commits(runs(*rows)) == {("billing", ORDERS): Commit(20)}
+    assert read_commits(runs(*rows)).commits == {("billing", ORDERS): Commit(20)}
+
+
+def test_an_offset_in_a_transaction_of_unknown_outcome_is_named_if_nothing_is_known_after_it() -> None:
+    rows = [
+        a_commit("billing", 100, "committed"),
+        a_commit("billing", 200, "unknown"),
+        a_commit("shipping", 200, "unknown"),
+        a_commit("shipping", 300, "committed"),
+        a_commit("streams", 200, "unknown"),
+        a_commit("streams", 190, "unknown"),
+    ]
+    found = read_commits(runs(*rows))
+    assert found.commits == {("billing", ORDERS): Commit(100), ("shipping", ORDERS): Commit(300)}
+    assert found.unsettled == {("billing", ORDERS): 200, ("streams", ORDERS): 200}
+
+
+def test_a_batch_of_commits_that_does_not_decode_is_named() -> None:
+    undecodable = {"topic": "__consumer_offsets", "partition": 12, "key": None, "decode_error": "it is zipped"}
+    found = read_commits(runs(a_commit("billing", 100), undecodable))
+    assert (found.commits, found.undecodable) == (
+        {("billing", ORDERS): Commit(100)},
+        {TopicPartition("__consumer_offsets", 12)},
+    )
 
 
 def a_flexible_commit(offset: int, *tags: tuple[int, bytes], metadata: str = "") -> dict[str, Any]:
@@ -181,12 +204,12 @@ def a_flexible_commit(offset: int, *tags: tuple[int, bytes], metadata: str = "")
     ],
 )
 def test_a_commit_may_have_the_id_of_its_topic(tags: list[tuple[int, bytes]], topic_id: str | None) -> None:
-    (found,) = read_commits(runs(a_flexible_commit(20, *tags, metadata="of job 7"))).values()
+    (found,) = read_commits(runs(a_flexible_commit(20, *tags, metadata="of job 7"))).commits.values()
     assert (found, found.topic_id) == (Commit(20, 7, "of job 7"), topic_id)
 
 
 def test_a_commit_that_is_cut_off_has_no_topic_id() -> None:
     whole = a_flexible_commit(20, (0, bytes(16)))
     for size in range(len(whole["value"]) - 17, len(whole["value"])):
-        (found,) = read_commits(runs(whole | {"value": whole["value"][:size]})).values()
+        (found,) = read_commits(runs(whole | {"value": whole["value"][:size]})).commits.values()
         assert (found.offset, found.topic_id) == (20, None)
