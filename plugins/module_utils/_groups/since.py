@@ -64,7 +64,7 @@ class SavedCommits:
     unsettled: Mapping[tuple[str, TopicPartition], int] = field(default_factory=dict)
     """The highest offset in a transaction of unknown outcome, if no commit is known after it."""
     unread: Collection[TopicPartition] = ()
-    """Partitions of __consumer_offsets and __share_group_state of which it has records that cannot be read."""
+    """Partitions of __consumer_offsets and __share_group_state of which it lacks records that could not be read."""
 
     @property
     def groups(self) -> set[str]:
@@ -207,5 +207,5 @@ def explain_unread(
             and (each in present.share or partition_of(each, partitions) == place.partition)
         }
         if left := groups - {*overwrite}:
-            why = f"{place}: the salvage has records of it that cannot be read, perhaps with newer offsets. {LEAVE_OUT}"
+            why = f"{place}: not all of its saved records can be read, and others may have newer offsets. {LEAVE_OUT}"
             yield UnknownCommits(tuple(sorted(left)), why)

@@ -42,6 +42,7 @@ from .finding import (
     keep_claims,
     stretches_on_disk,
 )
+from .gaps import find_unreadable
 from .group_offsets import NewerCommit, find_newer_commits, read_commits
 from .leaders import Leaders, read_leader_logs
 from .manifest import Manifest, SavedFrom, read_manifest
@@ -239,7 +240,12 @@ class _DiskRun:
             for replica in each.replicas
             if replica.directory.path in self.reused
         }
-        manifest = writer.finish(written, self.disks.cluster_id, (origin,), held, epochs)
+        unreadable = {
+            each.topic_partition: tuple(find_unreadable(each, one.replicas, self.contents))
+            for one, each in zip(self.comparable, findings, strict=True)
+            if each.lost
+        }
+        manifest = writer.finish(written, self.disks.cluster_id, (origin,), held, epochs, unreadable=unreadable)
         saved = manifest.by_partition
         return [_with_status(each, saved, SalvageStatus.SAVED) for each in findings], manifest.salvage_id
 

@@ -133,7 +133,7 @@ class SavedOffsets:
     unsettled: Mapping[tuple[str, TopicPartition], int]
     """The highest offset of each group and partition in a transaction of unknown outcome, if nothing is known after."""
     unread: Collection[TopicPartition]
-    """Partitions of both topics of which the salvage has records that do not decode."""
+    """Partitions of both topics of which the disk had records that could not be read, or that do not decode."""
 
 
 def read_saved_offsets(place: str) -> SavedOffsets:
@@ -149,7 +149,9 @@ def read_saved_offsets(place: str) -> SavedOffsets:
         if problems:
             raise ManifestError("; ".join(problems))
         found = read_commits(read_saved_runs(directory, manifest.files, {OFFSETS_TOPIC}, contents=True))
-        unread = {*found.undecodable}
+        of_groups = (OFFSETS_TOPIC, SHARE_STATE_TOPIC)
+        unread = {each.topic_partition for each in manifest.held if each.unreadable and each.topic in of_groups}
+        unread |= found.undecodable
         share_log: dict[int, list[tuple[bytes, bytes | None]]] = {}
         for run in read_saved_runs(directory, manifest.files, {SHARE_STATE_TOPIC}, contents=True):
             if run.is_undecodable:
@@ -170,8 +172,7 @@ def read_saved_offsets(place: str) -> SavedOffsets:
         for each in manifest.partitions
         if each.topic == OFFSETS_TOPIC and each.ranges
     }
-    groups = [each for each in manifest.partitions if each.topic in (OFFSETS_TOPIC, SHARE_STATE_TOPIC)]
-    times = [each.first_timestamp_ms or 0 for each in groups]
+    times = [each.first_timestamp_ms or 0 for each in manifest.partitions if each.topic in of_groups]
     markers = find_lost_markers(saved_markers, first_lost, complete)
     return SavedOffsets(
         cluster_id=manifest.cluster_id,

@@ -12,6 +12,7 @@ the same record (``_model.log_contents``), so it is given back once.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 
 from .._model.log_contents import EpochRange, Stretches, union
 
@@ -30,8 +31,8 @@ class Ledger:
             self._starts.setdefault(each.epoch, []).append(each.start_offset)
             self._ends.setdefault(each.epoch, []).append(each.end_offset)
         self._added: list[EpochRange] = []
-        self._last_batch: tuple[int, int] | None = None
-        """Epoch and base offset; None if the next record must not be joined with the records before it."""
+        self._may_fill = False
+        """False if the next record must not be joined with the records before it."""
         self.given = given
         """Number of records that all runs gave back."""
         self.superseded = superseded
@@ -53,22 +54,24 @@ class Ledger:
             offset = max(offset, ends[place])
         return [*found, (offset, end_offset)] if offset < end_offset else found
 
-    def add(self, settled: EpochRange, batch: int, last_batch: int, *, fill: bool) -> None:
-        """Add records. ``batch`` and ``last_batch`` are the base offsets of the first and the last record's batch.
+    def add(self, settled: EpochRange, is_compacted: Callable[[EpochRange], bool]) -> None:
+        """Add records. ``is_compacted`` says whether compaction left a gap: its offsets count as settled, too.
 
-        Offsets that compaction removed between two records of a batch count as settled; with ``fill``, those between
-        two batches too. Otherwise a gap between batches stays unsettled: another salvage may have records that this
-        one could not read.
+        Any other gap stays unsettled: another salvage may have records that this one could not read.
         """
-        first_batch, last = (settled.epoch, batch), self._added[-1] if self._added else None
-        may_fill = self._last_batch is not None and (fill or self._last_batch == first_batch)
-        gap = settled.start_offset - last.end_offset if last is not None and last.epoch == settled.epoch else -1
-        if last is not None and (gap == 0 or (gap > 0 and may_fill)):
-            self._added[-1] = EpochRange(settled.epoch, last.start_offset, settled.end_offset)
+        epoch, start, end = settled
+        last = self._added[-1] if self._added else None
+        gap = EpochRange(epoch, last.end_offset, start) if last is not None and last.epoch == epoch else None
+        if (
+            last is not None
+            and gap is not None
+            and (not gap.records or (gap.records > 0 and self._may_fill and is_compacted(gap)))
+        ):
+            self._added[-1] = EpochRange(epoch, last.start_offset, end)
         else:
             self._added.append(settled)
-        self._last_batch = (settled.epoch, last_batch)
+        self._may_fill = True
 
     def leave_unsettled(self) -> None:
         """Leave a record for a later run: the next ``add`` must not fill it like a gap."""
-        self._last_batch = None
+        self._may_fill = False

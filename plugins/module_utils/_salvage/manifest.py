@@ -35,7 +35,7 @@ from .._model.fields import (
 from .._model.log_contents import Stretches
 from .._model.partition import OfPartition, TopicPartition
 from .._model.run import KafkaOpsError
-from .saved import SavedRecords
+from .saved import SavedRecords, UnreadableOffsets
 
 MANIFEST = "manifest.json"
 RECORDS = "records"
@@ -75,6 +75,11 @@ class HeldRecords(OfPartition):
     ranges: Annotated[Stretches, Meta(description="what losers held is a list of stretches")]
     reused_epochs: Annotated[tuple[LeaderEpoch, ...], Meta(description="reused epochs are a list")] = ()
     """Leader epochs that two leaders had. The leader may have other records with the same epoch and offset."""
+    unreadable: Annotated[
+        tuple[Annotated[UnreadableOffsets, Meta(description="what is unreadable is an object")], ...],
+        Meta(description="what is unreadable is a list"),
+    ] = ()
+    """The part of ``ranges`` that could not be read, without what compaction removed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from .._kafka.settings import Address
 from .._model.log_contents import subtract
 from .._model.partition import TopicPartition, grouped
 from .._model.run import KafkaOpsError, Progress
+from .gaps import CompactedGaps
 from .given_back import Given, complete_ledger, find_given, read_given_back
 from .held_again import HeldAgain, describe_held_too, find_first_newer_offset
 from .ledger import Ledger
@@ -27,7 +28,7 @@ from .manifest import SavedFile
 from .partition_replay import NewerKeys, PartitionReplay, collect_key_hashes, count_settled
 from .replay_progress import LedgerKey, Ledgers
 from .replayed import Counts
-from .saved import SavedRecords
+from .saved import SavedRecords, UnreadableOffsets
 from .saved_rows import read_saved_runs
 from .saved_run import SavedRun
 from .targets import Targets
@@ -49,6 +50,8 @@ class Outstanding:
     directory: str
     files: Sequence[SavedFile]
     saved: Sequence[SavedRecords]
+    unreadable: Mapping[TopicPartition, Sequence[UnreadableOffsets]]
+    """What the salvage could not read of each partition."""
     held_again: HeldAgain | None
     """None if the salvage is of another cluster."""
     include_unknown: bool
@@ -137,8 +140,9 @@ class Outstanding:
         topic_id = target.topic_id or created.get(target.name, "")
         key = LedgerKey(topic_id, saved.topic_id or saved.topic, saved.partition)
         ledger = ledgers.by_key.get(key) or Ledger()
-        is_compacted = saved.topic in targets.compacted
-        return PartitionReplay(saved, target, key, ledger, self.include_unknown, is_compacted)
+        unreadable = self.unreadable.get(saved.topic_partition, ())
+        gaps = CompactedGaps(saved.ranges, unreadable, saved.topic in targets.compacted)
+        return PartitionReplay(saved, target, key, ledger, self.include_unknown, gaps)
 
     def _find_given_back(self, parts: Mapping[TopicPartition, PartitionReplay]) -> None:
         """Complete the ledgers by the records in the topics. A partition that cannot be read fails."""

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from .._kafka.log_reading import SETTLE_S, Ask, CommittedLog
 from .._model.log_contents import EpochRange, Stretches, intersect, subtract
 from .._model.partition import TopicPartition
+from .gaps import CompactedGaps
 from .held_again import Held
 from .ledger import Ledger
 from .markers import TransactionOutcome
@@ -79,8 +80,7 @@ class PartitionReplay:
     ledger_key: LedgerKey
     ledger: Ledger
     include_unknown: bool
-    is_compacted: bool
-    """Whether the topic that the records came from is compacted."""
+    gaps: CompactedGaps
     newer: NewerKeys | None = None
     """Set if the target topic is compacted."""
     held: Stretches = ()
@@ -130,7 +130,7 @@ class PartitionReplay:
             self.ledger.leave_unsettled()
         else:
             settled = EpochRange(run.epoch, run.offset, run.next_offset)
-            self.ledger.add(settled, run.first_batch, run.last_batch, fill=self.is_compacted)
+            self.ledger.add(settled, self.gaps.has)
         if reason is not None:
             self.counts.leave_out(reason, run.records)
         if reason is not None or run.is_control:

@@ -224,6 +224,7 @@ class Replayer:
             self._request.directory,
             self._manifest.files,
             self._saved,
+            {each.topic_partition: each.unreadable for each in self._manifest.held},
             HeldAgain(self._kafka, self._saved, reused) if is_ours else None,
             self._request.terms.include_unknown,
             wait_s,

@@ -129,8 +129,8 @@ class ProgressTopic:
         if len(done) > MOST_STRETCHES:
             raise ReplayProgressError(
                 f"partition {key.partition} of topic {key.source} has more than {MOST_STRETCHES} separate ranges "
-                "of settled records, and no more can be stored: set include_unknown to give records of unknown outcome "
-                "back too"
+                "of settled records, and no more can be stored. If there are many records of unknown outcome in "
+                "between, include_unknown gives them back too. Otherwise its other records stay in the salvage"
             )
         value = {"version": _VERSION, "given": ledger.given, "superseded": ledger.superseded, "done": done}
         return self.name, 0, _json(key._asdict()), _json(value), [], int(time.time() * 1000)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from .._model.fields import INT64_MAX, Meta, PartitionIndex, SizeBytes, TopicId, TopicName
+from .._model.fields import INT64_MAX, Meta, Offset, PartitionIndex, SizeBytes, TopicId, TopicName
 from .._model.log_contents import Stretches
 from .._model.partition import OfPartition
 
@@ -49,3 +49,14 @@ class SavedRecords(OfPartition):
     """Bytes of key, value and headers."""
     largest_batch_bytes: SizeBytes
     """Bytes of a raw batch, compressed as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableOffsets:
+    """Offsets between two saved batches, or around them, that could not be read."""
+
+    start_offset: Offset
+    end_offset: Offset
+    """The one after the last one."""
+    cause: Annotated[str, Meta(description="a cause is a word", pattern="^[a-z_]+$")]
+    """A ``DamageKind``, or that the file could not be read."""

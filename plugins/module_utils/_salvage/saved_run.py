@@ -30,9 +30,9 @@ Header: TypeAlias = "tuple[str, bytes | None]"
 _SHARED = ("topic", "partition", "leader_epoch", "transaction", "origin_broker")
 _FLAGS = ("control_type", "decode_error")
 """Columns for which only matters whether a row has a value."""
-PLACES = (*_SHARED, *_FLAGS, "offset", "batch_base_offset", "key", "timestamp_ms")
+PLACES = (*_SHARED, *_FLAGS, "offset", "key", "timestamp_ms")
 CONTENTS = ("value", "headers")
-_LISTS = ("batches", "offsets_as_text", "timestamps_as_text", "timestamps_ms", "keys", "values", "headers", "ends")
+_LISTS = ("offsets_as_text", "timestamps_as_text", "timestamps_ms", "keys", "values", "headers", "ends")
 PREFIX = "kafkaops.salvage."
 _EPOCH, _OFFSET, _TIMESTAMP = f"{PREFIX}epoch", f"{PREFIX}offset", f"{PREFIX}timestamp"
 OVERHEAD_BYTES = 512
@@ -50,11 +50,6 @@ class Block:
         for name in _LISTS:
             getattr(self, name)
         return self
-
-    @cached_property
-    def batches(self) -> list[int]:
-        """Base offset of each row's batch."""
-        return self._to_numbers("batch_base_offset")
 
     @cached_property
     def timestamps_ms(self) -> list[int]:
@@ -155,15 +150,6 @@ class SavedRun(NamedTuple):
     @property
     def next_offset(self) -> int:
         return self.offset + self.records
-
-    @property
-    def first_batch(self) -> int:
-        """Base offset of the first record's batch."""
-        return self.block.batches[self.start]
-
-    @property
-    def last_batch(self) -> int:
-        return self.block.batches[self.stop - 1]
 
     @property
     def keys(self) -> Sequence[bytes | None]:

@@ -70,7 +70,7 @@ class Targets:
     topics: dict[str, TargetTopic]
     """By the topic that the records came from."""
     compacted: frozenset[str]
-    """The compacted ones among the topics that the records came from."""
+    """The compacted ones among the topics that the records came from, if they are still there."""
     refused: dict[TopicPartition, str]
     """Partitions that cannot be written to, and why."""
     internal: frozenset[TopicPartition]
@@ -109,7 +109,12 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
             )
             if obstacle:
                 refused[each.topic_partition] = obstacle
-    compacted = frozenset(name for name in origins if "compact" in configs.get(name, {}).get(_POLICY, ""))
+    compacted = frozenset(
+        each.topic
+        for each in saved
+        if "compact" in configs.get(each.topic, {}).get(_POLICY, "")
+        and each.topic_id in {None, *(state.topic_id for state in states[each.topic].values())}
+    )
     return Targets(topics, compacted, refused, frozenset(internal))
 
 

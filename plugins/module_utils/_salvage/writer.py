@@ -32,6 +32,7 @@ from .manifest import MANIFEST, HeldRecords, Manifest, SavedFile, SavedFrom, fin
 from .options import is_remote
 from .read_back import ReadBack, read_back
 from .rows import REPEATED, Item, RowSource
+from .saved import UnreadableOffsets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -203,10 +204,13 @@ class SalvageWriter:
         origins: tuple[SavedFrom, ...],
         held: Mapping[TopicPartition, Stretches],
         reused_epochs: Mapping[TopicPartition, tuple[int, ...]] = MappingProxyType({}),
+        *,
+        unreadable: Mapping[TopicPartition, tuple[UnreadableOffsets, ...]] = MappingProxyType({}),
     ) -> Manifest:
         """Write the manifest. ``held`` has the offsets that disks or losers hold, saved or not.
 
-        ``reused_epochs`` are those of their leader epochs that two leaders had.
+        ``reused_epochs`` are those of their leader epochs that two leaders had, and ``unreadable`` is what could not
+        be read of them.
 
         Raises UnsyncedSalvageError if the salvage is finished all the same.
         """
@@ -221,7 +225,7 @@ class SalvageWriter:
             collection_version=VERSION,
             origins=origins,
             held=tuple(
-                HeldRecords(each.topic, each.partition, ranges, reused_epochs.get(each, ()))
+                HeldRecords(each.topic, each.partition, ranges, reused_epochs.get(each, ()), unreadable.get(each, ()))
                 for each, ranges in sorted(held.items())
             ),
             partitions=written.back.partitions,

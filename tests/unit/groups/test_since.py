@@ -203,4 +203,4 @@ def test_groups_whose_offsets_cannot_be_read_are_named_until_the_operator_does_w
     assert (named(), named("billing")) == ([("billing",)], [])
     (found,) = explain_unread([TopicPartition("__share_group_state", 3)], 50, (), present)
     assert found.groups == ("queue",)
-    assert found.reason.startswith("__share_group_state-3: the salvage has records of it that cannot be read")
+    assert found.reason.startswith("__share_group_state-3: not all of its saved records can be read")

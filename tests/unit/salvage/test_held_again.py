@@ -25,6 +25,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     ReplicaLog,
     TopicPartition,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.gaps import CompactedGaps
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.held_again import (
     Held,
     HeldAgain,
@@ -45,7 +46,9 @@ SIDE = replace(ORIGINAL, name="orders.salvaged")
 
 
 def replaying(target: TargetTopic, *held: EpochRange) -> PartitionReplay:
-    part = PartitionReplay(SAVED, target, LedgerKey("id", "id", 3), Ledger(), include_unknown=False, is_compacted=False)
+    part = PartitionReplay(
+        SAVED, target, LedgerKey("id", "id", 3), Ledger(), include_unknown=False, gaps=CompactedGaps(())
+    )
     part.set_held(Held(1, 9, ranges=held))
     return part
 

@@ -13,39 +13,32 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_conte
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
 
 
-def add(ledger: Ledger, epoch: int, offset: int, batch: int, *, fill: bool) -> None:
+def add(ledger: Ledger, epoch: int, offset: int, *, fill: bool = False) -> None:
     """Add one record."""
-    ledger.add(EpochRange(epoch, offset, offset + 1), batch, batch, fill=fill)
+    ledger.add(EpochRange(epoch, offset, offset + 1), lambda _gap: fill)
 
 
 def test_adjacent_records_become_one_stretch() -> None:
     ledger = Ledger()
     for offset in range(10, 20):
-        add(ledger, 3, offset, 10, fill=False)
+        add(ledger, 3, offset)
     assert ledger.settled == (EpochRange(3, 10, 20),)
 
 
-def test_a_gap_between_batches_stays_unsettled_unless_the_topic_is_compacted() -> None:
+def test_a_gap_stays_unsettled_unless_compaction_left_it() -> None:
     """Another salvage may have the batch that this salvage could not read."""
     for fill, expected in ((False, 2), (True, 1)):
         ledger = Ledger()
-        add(ledger, 3, 10, 10, fill=fill)
-        add(ledger, 3, 15, 15, fill=fill)
+        add(ledger, 3, 10, fill=fill)
+        add(ledger, 3, 15, fill=fill)
         assert len(ledger.settled) == expected
-
-
-def test_a_gap_within_a_batch_is_settled() -> None:
-    ledger = Ledger()
-    add(ledger, 3, 10, 10, fill=False)
-    add(ledger, 3, 15, 10, fill=False)
-    assert ledger.settled == (EpochRange(3, 10, 16),)
 
 
 def test_an_unsettled_record_is_never_filled() -> None:
     ledger = Ledger()
-    add(ledger, 3, 10, 10, fill=True)
+    add(ledger, 3, 10, fill=True)
     ledger.leave_unsettled()
-    add(ledger, 3, 12, 10, fill=True)
+    add(ledger, 3, 12, fill=True)
     assert ledger.settled == (EpochRange(3, 10, 11), EpochRange(3, 12, 13))
 
 
@@ -55,7 +48,7 @@ def test_settled_records_are_known_by_epoch_and_offset() -> None:
     assert ledger.find_unsettled(5, 25, 35) == [(30, 35)]
     assert ledger.find_unsettled(3, 12, 18) == ledger.find_unsettled(5, 20, 30) == []
     assert ledger.find_unsettled(4, 0, 40) == [(0, 40)]
-    add(ledger, 5, 30, 30, fill=False)
+    add(ledger, 5, 30)
     assert ledger.settled == (EpochRange(3, 10, 20), EpochRange(5, 20, 31))
     # What this run adds is not asked about again: a salvage has each record once.
     assert ledger.find_unsettled(5, 30, 31) == [(30, 31)]
@@ -79,6 +72,6 @@ def test_adding_many_records_at_once_equals_adding_each() -> None:
         one_by_one, at_once = Ledger(), Ledger()
         for first, end in ((10, 14), (16, 20), (25, 30)):
             for offset in range(first, end):
-                add(one_by_one, 3, offset, offset // 10 * 10, fill=fill)
-            at_once.add(EpochRange(3, first, end), first // 10 * 10, (end - 1) // 10 * 10, fill=fill)
+                add(one_by_one, 3, offset, fill=fill)
+            at_once.add(EpochRange(3, first, end), lambda _gap, fill=fill: fill)
         assert at_once.settled == one_by_one.settled

@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.gaps import CompactedGaps
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.manifest import ManifestError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.pace import MOST_BYTES, Pace
@@ -63,7 +64,7 @@ class FakeProgressTopic:
 
 def a_part(partition: int, records: int) -> PartitionReplay:
     saved, place = replace(SAVED, partition=partition), LedgerKey("id", "orders", partition)
-    part = PartitionReplay(saved, _TARGET, place, Ledger(), include_unknown=False, is_compacted=False)
+    part = PartitionReplay(saved, _TARGET, place, Ledger(), include_unknown=False, gaps=CompactedGaps(()))
     part.counts.to_give = records
     return part
 

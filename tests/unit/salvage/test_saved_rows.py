@@ -51,7 +51,7 @@ def test_a_run_ends_where_a_shared_field_changes() -> None:
 def test_a_part_of_a_run_keeps_its_records() -> None:
     run = a_run(
         {"offset": 5, "key": None, "value": b"12345"},
-        {"offset": 6, "key": b"a", "value": None, "batch_base_offset": 6, "timestamp_ms": 9},
+        {"offset": 6, "key": b"a", "value": None, "timestamp_ms": 9},
         {"offset": 7, "key": b"b", "value": b"1", "headers": [{"key": "h", "value": b"12"}, {"key": "i"}]},
     )
     part = run.between(6, 8)
@@ -59,7 +59,7 @@ def test_a_part_of_a_run_keeps_its_records() -> None:
     assert (part.keys, part.values, part.timestamps_ms) == ([b"a", b"b"], [None, b"1"], [9, 1])
     assert part.headers == [[], [("h", b"12"), ("i", None)]]
     assert (part.offsets_as_text, part.timestamps_as_text) == ([b"6", b"7"], [b"9", b"1"])
-    assert (part.size, part.size_with_headers, part.first_batch, part.last_batch) == (3, 7, 6, 0)
+    assert (part.size, part.size_with_headers) == (3, 7)
     assert (run.size, run.size_with_headers) == (8, 12)
 
 
