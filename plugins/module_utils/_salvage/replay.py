@@ -25,10 +25,7 @@ from .._changes.journal_reader import JournalOptions
 from .._kafka.cluster import Cluster
 from .._kafka.log_reading import SETTLE_S
 from .._kafka.port import Kafka
-from .._kafka.settings import Address
-from .._kafka.topics import NewTopic
 from .._model.background import in_background
-from .._model.fields import INT64_MAX
 from .._model.near_names import not_found
 from .._model.partition import TopicPartition
 from .._model.run import KafkaOpsError, Progress
@@ -37,26 +34,16 @@ from .ledger import Ledger
 from .manifest import Manifest, find_file_problems, read_manifest
 from .outstanding import Outstanding, earlier_counts
 from .partition_replay import PartitionReplay
-from .replay_progress import LedgerKey, Ledgers, ProgressTopic, create_and_wait
+from .replay_progress import LedgerKey, Ledgers, ProgressTopic
 from .replay_writer import ReplayWriter
 from .replayed import Counts, Replayed, ReplayStatus, Target, build_replayed, name_target_topic
 from .saved import SavedRecords
+from .side_topics import create_side_topics
 from .targets import ReplayTerms, Targets, find_targets
 from .transactional import ProducerError, TransactionalProducer
 from .unfinished import explain_unfinished, find_obstacle
 
 _OPEN = "a transaction of another replay is open: what it gives back counts as not given back here"
-_NO_LIMIT = str(INT64_MAX - 1)
-"""With the greatest number, brokers before 4.0 use message.timestamp.difference.max.ms instead, which is inherited."""
-_SIDE_CONFIG = {
-    "cleanup.policy": "delete",
-    "retention.ms": "-1",
-    "retention.bytes": "-1",
-    "message.timestamp.type": "CreateTime",
-    "message.timestamp.before.max.ms": _NO_LIMIT,
-    "message.timestamp.after.max.ms": _NO_LIMIT,
-}
-"""No retention: records keep their old timestamps, so they would expire at once."""
 
 
 class ReplayError(KafkaOpsError):
@@ -145,7 +132,12 @@ class Replayer:
             raise ReplayError(f"{error}. Nothing was written") from None
         try:
             progress_topic.create()
-            created = self._create_side_topics(targets, cluster.unfenced, journal)
+
+            def before_each(name: str) -> None:
+                self._progress.step(f"creating topic {name}")
+                journal.require_lock()
+
+            created = create_side_topics(self._kafka, cluster.unfenced, self._saved, targets, before_each)
             # Read only now: the producer's start has ended all transactions of earlier runs.
             ledgers = progress_topic.read()
             outstanding = self._outstanding(cluster, wait_s=SETTLE_S)
@@ -232,27 +224,6 @@ class Replayer:
 
     def _find_targets(self) -> Targets:
         return find_targets(self._kafka, self._saved, self._request.terms)
-
-    def _create_side_topics(
-        self, targets: Targets, addresses: Mapping[int, Address], journal: Journal
-    ) -> dict[str, str]:
-        """Create the side topics that do not exist. Returns their ids by name."""
-        wanted = {each.topic for each in self._saved if each.topic_partition not in targets.refused}
-        ids = {}
-        for topic in sorted(wanted & targets.topics.keys()):
-            target = targets.topics[topic]
-            if target.topic_id is None:
-                self._progress.step(f"creating topic {target.name}")
-                configs = {**_SIDE_CONFIG, "max.message.bytes": str(target.most_bytes)}
-                journal.require_lock()
-                create_and_wait(
-                    self._kafka, addresses, NewTopic(target.name, target.partitions, target.copies, configs)
-                )
-                state = self._kafka.read_partition_state(TopicPartition(target.name, 0))
-                if state is None:
-                    raise ReplayError(f"topic {target.name} was created, and does not exist any more")
-                ids[target.name] = state.topic_id
-        return ids
 
     def _with_untouched(self, rows: list[Replayed], targets: Targets, ledgers: Ledgers) -> tuple[Replayed, ...]:
         """Add the internal and the refused partitions, and sort all by topic and partition number."""

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.configs import TOPIC
@@ -82,14 +82,15 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
     Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError.
     """
     origins = {each.topic for each in saved}
-    description = kafka.describe_partitions(origins | {name_target_topic(each, terms.target) for each in origins})
+    names = {each: name_target_topic(each, terms.target) for each in origins - _NEVER - terms.never}
+    description = kafka.describe_partitions(origins | {*names.values()})
     states: dict[str, dict[int, PartitionState]] = {}
     for state in description.partitions:
         states.setdefault(state.topic, {})[state.partition] = state
     hidden = {each.topic: str(each) for each in description.refused if not each.is_unknown}
-    access = kafka.topic_operations(sorted(states))
-    forbidden = {name for name, each in access.items() if "WRITE" not in each.operations}
-    configs = {name: _read_configs(kafka, name) for name in states}
+    to_create = {*names.values()} - states.keys() - hidden.keys() if terms.target is Target.SIDE else set()
+    forbidden = dict(_find_forbidden(kafka, states, to_create))
+    configs, unread = _read_all_configs(kafka, sorted(states.keys() - _NEVER - terms.never))
     now_ms = int(time.time() * 1000)
     topics, refused, internal = {}, {}, set()
     for topic in sorted(origins):
@@ -102,7 +103,8 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
         for each in wanted:
             obstacle = (
                 (name in hidden and f"topic {name} cannot be looked at: {hidden[name]}")
-                or (name in forbidden and f"our principal needs WRITE on topic {name}")
+                or forbidden.get(name, "")
+                or unread.get(name, "")
                 or _check_topic(each, found, terms)
                 or _check_timestamps(each, name, configs.get(name, {}), now_ms)
                 or _check_replicas(found, each.partition, configs.get(name, {}))
@@ -214,12 +216,29 @@ def _limit_of(configs: Mapping[str, str], name: str) -> tuple[str, int]:
     return name, limit
 
 
-def _read_configs(kafka: Kafka, topic: str) -> dict[str, str]:
-    try:
-        found = kafka.read_configs(None, TOPIC, topic, _NAMES)
-    except RequestRefusedError as error:
-        # The broker's message does not name the topic.
-        raise RequestRefusedError(
-            "DescribeConfigs", error.code, f"configs of topic {topic}: {error}", is_transient=error.is_transient
-        ) from None
-    return {name: each.value for name, each in found.items() if each.value is not None}
+def _find_forbidden(kafka: Kafka, there: Collection[str], to_create: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the topics that our principal may not write to or create, as far as that is known, and why.
+
+    CREATE on the cluster is for any topic. It is not known without DESCRIBE on the cluster.
+    """
+    access = kafka.topic_operations(sorted({*there, *to_create}))
+    of_cluster = kafka.cluster_operations() if to_create else frozenset()
+    for name, each in access.items():
+        if "WRITE" not in each.operations:
+            yield name, f"our principal needs WRITE on topic {name}"
+        elif name in to_create and of_cluster and "CREATE" not in each.operations | of_cluster:
+            yield name, f"topic {name} does not exist: our principal needs CREATE on it, or on the cluster"
+
+
+def _read_all_configs(kafka: Kafka, topics: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Return the configs of each topic, and why those of others are not known."""
+    configs, unread = {}, {}
+    for topic in topics:
+        try:
+            found = kafka.read_configs(None, TOPIC, topic, _NAMES)
+        except RequestRefusedError as error:
+            # The broker's message does not name the topic.
+            unread[topic] = f"configs of topic {topic}: {error}"
+        else:
+            configs[topic] = {name: each.value for name, each in found.items() if each.value is not None}
+    return configs, unread

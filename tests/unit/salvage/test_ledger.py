@@ -15,7 +15,15 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger 
 
 def add(ledger: Ledger, epoch: int, offset: int, *, fill: bool = False) -> None:
     """Add one record."""
-    ledger.add(EpochRange(epoch, offset, offset + 1), lambda _gap: fill)
+    ledger.add(EpochRange(epoch, offset, offset + 1), _always if fill else _never)
+
+
+def _always(_gap: EpochRange) -> bool:
+    return True
+
+
+def _never(_gap: EpochRange) -> bool:
+    return False
 
 
 def test_adjacent_records_become_one_stretch() -> None:
@@ -73,5 +81,5 @@ def test_adding_many_records_at_once_equals_adding_each() -> None:
         for first, end in ((10, 14), (16, 20), (25, 30)):
             for offset in range(first, end):
                 add(one_by_one, 3, offset, fill=fill)
-            at_once.add(EpochRange(3, first, end), lambda _gap, fill=fill: fill)
+            at_once.add(EpochRange(3, first, end), _always if fill else _never)
         assert at_once.settled == one_by_one.settled

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.capabilities import TopicAccess
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import RequestRefusedError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import Description, TopicError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
@@ -50,8 +51,14 @@ SIDE = replace(ORIGINAL, target=Target.SIDE)
 class FakeKafka(Kafka):
     """Topics in memory."""
 
-    def __init__(self, states: Sequence[PartitionState], configs: dict[str, str], forbidden: Collection[str]) -> None:
-        self._states, self._configs, self._forbidden = states, configs, frozenset(forbidden)
+    def __init__(
+        self,
+        states: Sequence[PartitionState],
+        configs: dict[str, str],
+        forbidden: Collection[str],
+        secret: Collection[str] = (),
+    ) -> None:
+        self._states, self._configs, self._forbidden, self._secret = states, configs, frozenset(forbidden), secret
 
     def describe_partitions(self, names: Iterable[str] | None = None, span: Any = None) -> Description:
         wanted = set(names or ())
@@ -62,13 +69,17 @@ class FakeKafka(Kafka):
     def read_configs(
         self, address: Address | None, kind: int, resource: str, names: Sequence[str]
     ) -> dict[str, Setting]:
+        if resource in self._secret:
+            raise RequestRefusedError("DescribeConfigs", 29, "not authorized", is_transient=False)
         return {name: Setting(value, SettingSource.BROKER) for name, value in self._configs.items()}
 
+    def cluster_operations(self) -> frozenset[str]:
+        return frozenset({"DESCRIBE"})
+
     def topic_operations(self, names: Sequence[str] | None = None) -> dict[str, TopicAccess]:
-        found = frozenset({"DESCRIBE", "WRITE"})
-        return {
-            each: TopicAccess(found - ({"WRITE"} if each in self._forbidden else set()), True) for each in names or ()
-        }
+        every = {*("DESCRIBE", "WRITE", "CREATE")}
+        lacking = {name: {operation} for operation, name in (each.split(" ") for each in self._forbidden)}
+        return {each: TopicAccess(frozenset(every - lacking.get(each, set())), True) for each in names or ()}
 
 
 def look(
@@ -129,9 +140,24 @@ def test_a_topic_that_cannot_accept_its_records_is_refused(
 
 
 def test_a_topic_that_our_principal_may_not_write_to_is_refused() -> None:
-    assert (
-        "our principal needs WRITE on topic orders" in look(STATE, forbidden={"orders"}).refused[STATE.topic_partition]
-    )
+    found = look(STATE, forbidden={"WRITE orders"})
+    assert "our principal needs WRITE on topic orders" in found.refused[STATE.topic_partition]
+
+
+@pytest.mark.parametrize("operation", ["WRITE", "CREATE"])
+def test_a_side_topic_that_our_principal_may_not_create_is_refused(operation: str) -> None:
+    found = look(STATE, terms=SIDE, forbidden={f"{operation} orders.salvaged"})
+    assert f"our principal needs {operation} on" in found.refused[STATE.topic_partition]
+    assert look(STATE, STATE._replace(topic="orders.salvaged"), terms=SIDE, forbidden={"CREATE orders"}).refused == {}
+
+
+def test_a_topic_whose_configs_may_not_be_read_blocks_no_other() -> None:
+    other, internal = replace(SAVED, topic="payments"), replace(SAVED, topic="__consumer_offsets")
+    states = [STATE, *(STATE._replace(topic=each.topic) for each in (other, internal))]
+    kafka = FakeKafka(states, {}, (), secret={"orders", "__consumer_offsets"})
+    found = find_targets(kafka, [SAVED, other, internal], ORIGINAL)
+    assert [*found.refused] == [STATE.topic_partition]
+    assert "configs of topic orders: " in found.refused[STATE.topic_partition]
 
 
 def test_a_side_topic_is_created_like_the_original_topic() -> None:
