@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 from .._model.partition import Broker, BrokerState, Cause
 from . import error_codes
+from .connection import Connection
 from .errors import BrokerCallError
 from .settings import Address
-from .wire import Connection, Wire
+from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest, DescribeConfigsRequest

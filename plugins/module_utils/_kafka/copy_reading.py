@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 from .._model.partition import TopicPartition
 from . import error_codes
+from .connection import Connection
 from .held_replicas import HeldOffset, held_offsets
 from .messages import fetch_request
-from .wire import Connection
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.record.util import calc_crc32c

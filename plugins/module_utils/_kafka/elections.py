@@ -25,10 +25,11 @@ from .bulk import (
     read_partition_results,
     read_topics,
 )
+from .connection import Connection
 from .errors import BrokerCallError
 from .messages import by_topic
 from .settings import Address
-from .wire import Connection, Wire
+from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeClusterRequest, ElectLeadersRequest, ElectLeadersResponse

@@ -104,8 +104,6 @@ _HINTS = {
 _PRINTED_REQUEST = "Request Request("
 """A controller that refuses a principal prints its request object as the message: 700 characters without a cause."""
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_NO_ADDRESS = "DNS Resolution failure"
-"""kafka-python's words."""
 _SYSTEM_ERROR = re.compile(r"\[Errno (\d+)\]|\b(E[A-Z]+)\b")
 """How Python and kafka-python write a system error in their messages."""
 _FRAME_LENGTH = re.compile(r"Invalid frame length: (-?\d+)")
@@ -221,8 +219,6 @@ def _classify(error: BaseException, text: str, settings: ConnectionSettings, sta
 
 
 def _classify_disconnection(text: str, settings: ConnectionSettings, stage: Stage) -> tuple[Cause, str, str]:
-    if stage is Stage.CONNECTING and _NO_ADDRESS in text:
-        return Cause.UNREACHABLE, "this host finds no address for that name", "check the name, and DNS here"
     if stage is Stage.CONNECTING:
         return Cause.UNREACHABLE, _system_error_text(text), ""
     if stage is Stage.AUTHENTICATING and settings.uses_sasl:

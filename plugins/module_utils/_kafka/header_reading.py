@@ -13,10 +13,11 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from .._model.partition import Cause, TopicPartition, grouped, in_batches, to_topic_partition
 from .batch_headers import BatchEpoch, HeaderAnswer, Headers, Offsets, headers_request
+from .connection import Connection
 from .errors import BrokerCallError
 from .lockstep import Exchange, in_lockstep
 from .settings import Address
-from .wire import Connection, Wire
+from .wire import Wire
 
 _HEADER_BYTES = 4096
 """The limit for one batch at first, so that the answer about many logs is small."""

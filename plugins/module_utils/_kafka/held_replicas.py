@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .._model.partition import TopicPartition, to_topic_partition, tuple_maker
 from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, encode_topics, read_topics
+from .connection import Connection
 from .messages import by_topic
-from .wire import Connection
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse

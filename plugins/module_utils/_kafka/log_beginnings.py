@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from .._model.partition import EpochEnd, TopicPartition, in_batches
 from .._model.replaced_disk import LogBeginning
+from .connection import Connection
 from .epochs import Questions, epochs_request
 from .held_replicas import HeldOffset, OffsetAnswer, held_offsets, only_answer
 from .log_dirs import LogDirs, describe_log_dirs
-from .wire import Connection
 
 
 def read_log_beginnings(

@@ -15,7 +15,7 @@ from typing import Any
 
 from .._model.partition import TopicPartition
 from . import error_codes
-from .wire import Connection
+from .connection import Connection
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeLogDirsRequest

@@ -25,8 +25,8 @@ from .bulk import (
     read_text,
     skip_empty_tags,
 )
+from .connection import Connection
 from .messages import by_topic
-from .wire import Connection
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeLogDirsRequest, DescribeLogDirsResponse

@@ -19,10 +19,10 @@ from typing import Any
 
 from .._model.partition import Cause, TopicPartition
 from .._model.run import KafkaOpsError
+from .connection import Connection
 from .errors import BrokerCallError
 from .held_replicas import OffsetAnswer
 from .messages import by_topic, parse_uuid, uuid_text
-from .wire import Connection
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from .messages import define_message

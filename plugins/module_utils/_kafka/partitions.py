@@ -24,10 +24,11 @@ from typing import Any, NamedTuple
 from .._model.partition import Cause, PartitionState, TopicPartition
 from . import error_codes
 from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, read_size, read_text, skip_empty_tags
+from .connection import Connection
 from .errors import BrokerCallError
 from .messages import uuid_text
 from .settings import Address
-from .wire import Connection, Wire
+from .wire import Wire
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from kafka.protocol.admin import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse

@@ -30,6 +30,7 @@ from .._model.partition import (
 )
 from .._model.run import Clock
 from .cluster import check_identity
+from .connection import Connection
 from .epochs import Questions, epochs_request
 from .errors import BrokerCallError
 from .header_reading import read_headers
@@ -39,7 +40,7 @@ from .log_dirs import LogDirs, log_dirs_request
 from .native import NativeSource, NotOfferedError, check_same_broker_epoch, replica_log_ends
 from .replica_answers import ReplicaAnswers
 from .settings import Address, ConnectionSettings
-from .wire import Connection, Wire
+from .wire import Wire
 
 _PAUSE_S = 0.5
 _STATE_CAUSES = {

@@ -4,185 +4,52 @@
 
 """Send any Kafka request to one broker, or to several until the first answer. Decides nothing.
 
-kafka-python implements the protocol, TLS and SASL. Its own bootstrap picks one server at random and waits for it up to
-the whole timeout, and a frozen broker accepts connections forever. Here each address has its own connection, each
-attempt has its own limit, and a silent broker delays a call by no more than _HEAD_START_S.
+kafka-python's own bootstrap picks one server at random and waits for it up to the whole timeout, and a frozen broker
+accepts connections forever. Here each address has its own connection, each attempt has its own limit, and a silent
+broker delays a call by no more than _HEAD_START_S.
 """
 
 from __future__ import annotations
 
-import logging
-import os
 import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 from .._model.partition import Cause
-from .client_configs import credentials_for, kafka_python_config
-from .error_codes import MISMATCHED_ENDPOINT_TYPE, Stage, broker_call_error
-from .errors import BrokerCallError, CredentialsError, NoBrokerAnswersError, ThrottledError
+from .connection import Connection
+from .error_codes import MISMATCHED_ENDPOINT_TYPE
+from .errors import BrokerCallError, NoBrokerAnswersError
+from .host_names import HostNames, names_of_process
 from .settings import NO_CONTROLLERS, Address, ConnectionSettings, ControllerListeners
 from .views import Views
 
-with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
-    import kafka.errors as kafka_errors
-    from kafka.net.manager import KafkaConnectionManager
-    from kafka.net.selector import NetworkSelector
-
-
-# At DEBUG kafka-python logs the bytes of requests, passwords included. At ERROR it logs answers that it cannot decode,
-# which it raises as exceptions too.
-logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
-
-_NODE = "bootstrap-0"
-_THROTTLE = "throttle"
-"""Why kafka-python pauses a connection, after an answer with a throttle time."""
 _HEAD_START_S = 0.5
 """Time that one broker has to answer before the next broker is asked too."""
-_GRACE_MS = 50
-_POLL_INTERVAL_S = 0.02
 _MAX_THREADS = 64
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-_io_loops: dict[int, NetworkSelector] = {}
-_io_loops_lock = threading.Lock()
-
-
-def _io_loop() -> NetworkSelector:
-    """Return the one thread of this process that encodes, sends, receives and decodes.
-
-    Only one, because kafka-python 3.0.12 creates the codec of a message at its first use, and two threads must not do
-    that at once (StructField.compiled_decode_from temporarily replaces a field of the class). One for each process,
-    because a fork does not copy threads.
-    """
-    with _io_loops_lock:
-        loop = _io_loops.get(os.getpid())
-        if loop is None:
-            loop = _io_loops[os.getpid()] = NetworkSelector(client_id="kafkaops.recovery", slow_task_threshold_secs=0)
-            loop.start()
-        return loop
-
-
-class Connection:
-    """One TCP connection to one address, opened at the first call.
-
-    It is never opened again. So if the first and the last answer came over it, the broker did not restart in between.
-    """
-
-    def __init__(self, settings: ConnectionSettings, address: Address) -> None:
-        self.address = address
-        self._selector = _io_loop()
-        self._settings = settings
-        config = kafka_python_config(settings)
-        self._credentials = credentials_for(settings)
-        if self._credentials is not None:
-            config |= self._credentials.kafka_python_config()
-        self._manager = KafkaConnectionManager(self._selector, bootstrap_servers=[str(address)], **config)
-        self._connection: Any = None
-        self._lock = threading.Lock()
-
-    def call(self, request: Any, *, timeout_ms: int | None = None) -> Any:
-        """Send one request and return the decoded answer.
-
-        ``timeout_ms`` limits this attempt, connecting included. The default is the settings' request_timeout_ms.
-
-        Raises BrokerCallError.
-        """
-        limit_ms = timeout_ms if timeout_ms is not None else self._settings.request_timeout_ms
-        return self.call_pipelined([request], limit_ms, limit_ms)[0]
-
-    def call_pipelined(self, requests: Sequence[Any], limit_ms: int, total_limit_ms: int) -> list[Any]:
-        """Send requests of one kind without waiting for answers in between, and return the decoded answers.
-
-        The broker processes them one after another: each may take ``limit_ms``, and all of them ``total_limit_ms``.
-
-        Raises BrokerCallError.
-        """
-        name = requests[0].name.removesuffix("Request")
-        deadline = time.monotonic() + limit_ms / 1000
-        if self._credentials is not None:
-            try:
-                self._credentials.prepare(self.address.host, limit_ms / 1000, is_connected=self._connection is not None)
-            except CredentialsError as error:
-                raise BrokerCallError(str(self.address), Cause.NOT_AUTHORIZED, str(error), request=name) from None
-        try:
-            left_ms = max(1, int((deadline - time.monotonic()) * 1000))
-            limits = [min(left_ms + place * limit_ms, total_limit_ms) for place in range(len(requests))]
-            answers: list[Any] = self._selector.run(self._call_pipelined, requests, limits)
-            return answers
-        except (kafka_errors.KafkaError, OSError, ValueError, RuntimeError) as error:
-            raise broker_call_error(error, self._settings, str(self.address), name, self._stage()) from None
-
-    def supports(self, request_class: Any, version: int) -> bool:
-        """Return whether the broker supports this version of the request. Valid after a successful call."""
-        versions = self._connection.broker_version_data.api_versions
-        lowest, highest = versions.get(request_class.API_KEY, (0, -1))
-        return bool(lowest <= version <= highest)
-
-    @property
-    def was_lost(self) -> bool:
-        """Return whether the connection was opened and then closed: by the broker, a proxy, or because it was idle."""
-        return self._connection is not None and self._connection.closed
-
-    def close(self) -> None:
-        """Close the connection. A call that still waits for an answer fails."""
-        self._selector.call_soon_threadsafe(self._manager.close)
-
-    def _stage(self) -> Stage:
-        connection = self._connection
-        if connection is None or connection.parser is None:
-            return Stage.CONNECTING
-        if connection.init_future.succeeded():
-            return Stage.READY
-        return Stage.GREETING if connection.broker_version_data is None else Stage.AUTHENTICATING
-
-    async def _call_pipelined(self, requests: Sequence[Any], limits_ms: Sequence[int]) -> list[Any]:
-        answers = [await self._send(request, limit_ms) for request, limit_ms in zip(requests, limits_ms, strict=True)]
-        return [await each for each in answers]
-
-    async def _send(self, request: Any, limit_ms: int) -> Any:
-        """Send a request, and return the future of its answer."""
-        if self._manager.closed:
-            raise kafka_errors.KafkaConnectionError("closed")
-        with self._lock:
-            if self._connection is None:
-                self._connection = self._manager.get_connection(
-                    _NODE, timeout_ms=limit_ms, pop_on_close=False, refresh_metadata_on_err=False
-                )
-        deadline = time.monotonic() + limit_ms / 1000
-        # kafka-python does not limit a TLS handshake, so wait_for limits the whole set-up. Its limit is a little later
-        # than the limit of the TCP connect, whose error says more.
-        if not self._connection.init_future.succeeded():
-            await self._manager.wait_for(self._connection.init_future, limit_ms + _GRACE_MS)
-        # While a broker throttles us, kafka-python fails every request to it instead of waiting.
-        while self._connection.paused and time.monotonic() < deadline:
-            await self._selector.sleep(_POLL_INTERVAL_S)
-        if _THROTTLE in self._connection.paused:
-            raise ThrottledError(str(self.address), limit_ms, request.name.removesuffix("Request"))
-        left_ms = max(1.0, (deadline - time.monotonic()) * 1000)
-        return self._connection.send_request(request, request_timeout_ms=left_ms)
-
-
 class Wire:
     """All connections of one run.
 
-    ``controllers`` are the controllers' own listeners, as far as the operator names them.
+    ``controllers`` are the controllers' own listeners, as far as the operator names them. ``names`` resolves the hosts'
+    names; None for the names of this process.
     """
 
     def __init__(
         self,
         settings: ConnectionSettings,
         controllers: ControllerListeners = NO_CONTROLLERS,
+        *,
+        names: HostNames | None = None,
     ) -> None:
         self.settings = settings
         self.controllers = controllers
-        self.controller_side: Wire = self if controllers.settings is None else Wire(controllers.settings)
+        self._names = names or names_of_process()
+        self.controller_side: Wire = self if controllers.settings is None else Wire(controllers.settings, names=names)
         """For requests to the controllers' own listeners."""
         self._connections: dict[Address, Connection] = {}
         self._brokers: dict[int, Address] = {}
@@ -222,7 +89,7 @@ class Wire:
         """
         with self._lock:
             if self._separate_wire is None:
-                self._separate_wire = Wire(self.settings)
+                self._separate_wire = Wire(self.settings, names=self._names)
                 if self._is_closed:
                     self._separate_wire.close()
             return self._separate_wire
@@ -241,7 +108,7 @@ class Wire:
                 found.close()
                 found = None
             if found is None:
-                found = self._connections[address] = Connection(self.settings, address)
+                found = self._connections[address] = self.fresh_connection(address)
                 if self._is_closed:
                     # An attempt of call_any may begin after the wire was closed: make its call fail at once.
                     found.close()
@@ -249,7 +116,7 @@ class Wire:
 
     def fresh_connection(self, address: Address) -> Connection:
         """Return a separate connection that no other call uses or replaces. The caller closes it."""
-        return Connection(self.settings, address)
+        return Connection(self.settings, address, self._names)
 
     def call(self, address: Address, request: Any, *, timeout_ms: int | None = None) -> Any:
         """Send one request to one address and return the decoded answer.

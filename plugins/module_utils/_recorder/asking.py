@@ -21,13 +21,13 @@ from typing import Any
 
 from .._kafka import error_codes
 from .._kafka.cluster import check_identity
+from .._kafka.connection import Connection
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.held_replicas import HeldOffset, OffsetAnswer, high_watermarks_request, offsets_request
 from .._kafka.log_dir_space import LogDirSpace, describe_log_dir_space
 from .._kafka.log_dirs import LogDirs, log_dirs_request
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
-from .._kafka.wire import Connection
 from .._model.partition import Broker, BrokerState, Cause, PartitionState, TopicPartition, in_batches
 from .._model.run import garbage_collection_paused
 

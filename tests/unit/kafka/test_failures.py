@@ -28,7 +28,6 @@ SETTINGS = {
     for name, options in {"PLAINTEXT": {}, "SSL": {}, "SASL_PLAINTEXT": SCRAM, "SASL_SSL": SCRAM}.items()
 }
 ALERT_AS_LENGTH = int.from_bytes(bytes.fromhex("15030300"), "big")
-NO_ADDRESS = kafka_errors.KafkaConnectionError("DNS Resolution failure")
 DISCONNECTED = kafka_errors.KafkaConnectionError("socket disconnected")
 
 
@@ -45,7 +44,6 @@ def verification(text: str) -> ssl.SSLCertVerificationError:
         (OSError("Connection timed out"), "PLAINTEXT", Stage.GREETING, Cause.HUNG, ""),
         (ConnectionRefusedError(111, "Connection refused"), "PLAINTEXT", Stage.CONNECTING, Cause.UNREACHABLE, ""),
         (OSError("Name or service not known"), "PLAINTEXT", Stage.CONNECTING, Cause.UNREACHABLE, ""),
-        (NO_ADDRESS, "PLAINTEXT", Stage.CONNECTING, Cause.UNREACHABLE, "check the name, and DNS here"),
         (DISCONNECTED, "PLAINTEXT", Stage.GREETING, Cause.DISCONNECTED, "check security_protocol"),
         (DISCONNECTED, "PLAINTEXT", Stage.READY, Cause.DISCONNECTED, "check security_protocol"),
         (DISCONNECTED, "SASL_SSL", Stage.READY, Cause.DISCONNECTED, ""),

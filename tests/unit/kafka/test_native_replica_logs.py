@@ -13,13 +13,13 @@ from typing import Any, cast
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.connection import Connection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.native import (
     NativeSource,
     messages,
     replica_log_ends,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Connection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, TopicPartition
 from unit.kafka.fake_connection import FakeConnection
 
