@@ -22,9 +22,10 @@ from typing import Any
 
 from .._model.partition import Cause
 from .client_configs import credentials_for, kafka_python_config
-from .error_codes import Stage, broker_call_error
+from .error_codes import MISMATCHED_ENDPOINT_TYPE, Stage, broker_call_error, describe_error
 from .errors import BrokerCallError, CredentialsError, ThrottledError
 from .host_names import HostNames
+from .own_cluster import OwnCluster
 from .settings import Address, ConnectionSettings
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -32,6 +33,7 @@ with suppress(ImportError):  # a missing library is reported before the module s
     from kafka.net.inet import KafkaNetSocket
     from kafka.net.manager import KafkaConnectionManager
     from kafka.net.selector import NetworkSelector
+    from kafka.protocol.admin import DescribeClusterRequest
 
 
 # At DEBUG kafka-python logs the bytes of requests, passwords included. At ERROR it logs answers that it cannot decode,
@@ -41,6 +43,8 @@ logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
 _NODE = "bootstrap-0"
 _THROTTLE = "throttle"
 """Why kafka-python pauses a connection, after an answer with a throttle time."""
+_BROKERS = 1
+"""The endpoint type of brokers in DescribeCluster (KIP-919)."""
 _GRACE_MS = 50
 _POLL_INTERVAL_S = 0.02
 
@@ -93,11 +97,17 @@ class Connection:
     """One TCP connection to one address, opened at the first call.
 
     It is never opened again. So if the first and the last answer came over it, the broker did not restart in between.
+
+    Once the id of ``own_cluster`` is known, nothing is sent to a broker before it has returned the same id.
     """
 
-    def __init__(self, settings: ConnectionSettings, address: Address, names: HostNames) -> None:
+    def __init__(
+        self, settings: ConnectionSettings, address: Address, names: HostNames, own_cluster: OwnCluster
+    ) -> None:
         self.address = address
         self._names = names
+        self._own_cluster = own_cluster
+        self._is_identified = False
         self._selector = _io_loop()
         self._settings = settings
         self._config = kafka_python_config(settings)
@@ -137,13 +147,15 @@ class Connection:
                 self._credentials.prepare(self.address.host, left_s, is_connected=self._connection is not None)
             except CredentialsError as error:
                 raise BrokerCallError(str(self.address), Cause.NOT_AUTHORIZED, str(error), request=name) from None
-        try:
-            left_ms = max(1, int((deadline - time.monotonic()) * 1000))
-            limits = [min(left_ms + place * limit_ms, total_limit_ms) for place in range(len(requests))]
-            answers: list[Any] = self._selector.run(self._call_pipelined, requests, limits)
-            return answers
-        except (kafka_errors.KafkaError, OSError, ValueError, RuntimeError) as error:
-            raise broker_call_error(error, self._settings, str(self.address), name, self._stage()) from None
+        if not (self._is_identified or isinstance(requests[0], DescribeClusterRequest)):
+            self._identify(name, deadline)
+        left_ms = _left_ms(deadline)
+        limits = [min(left_ms + place * limit_ms, total_limit_ms) for place in range(len(requests))]
+        answers = self._run(name, requests, limits)
+        for request, answer in zip(requests, answers, strict=True):
+            if isinstance(request, DescribeClusterRequest) and request.endpoint_type == _BROKERS:
+                self._take_description(answer, name)
+        return answers
 
     def supports(self, request_class: Any, version: int) -> bool:
         """Return whether the broker supports this version of the request. Valid after a successful call."""
@@ -189,6 +201,38 @@ class Connection:
                     **self._config,
                 )
 
+    def _identify(self, name: str, deadline: float) -> None:
+        """Check the broker's cluster before a request is sent. Raises BrokerCallError: the request was not sent."""
+        if self._own_cluster.cluster_id is None:
+            return
+        try:
+            (answer,) = self._run(name, [DescribeClusterRequest()], [_left_ms(deadline)])
+            self._take_description(answer, name)
+            if not self._is_identified:
+                refusal = describe_error(answer.error_code, answer.error_message)
+                raise BrokerCallError(
+                    str(self.address),
+                    Cause.ERROR,
+                    f"its cluster is not known: DescribeCluster: {refusal}",
+                    request=name,
+                )
+        except BrokerCallError as error:
+            error.was_sent = error.may_be_executed = False
+            raise
+
+    def _take_description(self, answer: Any, name: str) -> None:
+        if not answer.error_code:
+            self._own_cluster.check(self.address, answer.cluster_id, name)
+        # A controller refuses this question. Who asks controllers compares their cluster (controllers.py).
+        self._is_identified = answer.error_code in (0, MISMATCHED_ENDPOINT_TYPE)
+
+    def _run(self, name: str, requests: Sequence[Any], limits_ms: Sequence[int]) -> list[Any]:
+        try:
+            answers: list[Any] = self._selector.run(self._call_pipelined, requests, limits_ms)
+            return answers
+        except (kafka_errors.KafkaError, OSError, ValueError, RuntimeError) as error:
+            raise broker_call_error(error, self._settings, str(self.address), name, self._stage()) from None
+
     def _stage(self) -> Stage:
         connection = self._connection
         if connection is None or connection.parser is None:
@@ -222,3 +266,7 @@ class Connection:
             raise ThrottledError(str(self.address), limit_ms, request.name.removesuffix("Request"))
         left_ms = max(1.0, (deadline - time.monotonic()) * 1000)
         return self._connection.send_request(request, request_timeout_ms=left_ms)
+
+
+def _left_ms(deadline: float) -> int:
+    return max(1, int((deadline - time.monotonic()) * 1000))

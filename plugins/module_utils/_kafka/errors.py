@@ -31,7 +31,7 @@ class CredentialsError(KafkaOpsError):
     """Credentials could not be fetched. The message has the source, the cause and the remedy, and no secret."""
 
 
-_NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORIZED})
+_NOT_SENT = frozenset({Cause.UNREACHABLE, Cause.NOT_AUTHORIZED, Cause.WRONG_BROKER})
 
 
 class CallError(KafkaOpsError):

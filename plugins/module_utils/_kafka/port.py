@@ -141,6 +141,7 @@ class Kafka(BaseKafka):
             only_newest=only_newest,
             checked=checked,
             is_retried=is_retried,
+            cluster_id=self.wire.own_cluster.cluster_id,
         )
 
     def log_end_offsets(

@@ -38,6 +38,7 @@ from .held_replicas import HeldOffset, OffsetAnswer, offsets_request
 from .lockstep import Exchange, Requests, in_lockstep
 from .log_dirs import LogDirs, log_dirs_request
 from .native import NativeSource, NotOfferedError, check_same_broker_epoch, replica_log_ends
+from .own_cluster import OwnCluster
 from .replica_answers import ReplicaAnswers
 from .settings import Address, ConnectionSettings
 from .wire import Wire
@@ -86,14 +87,16 @@ def probe_replicas(
     checked: Collection[TopicPartition] = (),
     tiered: Mapping[str, bool] = MappingProxyType({}),
     is_retried: bool = True,
-    open_wire: Callable[[ConnectionSettings], Wire] = Wire,
+    cluster_id: str | None = None,
+    open_wire: Callable[..., Wire] = Wire,
     clock: Clock = time,
 ) -> list[ReplicaLog]:
     """Ask one broker about all the given replicas, and return one row for each, in the given order.
 
     An error of the broker becomes the cause in its rows, never an exception. The broker is asked again until
     ``deadline`` (by ``clock``), unless that cannot help: it refuses our principal, or the controller fences it.
-    ``is_retried`` False: it is not asked again after an error.
+    ``is_retried`` False: it is not asked again after an error. A broker of another cluster than ``cluster_id``, if that
+    is given, is asked nothing.
 
     All rows come over one connection. If it breaks, the broker may have restarted: its answers are void, and everything
     is asked again. The same holds if its broker epoch changes, which only an answer to ``native`` contains. When the
@@ -118,7 +121,7 @@ def probe_replicas(
     failure = BrokerCallError(str(address), Cause.DEADLINE, "the deadline passed before this broker was asked")
     rows: list[ReplicaLog] | None = None
     looks = 0
-    with open_wire(settings) as wire:
+    with open_wire(settings, own_cluster=OwnCluster(cluster_id)) as wire:
         while clock.monotonic() < deadline:
             with closing(wire.fresh_connection(address)) as connection:
                 probe = _Probe(

@@ -21,6 +21,7 @@ from .connection import Connection
 from .error_codes import MISMATCHED_ENDPOINT_TYPE
 from .errors import BrokerCallError, NoBrokerAnswersError
 from .host_names import HostNames, names_of_process
+from .own_cluster import OwnCluster
 from .settings import NO_CONTROLLERS, Address, ConnectionSettings, ControllerListeners
 from .views import Views
 
@@ -36,7 +37,8 @@ class Wire:
     """All connections of one run.
 
     ``controllers`` are the controllers' own listeners, as far as the operator names them. ``names`` resolves the hosts'
-    names; None for the names of this process.
+    names; None for the names of this process. ``own_cluster`` is the cluster of the brokers at addresses that are known
+    before; None if the first broker that describes its cluster decides.
     """
 
     def __init__(
@@ -45,9 +47,12 @@ class Wire:
         controllers: ControllerListeners = NO_CONTROLLERS,
         *,
         names: HostNames | None = None,
+        own_cluster: OwnCluster | None = None,
     ) -> None:
         self.settings = settings
         self.controllers = controllers
+        self.own_cluster = own_cluster if own_cluster is not None else OwnCluster()
+        """Brokers of another cluster get no request but DescribeCluster."""
         self._names = names or names_of_process()
         self.controller_side: Wire = self if controllers.settings is None else Wire(controllers.settings, names=names)
         """For requests to the controllers' own listeners."""
@@ -89,7 +94,7 @@ class Wire:
         """
         with self._lock:
             if self._separate_wire is None:
-                self._separate_wire = Wire(self.settings, names=self._names)
+                self._separate_wire = Wire(self.settings, names=self._names, own_cluster=self.own_cluster)
                 if self._is_closed:
                     self._separate_wire.close()
             return self._separate_wire
@@ -116,7 +121,7 @@ class Wire:
 
     def fresh_connection(self, address: Address) -> Connection:
         """Return a separate connection that no other call uses or replaces. The caller closes it."""
-        return Connection(self.settings, address, self._names)
+        return Connection(self.settings, address, self._names, self.own_cluster)
 
     def call(self, address: Address, request: Any, *, timeout_ms: int | None = None) -> Any:
         """Send one request to one address and return the decoded answer.

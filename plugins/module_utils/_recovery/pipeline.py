@@ -129,7 +129,8 @@ def gather_evidence(
     settings on every executor's host; without it, a temporary file is written on this host.
     """
     topic_ids = {each.topic: each.topic_id for each in found.offline} if native is not None else {}
-    ask = AskReplicas(dict(found.tiered), None if native is None else native.api_key, topic_ids, lost=found.lost)
+    key = None if native is None else native.api_key
+    ask = AskReplicas(dict(found.tiered), key, topic_ids, lost=found.lost, cluster_id=found.cluster_id)
     gathered_at = utc_now()
     given = None if settings_reference is None else nullcontext(settings_reference)
     with given or temporary_settings_reference(settings) as reference:
@@ -177,7 +178,7 @@ def plan_from_survey(  # noqa: PLR0917
         outages=outages,
         seen=recorded.seen,
         retentions=retentions,
-        ask=partial(ask_candidates, settings, found.brokers),
+        ask=partial(ask_candidates, settings, found.cluster_id, found.brokers),
     )
     return plan, collected
 

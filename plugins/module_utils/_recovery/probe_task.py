@@ -182,6 +182,8 @@ class AskReplicas:
     """Whether only the newest epoch of each log is asked and compared."""
     lost: frozenset[int] = frozenset()
     """Ids of brokers that the operator named as lost: their replicas on offline log dirs get the cause GIVEN_UP."""
+    cluster_id: str | None = None
+    """The cluster of the brokers: a task's host may find another host by a broker's name. None for any cluster."""
 
     def __call__(
         self, settings_reference: str, broker: Broker, partitions: Sequence[TopicPartition], deadline: float
@@ -198,7 +200,15 @@ class AskReplicas:
         checked = frozenset(partitions) if self.checks_epochs else ()
         newest = dict.fromkeys(partitions) if self.only_newest else {}
         logs = probe_replicas(
-            settings, broker, partitions, deadline, native, only_newest=newest, checked=checked, tiered=self.tiered
+            settings,
+            broker,
+            partitions,
+            deadline,
+            native,
+            only_newest=newest,
+            checked=checked,
+            tiered=self.tiered,
+            cluster_id=self.cluster_id,
         )
         return [_give_up(each) for each in logs] if broker.broker_id in self.lost else logs
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from .._kafka.errors import BrokerCallError
 from .._kafka.header_reading import AskBatches, BatchAnswers, Questions, ask_batches
+from .._kafka.own_cluster import OwnCluster
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.partition import Broker, TopicPartition
@@ -102,8 +103,10 @@ def _find_differing(pairs: Sequence[_Pair], answers: BatchAnswers) -> Iterator[_
             yield each
 
 
-def ask_candidates(settings: ConnectionSettings, brokers: Iterable[Broker], questions: Questions) -> BatchAnswers:
-    """Read batches from brokers that have answered before."""
+def ask_candidates(
+    settings: ConnectionSettings, cluster_id: str, brokers: Iterable[Broker], questions: Questions
+) -> BatchAnswers:
+    """Read batches from brokers of this cluster that have answered before."""
     addresses = {each.broker_id: Address(each.host, each.port) for each in brokers if each.host and each.port}
-    with Wire(settings) as wire:
+    with Wire(settings, own_cluster=OwnCluster(cluster_id)) as wire:
         return ask_batches(wire, addresses, questions)

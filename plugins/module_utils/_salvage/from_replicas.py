@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.log_reading import Ask, Fetched, fetch
 from .._kafka.messages import FUTURE_REPLICA
+from .._kafka.own_cluster import OwnCluster
 from .._kafka.private_files import read_settings_reference, temporary_settings_reference
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
@@ -142,7 +143,7 @@ class TailSaver:
             return tail
         known = [each for each in tail.lost if each.epoch != NO_EPOCH]
         try:
-            with Wire(self.settings) as wire:
+            with self._wire() as wire:
                 batches = [
                     header.offsets
                     for header, _raw in _fetch_tail(partial(wire.call, address), tail.partition, tuple(unknown))
@@ -177,7 +178,7 @@ class TailSaver:
         return TailSalvage(manifest, {}, held)
 
     def _row_reader_here(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
-        return _TailFetcher(stack.enter_context(Wire(self.settings))).rows
+        return _TailFetcher(stack.enter_context(self._wire())).rows
 
     def _row_reader_for_tasks(self, stack: ExitStack) -> Callable[[_TailRequest], Iterator[pa.RecordBatch]]:
         """Return a function for Spark's tasks. It reads the connection settings from a file: no task carries them."""
@@ -186,13 +187,16 @@ class TailSaver:
             reference = stack.enter_context(temporary_settings_reference(self.settings))
         return partial(_build_rows_in_task, reference)
 
+    def _wire(self) -> Wire:
+        return Wire(self.settings, own_cluster=OwnCluster(self.cluster_id))
+
     def _find_failures(self, wanted: Sequence[Tail], back: ReadBack) -> dict[TopicPartition, str]:
         if back.problems:
             raise read_back_error(back.problems)
         saved = back.ranges
         failures: dict[TopicPartition, str] = {}
         silent: dict[int, str] = {}
-        with Wire(self.settings) as wire:
+        with self._wire() as wire:
             for each in wanted:
                 absent = subtract(each.lost, saved.get(each.partition, ()))
                 reason = self._explain_missing(wire, each, absent, silent) if absent else ""
@@ -244,13 +248,13 @@ def _estimate_bytes(work: _TailRequest) -> int:
 
 
 def _build_rows_in_task(settings_reference: str, work: _TailRequest) -> Iterator[pa.RecordBatch]:
-    return _fetcher_in_task(settings_reference).rows(work)
+    return _fetcher_in_task(settings_reference, work.cluster_id).rows(work)
 
 
 @lru_cache(maxsize=2)
-def _fetcher_in_task(settings_reference: str) -> _TailFetcher:
+def _fetcher_in_task(settings_reference: str, cluster_id: str) -> _TailFetcher:
     """Return the fetcher of this task's process, so that each process opens one connection to a broker."""
-    return _TailFetcher(Wire(read_settings_reference(settings_reference)))
+    return _TailFetcher(Wire(read_settings_reference(settings_reference), own_cluster=OwnCluster(cluster_id)))
 
 
 class _TailFetcher:

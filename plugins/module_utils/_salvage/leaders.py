@@ -68,8 +68,15 @@ def read_leader_logs(wire: Wire, replicas: Sequence[DiskReplica], duration_ms: i
 
     def probe(broker: Broker, partitions: Sequence[TopicPartition], deadline: float) -> list[ReplicaLog]:
         # A leader that lost its epoch checkpoint has the epoch of its election in a new one, which looks complete.
-        checked = frozenset(partitions)
-        return probe_replicas(wire.settings, broker, partitions, deadline, checked=checked, is_retried=False)
+        return probe_replicas(
+            wire.settings,
+            broker,
+            partitions,
+            deadline,
+            checked=frozenset(partitions),
+            is_retried=False,
+            cluster_id=wire.own_cluster.cluster_id,
+        )
 
     return ask_leaders(look, probe, replicas, duration_ms / 1000, progress)
 

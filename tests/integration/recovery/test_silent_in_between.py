@@ -33,7 +33,7 @@ def test_a_broker_that_freezes_before_it_is_asked_for_its_batches_is_silent(clus
     found = on_call.look(_TOPIC)
     evidence, notes = gather_evidence(OnThisHost(), on_call.settings, found, on_call.duration_ms)
     assert notes == ()
-    ask = partial(ask_candidates, on_call.settings, found.brokers)
+    ask = partial(ask_candidates, on_call.settings, found.cluster_id, found.brokers)
 
     def freeze_and_ask(questions: Questions) -> BatchAnswers:
         cluster.brokers[newer].freeze()

@@ -142,13 +142,13 @@ def answer_as_broker(
 
 
 def answer_together(requests: int) -> Behavior:
-    """Answer only after this number of requests has arrived, then answer each; the cluster id counts them."""
+    """Answer only after this number of requests has arrived, then answer each; the controller id counts them."""
 
     def serve(connection: socket.socket) -> None:
         _greet(connection)
         for number, request in enumerate([_read_request(connection) for _time in range(requests)]):
             message = DescribeClusterResponse
-            described = message(error_code=0, error_message=None, cluster_id=str(number), controller_id=1, brokers=[])
+            described = message(error_code=0, error_message=None, cluster_id="a", controller_id=number, brokers=[])
             connection.sendall(_answer(request, described))
         stay_silent(connection)
 

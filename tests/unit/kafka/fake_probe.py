@@ -42,7 +42,7 @@ class FakeWire:
         self.connections: list[FakeConnection] = []
         self._answers = answers
 
-    def __call__(self, _settings: ConnectionSettings) -> FakeWire:
+    def __call__(self, _settings: ConnectionSettings, **_options: Any) -> FakeWire:
         return self
 
     def __enter__(self) -> FakeWire:

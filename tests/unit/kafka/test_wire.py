@@ -95,7 +95,7 @@ def test_pipelined_requests_are_sent_before_the_first_answer(listen: Listen) -> 
     with a_wire(listen(answer_together(3)).address) as wire:
         connection = wire.connection(wire.known_addresses()[0])
         answers = connection.call_pipelined([DescribeClusterRequest() for _time in range(3)], GENEROUS_MS, GENEROUS_MS)
-    assert [each.cluster_id for each in answers] == ["0", "1", "2"]
+    assert [each.controller_id for each in answers] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("limit_ms", "total_limit_ms"), [(LIMIT_MS, GENEROUS_MS), (GENEROUS_MS, LIMIT_MS)])
@@ -253,9 +253,9 @@ def test_a_silent_broker_delays_only_the_first_call(listen: Listen) -> None:
 
 
 def test_a_broker_that_failed_is_asked_last_until_it_answers(listen: Listen) -> None:
-    other, answers = listen(answer_as_broker("abc")), listen(answer_as_broker("def"))
+    other, answers = listen(answer_as_broker("abc")), listen(answer_as_broker("abc"))
     with a_wire(answers.address, other.address) as wire:
-        assert ask_any(wire) == ("def", answers.address)
+        assert ask_any(wire) == ("abc", answers.address)
         answers.close()
         assert ask_any(wire) == ("abc", other.address)
         assert wire.known_addresses() == [other.address, answers.address]
@@ -288,12 +288,12 @@ def test_answer_of_a_slow_broker_is_used_if_it_is_the_first(listen: Listen) -> N
 
 
 def test_brokers_that_the_cluster_names_are_asked_after_the_bootstrap_servers(listen: Listen) -> None:
-    bootstrap, learnt = listen(answer_as_broker("bootstrap")), listen(answer_as_broker("learnt"))
+    bootstrap, learnt = listen(answer_as_broker("abc")), listen(answer_as_broker("abc"))
     with a_wire(bootstrap.address) as wire:
         wire.remember_addresses({1: bootstrap.address, 2: learnt.address})
-        assert ask_any(wire) == ("bootstrap", bootstrap.address)
+        assert ask_any(wire) == ("abc", bootstrap.address)
         bootstrap.close()
-        assert ask_any(wire) == ("learnt", learnt.address)
+        assert ask_any(wire) == ("abc", learnt.address)
 
 
 def test_when_nobody_answers_every_failure_is_reported(listen: Listen) -> None:
