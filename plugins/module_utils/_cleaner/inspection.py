@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.cluster import Cluster
-from .._kafka.configs import BROKER
-from .._kafka.errors import BrokerCallError
+from .._kafka.errors import BrokerCallError, CallError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, PartitionState, grouped
@@ -86,8 +85,7 @@ def inspect_by_metrics(
 
     Raises NoMetricsError, with the error of each broker, if no broker's metrics could be read.
     """
-    found = kafka.in_parallel(lambda broker: read_facts(kafka, cluster, broker, read_metrics), brokers)
-    facts = [each for each in found.values() if isinstance(each, CleanerFacts)]
+    facts = read_facts(kafka, cluster, brokers, read_metrics)
     if facts and all(each.metrics is None for each in facts):
         raise NoMetricsError(
             "no broker's metrics could be read: "
@@ -114,8 +112,7 @@ def inspect_by_sizes(
 ) -> tuple[Cleaner, ...]:
     """Infer the diagnosis of brokers from the sizes of compacted copies."""
     cleaners = []
-    for broker in brokers:
-        facts = read_facts(kafka, cluster, broker, None)
+    for broker, facts in zip(brokers, read_facts(kafka, cluster, brokers, None), strict=True):
         if broker.state is not BrokerState.ONLINE:
             cleaners.append(Cleaner(facts, Diagnosis(Case.UNKNOWN, facts.settings_error)))
             continue
@@ -126,27 +123,35 @@ def inspect_by_sizes(
     return tuple(cleaners)
 
 
-def read_facts(kafka: Kafka, cluster: Cluster, broker: Broker, read_metrics: ReadMetrics | None) -> CleanerFacts:
-    """Read the settings and metrics of a broker. If they could not be read, the facts have the error text."""
-    settings: Mapping[str, Setting] = {}
-    settings_error = ""
-    address = cluster.addresses.get(broker.broker_id)
-    if broker.state is not BrokerState.ONLINE or address is None:
-        settings_error = f"broker {broker.broker_id} is {broker.state.value}: {broker.cause}"
-    else:
-        try:
-            settings = kafka.read_configs(address, BROKER, str(broker.broker_id), SHOWN)
-        except KafkaOpsError as error:
-            settings_error = str(error)
-    metrics, metrics_error = None, ""
-    if read_metrics is not None and broker.host is not None:
-        try:
-            metrics = read_metrics(broker.broker_id, broker.host)
-        except MetricsError as error:
-            metrics_error = str(error)
-    elif broker.host is None:
-        metrics_error = settings_error
-    return CleanerFacts(broker.broker_id, broker.host, metrics, metrics_error, settings, settings_error)
+def read_facts(
+    kafka: Kafka, cluster: Cluster, brokers: Sequence[Broker], read_metrics: ReadMetrics | None
+) -> tuple[CleanerFacts, ...]:
+    """Read the settings and metrics of brokers, in parallel. Facts have the error text of what could not be read."""
+    online = cluster.online(brokers)
+    settings = kafka.read_broker_configs(online, SHOWN)
+
+    def read(broker: Broker) -> CleanerFacts:
+        found = settings.get(broker.broker_id)
+        known: Mapping[str, Setting] = {}
+        settings_error = ""
+        if found is None:
+            settings_error = f"broker {broker.broker_id} is {broker.state.value}: {broker.cause}"
+        elif isinstance(found, CallError):
+            settings_error = str(found)
+        else:
+            known = found
+        metrics, metrics_error = None, ""
+        if read_metrics is not None and broker.host is not None:
+            try:
+                metrics = read_metrics(broker.broker_id, broker.host)
+            except MetricsError as error:
+                metrics_error = str(error)
+        elif broker.host is None:
+            metrics_error = settings_error
+        return CleanerFacts(broker.broker_id, broker.host, metrics, metrics_error, known, settings_error)
+
+    found = kafka.in_parallel(read, brokers)
+    return tuple(each for each in found.values() if isinstance(each, CleanerFacts))
 
 
 def single_look_trends(copies: Collection[CopySize]) -> tuple[CopyTrend, ...]:

@@ -185,7 +185,7 @@ class _RepairWork:
             return inspection.inspect_by_metrics(
                 run.kafka, run.cluster, run.wanted, self.source, self.limits, name_suspects=False
             )
-        facts = (inspection.read_facts(run.kafka, run.cluster, each, None) for each in run.wanted)
+        facts = inspection.read_facts(run.kafka, run.cluster, run.wanted, None)
         return tuple(inspection.Cleaner(each, diagnose(each, self.limits)) for each in facts)
 
     def _find_targets(

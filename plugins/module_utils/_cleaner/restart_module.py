@@ -31,7 +31,6 @@ from .facts import (
     IO_MAX_BYTES_PER_SECOND,
     LOAD_FACTOR,
     THREADS,
-    CleanerFacts,
 )
 from .metrics_source import MetricsSource, metrics_source
 from .options import CleanerOptionsError, inspect_cleaners, thresholds
@@ -130,12 +129,8 @@ class _Change:
 
     def _configure(self) -> tuple[tuple[inspection.Cleaner, ...], tuple[restart.RestartOutcome, ...]]:
         run = self.run
-        facts = run.kafka.in_parallel(
-            lambda each: inspection.read_facts(run.kafka, run.cluster, each, None), run.wanted
-        ).values()
-        cleaners = tuple(
-            inspection.Cleaner(each, diagnose(each, self.limits)) for each in facts if isinstance(each, CleanerFacts)
-        )
+        facts = inspection.read_facts(run.kafka, run.cluster, run.wanted, None)
+        cleaners = tuple(inspection.Cleaner(each, diagnose(each, self.limits)) for each in facts)
         check_mode = self.locked is None
         return cleaners, restart.change_settings(cleaners, self.wanted, run.settings, check_mode=check_mode)
 

@@ -23,7 +23,7 @@ from .._model.setting import Setting
 from . import configs, log_dirs, quorum, reassignments, topics
 from .applied_metadata import PATIENCE_S
 from .cluster import Cluster, Registration, describe_cluster, probe_broker, probe_brokers
-from .errors import BrokerCallError
+from .errors import BrokerCallError, CallError
 from .partitions import Description, PartitionStates, describe_partitions, read_first_partitions, select_states
 from .settings import Address, ConnectionSettings
 from .wire import Wire
@@ -178,6 +178,12 @@ class BaseKafka:
     ) -> dict[str, Setting]:
         """Return configs of a broker or a topic, with their sources."""
         return configs.read_configs(self.wire, address, kind, resource, names)
+
+    def read_broker_configs(
+        self, addresses: Mapping[int, Address], names: Sequence[str]
+    ) -> Mapping[int, Mapping[str, Setting] | CallError]:
+        """Return configs of all these brokers, with their sources, or why a broker did not return them."""
+        return configs.read_broker_configs(self.wire, addresses, names)
 
     def write_configs(self, address: Address, kind: int, resource: str, edits: Mapping[str, str | None]) -> None:
         """Set configs of a broker or a topic, or delete them (None): all or none."""

@@ -20,7 +20,7 @@ from typing import Any
 from .._model.partition import Cause, in_batches
 from .._model.setting import Setting, SettingSource
 from . import error_codes
-from .errors import BrokerCallError
+from .errors import BrokerCallError, CallError
 from .settings import Address
 from .wire import Wire
 
@@ -115,8 +115,32 @@ def read_configs(
     RequestRefusedError.
     """
     if address is not None:
-        _require_current(wire, address)
-    response = _ask(wire, address, partial(_describe_configs_request, kind, [resource], names))
+        _require_current(address, wire.views.find_late(wire, [address]))
+    return _settings(_ask(wire, address, partial(_describe_configs_request, kind, [resource], names)), names)
+
+
+def read_broker_configs(
+    wire: Wire, addresses: Mapping[int, Address], names: Sequence[str]
+) -> dict[int, dict[str, Setting] | CallError]:
+    """Return these configs of each broker, as ``read_configs`` does, or why the broker did not return them.
+
+    All brokers are asked in parallel, and their metadata is checked together.
+    """
+    late = wire.views.find_late(wire, {*addresses.values()})
+
+    def read(broker_id: int) -> dict[str, Setting] | CallError:
+        address = addresses[broker_id]
+        try:
+            _require_current(address, late)
+            request = _describe_configs_request(BROKER, [str(broker_id)], names)
+            return _settings(wire.call(address, request), names)
+        except CallError as error:
+            return error
+
+    return wire.in_parallel(read, addresses)
+
+
+def _settings(response: Any, names: Sequence[str]) -> dict[str, Setting]:
     return {
         config.name: Setting(config.value, _SOURCES.get(config.config_source, SettingSource.OTHER))
         for config in _list_configs(response)
@@ -157,12 +181,12 @@ def write_cluster_default(wire: Wire, address: Address, name: str, value: str | 
     write_configs(wire, address, BROKER, _CLUSTER_DEFAULT, {name: value})
 
 
-def _require_current(wire: Wire, address: Address) -> None:
-    """Raise BrokerCallError if a broker applies metadata late: a setting that another party has set is missing there.
+def _require_current(address: Address, late: Mapping[Address, str]) -> None:
+    """Raise BrokerCallError if a broker is ``late``: a setting that another party has set is missing there.
 
     Such a broker would also show our own change late. So what it answers must neither be restored nor compared.
     """
-    if lacks := wire.views.find_late(wire, [address]).get(address):
+    if lacks := late.get(address):
         raise BrokerCallError(
             str(address),
             Cause.ERROR,

@@ -89,8 +89,12 @@ with suppress(NameError):
             self._addresses = proxy_url.removeprefix(f"{_RESOLVED}:").split(",")
 
         def dns_lookup(self, _host: str, port: int, raise_error: bool = False) -> list[Any]:
-            options = {"type": socket.SOCK_STREAM, "flags": socket.AI_NUMERICHOST}
-            return [each for address in self._addresses for each in socket.getaddrinfo(address, port, **options)]
+            kind, flags = socket.SOCK_STREAM, socket.AI_NUMERICHOST
+            return [
+                each
+                for address in self._addresses
+                for each in socket.getaddrinfo(address, port, type=kind, flags=flags)
+            ]
 
 
 class Connection:
@@ -184,7 +188,8 @@ class Connection:
 
         host = self.address.host
         found = self._names.find(host)
-        wait([found, self._closed], limit_ms / 1000, FIRST_COMPLETED)
+        either: list[Future[Any]] = [found, self._closed]
+        wait(either, limit_ms / 1000, FIRST_COMPLETED)
         with self._lock:
             if self._closed.done():
                 raise failed("closed")

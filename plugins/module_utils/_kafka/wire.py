@@ -60,7 +60,8 @@ class Wire:
         self._brokers: dict[int, Address] = {}
         self._asked_last: set[Address] = set()
         """Brokers that failed last, or were silent: else a frozen one would delay each call by a head start."""
-        self._executor = ThreadPoolExecutor(max_workers=_MAX_THREADS, thread_name_prefix="kafkaops-wire")
+        self._attempts = ThreadPoolExecutor(max_workers=_MAX_THREADS, thread_name_prefix="kafkaops-wire")
+        """The threads of call_any. An attempt waits for no other one."""
         self._lock = threading.Lock()
         self._is_closed = False
         self._separate_wire: Wire | None = None
@@ -80,7 +81,7 @@ class Wire:
             connections = [*self._connections.values()]
         for connection in connections:
             connection.close()
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._attempts.shutdown(wait=False, cancel_futures=True)
         if self._separate_wire is not None:
             self._separate_wire.close()
         if self.controller_side is not self:
@@ -176,7 +177,7 @@ class Wire:
         while waiting or pending:
             if waiting:
                 address = waiting.pop(0)
-                pending.add(self._executor.submit(self._attempt, address, make_request, timeout_ms))
+                pending.add(self._attempts.submit(self._attempt, address, make_request, timeout_ms))
             done, pending = wait(pending, timeout=_HEAD_START_S if waiting else None, return_when=FIRST_COMPLETED)
             if not done:
                 self._asked_last.add(address)
@@ -190,14 +191,22 @@ class Wire:
         raise NoBrokerAnswersError(name, failures)
 
     def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
-        """Call ``work`` for every key in parallel. A BrokerCallError becomes the value; other errors are raised."""
-        futures = {key: self._executor.submit(work, key) for key in keys}
+        """Call ``work`` for every key in parallel. A BrokerCallError becomes the value; other errors are raised.
+
+        ``work`` may use all methods of a wire. So its threads are not those of call_any: all of them could wait for one
+        more.
+        """
+        threads = ThreadPoolExecutor(max_workers=_MAX_THREADS, thread_name_prefix="kafkaops-wire")
+        futures = {key: threads.submit(work, key) for key in keys}
         results: dict[Key, Value | BrokerCallError] = {}
-        for key, future in futures.items():
-            try:
-                results[key] = future.result()
-            except BrokerCallError as error:
-                results[key] = error
+        try:
+            for key, future in futures.items():
+                try:
+                    results[key] = future.result()
+                except BrokerCallError as error:
+                    results[key] = error
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
         return results
 
     def _attempt(

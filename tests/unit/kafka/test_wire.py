@@ -336,3 +336,17 @@ def test_closing_ends_calls_that_are_not_answered(listen: Listen) -> None:
     while ours := [each for each in threading.enumerate() if each.name.startswith("kafkaops-wire")]:
         assert time.monotonic() < deadline, ours
         time.sleep(0.01)
+
+
+@pytest.mark.timeout(60)
+def test_work_in_parallel_may_ask_any_broker_and_work_in_parallel(listen: Listen) -> None:
+    """Use all threads: none of them may wait for another one of the same pool."""
+    well = listen(answer_as_broker("abc"))
+
+    def work(_number: int) -> list[object]:
+        nested = wire.in_parallel(lambda address: ask_one(wire, address), [well.address])
+        return [ask_any(wire), nested]
+
+    with a_wire(well.address) as wire:
+        found = wire.in_parallel(work, range(100))
+    assert [*found.values()] == [[("abc", well.address), {well.address: "abc"}]] * 100
