@@ -2,15 +2,17 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The wire with a resolver that is slow or knows no address: limits are kept, and others are not delayed."""
+"""Brokers that are found by name: a name that is resolved late or never delays no others, and TLS checks the name."""
 
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from pathlib import Path
 
 import pytest
 from kafka.protocol.admin import DescribeClusterRequest
@@ -21,6 +23,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.background import in_background
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from lab.tls import Certificates
 from unit.kafka.fake_listener import FakeListener, answer_as_broker, listening
 
 LIMIT_MS = 400
@@ -135,3 +138,29 @@ def test_closing_ends_a_call_that_waits_for_a_name(resolver: FakeResolver) -> No
     error = waiting.exception(SLACK_S)
     assert isinstance(error, BrokerCallError)
     assert error.detail == "closed"
+
+
+def test_tls_gets_the_name_and_not_the_address(tmp_path: Path) -> None:
+    certificates = Certificates(tmp_path / "files")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.server("wrong_host"))
+    indicated: list[str | None] = []
+
+    def note_name(_socket: object, name: str | None, _context: object) -> None:
+        indicated.append(name)
+
+    context.sni_callback = note_name
+
+    def answer(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as over_tls:
+            answer_as_broker("abc")(over_tls)
+
+    with listening(answer) as listener:
+        by_name = Address("elsewhere.example", listener.address.port)
+        settings = ConnectionSettings(
+            bootstrap_servers=(by_name,), security_protocol="SSL", ssl_cafile=str(certificates.ca)
+        )
+        with Wire(settings, names=HostNames(FakeResolver())) as wire:
+            assert ask(wire, by_name) == "abc"
+            assert "certificate is for another host" in failure(wire, listener.address).hint
+    assert indicated[0] == "elsewhere.example"
