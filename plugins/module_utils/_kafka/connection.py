@@ -22,7 +22,7 @@ from typing import Any
 
 from .._model.partition import Cause
 from .client_configs import credentials_for, kafka_python_config
-from .error_codes import MISMATCHED_ENDPOINT_TYPE, Stage, broker_call_error, describe_error
+from .error_codes import Stage, broker_call_error
 from .errors import BrokerCallError, CredentialsError, ThrottledError
 from .host_names import HostNames
 from .own_cluster import OwnCluster
@@ -213,14 +213,6 @@ class Connection:
         try:
             (answer,) = self._run(name, [DescribeClusterRequest()], [_left_ms(deadline)])
             self._take_description(answer, name)
-            if not self._is_identified:
-                refusal = describe_error(answer.error_code, answer.error_message)
-                raise BrokerCallError(
-                    str(self.address),
-                    Cause.ERROR,
-                    f"its cluster is not known: DescribeCluster: {refusal}",
-                    request=name,
-                )
         except BrokerCallError as error:
             error.was_sent = error.may_be_executed = False
             raise
@@ -228,8 +220,9 @@ class Connection:
     def _take_description(self, answer: Any, name: str) -> None:
         if not answer.error_code:
             self._own_cluster.check(self.address, answer.cluster_id, name)
-        # A controller refuses this question. Who asks controllers compares their cluster (controllers.py).
-        self._is_identified = answer.error_code in (0, MISMATCHED_ENDPOINT_TYPE)
+        # A broker always answers it. A controller refuses it: it is no broker, our principal lacks ALTER, or there is no
+        # quorum yet. Who asks controllers compares their cluster (controllers.py).
+        self._is_identified = True
 
     def _run(self, name: str, requests: Sequence[Any], limits_ms: Sequence[int]) -> list[Any]:
         try:

@@ -22,7 +22,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record 
     OrderChange,
     SettingChange,
     Undoing,
-    partition_subject,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
@@ -71,27 +70,6 @@ def test_a_late_order_is_undone(wreck: Wreck, clock: FakeClock, after_s: float) 
     assert undone[an_order_change(THIRD).key].undoing is Undoing.ALREADY_BACK
     assert clock.now >= FORWARDED_FOR_S, "a request for the third partition may still have been executed"
     assert wreck.unfinished() == ()
-
-
-def test_an_order_that_a_dead_run_requested_twice_may_be_set_a_second_time(wreck: Wreck, clock: FakeClock) -> None:
-    """Its first request is still held by another broker. The second one was executed, and this run undoes it."""
-    wreck.leave_changed_orders()
-    all_online(wreck)
-    with open_journal(wreck.cluster) as journal:
-        journal.note_lost_response([partition_subject(FIRST)], 0.0)
-    wreck.cluster.will_reorder([FIRST], CHANGED, 40)
-    undone = undo(wreck)
-    assert {each.undoing for each in undone.values()} == {Undoing.RESTORED}
-    assert clock.now >= FORWARDED_FOR_S
-    wreck.assert_orders_are_restored()
-
-
-def test_an_order_that_a_dead_run_requested_once_is_not_watched(wreck: Wreck, clock: FakeClock) -> None:
-    wreck.leave_changed_orders()
-    all_online(wreck)
-    undo(wreck)
-    assert clock.now < FORWARDED_FOR_S
-    wreck.assert_orders_are_restored()
 
 
 def test_changes_stay_pending_while_a_late_request_may_be_executed(wreck: Wreck, clock: FakeClock) -> None:
