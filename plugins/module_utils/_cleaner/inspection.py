@@ -14,9 +14,10 @@ from .._kafka.errors import BrokerCallError, CallError
 from .._kafka.log_dirs import LogDirs
 from .._kafka.port import Kafka
 from .._model.partition import Broker, BrokerState, PartitionState, grouped
+from .._model.reasons import join_first, plural
 from .._model.run import KafkaOpsError
 from .._model.setting import Setting
-from .diagnosis import Case, CopyTrend, Diagnosis, Thresholds, diagnose, find_suspects, infer
+from .diagnosis import HEALTHY_CASES, Case, CopyTrend, Diagnosis, Thresholds, diagnose, find_suspects, infer
 from .facts import SHOWN, CleanerFacts, CleanerMetrics, Suspect
 from .metrics import MetricsError
 
@@ -107,10 +108,18 @@ def inspect_by_metrics(
     )
 
 
-def inspect_by_sizes(
-    kafka: Kafka, cluster: Cluster, brokers: Sequence[Broker], trends: Trends, thresholds: Thresholds
+def inspect_by_sizes(  # noqa: PLR0917
+    kafka: Kafka,
+    cluster: Cluster,
+    brokers: Sequence[Broker],
+    trends: Trends,
+    thresholds: Thresholds,
+    unread: Sequence[str] = (),
 ) -> tuple[Cleaner, ...]:
-    """Infer the diagnosis of brokers from the sizes of compacted copies."""
+    """Infer the diagnosis of brokers from the sizes of compacted copies.
+
+    ``unread`` are the topics of which it is not known whether they are compacted: then no cleaner counts as healthy.
+    """
     cleaners = []
     for broker, facts in zip(brokers, read_facts(kafka, cluster, brokers, None), strict=True):
         if broker.state is not BrokerState.ONLINE:
@@ -119,6 +128,8 @@ def inspect_by_sizes(
         own = trends.get(broker.broker_id, ())
         suspects = find_suspects(own, thresholds)
         diagnosis = diagnose(facts, thresholds) if facts.is_switched_off else infer(own, suspects)
+        if unread and diagnosis.case in HEALTHY_CASES:
+            diagnosis = Diagnosis(Case.UNKNOWN, explain_unread(unread))
         cleaners.append(Cleaner(facts, diagnosis, suspects))
     return tuple(cleaners)
 
@@ -215,6 +226,23 @@ def find_compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
     policies = kafka.topic_configs(sorted({each.topic for each in partitions}), _POLICY)
     compacted = {topic for topic, policy in policies.items() if _COMPACT in (policy.value or "").split(",")}
     return tuple(each for each in partitions if each.topic in compacted)
+
+
+def find_unread_topics(kafka: Kafka) -> list[str]:
+    """Return the topics of which our principal may not read cleanup.policy.
+
+    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
+    """
+    topics = sorted({each.topic for each in kafka.describe_partitions().partitions})
+    return sorted({*topics} - kafka.topic_configs(topics, _POLICY).keys())
+
+
+def explain_unread(topics: Sequence[str]) -> str:
+    """Say what is not known of topics whose cleanup.policy could not be read."""
+    return (
+        f"whether {plural(len(topics), 'topic', 'are')} compacted is not known: {join_first(topics)}: grant "
+        "DESCRIBE_CONFIGS on the topics"
+    )
 
 
 def _copies(broker_id: int, answer: LogDirs | BrokerCallError) -> tuple[CopySize, ...]:

@@ -10,11 +10,14 @@ A template in the options makes the URL of each broker's endpoint.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from .._kafka.cluster import Cluster
+from .._model.partition import grouped
+from .._model.reasons import name_brokers
 from .._module.connection import Arguments
 from .._module.http_client import HttpClient, HttpRequestError
 from .facts import CleanerMetrics
@@ -47,6 +50,14 @@ class MetricsSource:
     template: str
     names: Mapping[Gauge, str]
     client: HttpClient
+    shared: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """URLs of several brokers, and these. Such a URL shows the metrics of one of them, nobody knows of which."""
+
+    def for_cluster(self, cluster: Cluster) -> MetricsSource:
+        """Return the source for the brokers of a cluster. It refuses URLs that several of them have."""
+        hosts = {each.broker_id: each.address.host for each in cluster.registrations}
+        urls = grouped((url_for(self.template, *each), each[0]) for each in hosts.items())
+        return replace(self, shared={url: brokers for url, brokers in urls.items() if len(brokers) > 1})
 
     def __call__(self, broker_id: int, host: str) -> CleanerMetrics:
         """Return the metrics of one broker's cleaner.
@@ -54,6 +65,11 @@ class MetricsSource:
         Raises MetricsError, which names the broker's URL without secrets.
         """
         url = url_for(self.template, broker_id, host)
+        if brokers := self.shared.get(url):
+            raise MetricsError(
+                f"{without_secrets(url)} is the URL of {name_brokers(brokers)}, and shows the metrics of one of them: "
+                "put {broker_id} into metrics_url"
+            )
         try:
             if self.kind == "jolokia":
                 return parse_jolokia(self.client.fetch(url, jolokia_request(), "application/json"))

@@ -183,7 +183,12 @@ class _RepairWork:
     def _inspect(self, run: CleanerRun) -> tuple[inspection.Cleaner, ...]:
         if self.source is not None:
             return inspection.inspect_by_metrics(
-                run.kafka, run.cluster, run.wanted, self.source, self.limits, name_suspects=False
+                run.kafka,
+                run.cluster,
+                run.wanted,
+                self.source.for_cluster(run.cluster),
+                self.limits,
+                name_suspects=False,
             )
         facts = inspection.read_facts(run.kafka, run.cluster, run.wanted, None)
         return tuple(inspection.Cleaner(each, diagnose(each, self.limits)) for each in facts)

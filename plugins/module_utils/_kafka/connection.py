@@ -220,7 +220,7 @@ class Connection:
     def _take_description(self, answer: Any, name: str) -> None:
         if not answer.error_code:
             self._own_cluster.check(self.address, answer.cluster_id, name)
-        # A broker always answers it. A controller refuses it: it is no broker, our principal lacks ALTER, or there is no
+        # A broker always answers it. A controller refuses: it is no broker, our principal lacks ALTER, or there is no
         # quorum yet. Who asks controllers compares their cluster (controllers.py).
         self._is_identified = True
 

@@ -314,11 +314,12 @@ def test_a_repair_that_times_out_is_undone_and_a_killed_repair_is_resumed(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"metrics_url": "http://{host}:1/metrics"}, "could not be reached"),
+        ({"metrics_url": "http://{host}:1/metrics?{broker_id}"}, "could not be reached"),
+        ({"metrics_url": "http://{host}:1/metrics"}, "is the URL of brokers 1, 2, 3, and shows the metrics of one"),
         ({"metrics_url": "http://{hots}:1/metrics"}, "only {broker_id} and {host} are replaced"),
         ({"metrics_source": "jolokia"}, "is not JSON"),
     ],
-    ids=["bad URL", "bad template", "wrong payload"],
+    ids=["bad URL", "same URL", "bad template", "wrong payload"],
 )
 def test_a_wrong_metrics_source_is_explained(operator: CleanerOperator, options: dict[str, Any], said: str) -> None:
     reported = operator.run("log_cleaner_info", **options)
@@ -332,7 +333,7 @@ def test_a_metrics_endpoint_that_is_too_slow(operator: CleanerOperator) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         reported = operator.run(
-            "log_cleaner_info", metrics_url=f"http://{{host}}:{port}/metrics", metrics_timeout_ms=300
+            "log_cleaner_info", metrics_url=f"http://{{host}}:{port}/metrics?{{broker_id}}", metrics_timeout_ms=300
         )
     assert "did not answer within 0.3 s" in reported["msg"]
     assert "broker 3: http://127.0.0.1" in reported["msg"]

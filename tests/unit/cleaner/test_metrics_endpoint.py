@@ -17,6 +17,8 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics import MetricsError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import METRICS, metrics_source
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 
 _GOOD = b"kafka_log_logcleaner_deadthreadcount 0.0\n"
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -65,6 +67,20 @@ def _read(url: str, **given: object) -> Any:
     source = metrics_source(_params(metrics_source="prometheus", metrics_url=url, **given))
     assert source is not None
     return source(1, "127.0.0.1")
+
+
+def test_an_endpoint_of_several_brokers_is_not_read() -> None:
+    """Behind a load balancer, brokers have one host. Nobody knows whose metrics such an endpoint shows."""
+    addresses = [Address("lb.example", 9092), Address("lb.example", 9093), Address("kafka3", 9092)]
+    cluster = Cluster("c", tuple(Registration(each, at, None, False) for each, at in enumerate(addresses, 1)))
+    source = metrics_source(_params(metrics_source="prometheus", metrics_url="http://{host}:7071/metrics"))
+    assert source is not None
+    with pytest.raises(MetricsError, match="is the URL of brokers 1, 2, and shows the metrics"):
+        source.for_cluster(cluster)(2, "lb.example")
+    assert source.for_cluster(cluster).shared.keys() == {"http://lb.example:7071/metrics"}
+    by_id = metrics_source(_params(metrics_source="prometheus", metrics_url="http://{host}:707{broker_id}/metrics"))
+    assert by_id is not None
+    assert by_id.for_cluster(cluster).shared == {}
 
 
 def test_a_working_endpoint_is_read(serve: Callable[[Answer], str]) -> None:
