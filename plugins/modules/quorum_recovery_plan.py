@@ -71,7 +71,7 @@ options:
   report_later:
     description:
       - If there is a plan that can be carried out, only check that O(report_file) can be written. A later task writes
-      it, with O(outcome).
+        it, with O(outcome).
     type: bool
     default: false
 requirements: [javaproperties >= 0.8, jsonschema >= 4.26, kafka-python >= 3.0]
