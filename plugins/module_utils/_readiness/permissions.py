@@ -153,6 +153,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
         _SEE_TOPICS,
         Need(Resource.TOPICS, ("READ",), "to read where leader epochs end, and to commit"),
         Need(Resource.GROUPS, ("DESCRIBE", "READ"), "to read committed offsets, and to commit"),
+        Need(Resource.CONTROLLERS, ("CLUSTER_ACTION",), "to read which elections were unclean", is_required=False),
         Need(Resource.CLUSTER, ("ALTER",), "to abort hanging transactions", is_required=False),
         Need(Resource.CLUSTER, ("DESCRIBE_CONFIGS",), "to read transaction.max.timeout.ms", is_required=False),
         Need(Resource.TOPICS, ("DESCRIBE_CONFIGS",), "to read delete.retention.ms", is_required=False),
