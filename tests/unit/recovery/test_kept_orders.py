@@ -52,7 +52,11 @@ def test_an_election_of_this_run_is_in_doubt(killed: Wreck, fate: Callable[[Wrec
     killed.assert_orders_are_restored()
 
 
-@pytest.mark.parametrize("fate", [FAILED_OVER, FORBIDDEN, Fate(errors={_PARTITION: _NOT_AVAILABLE})], ids=str)
+@pytest.mark.parametrize(
+    "fate",
+    [FAILED_OVER, FORBIDDEN, Fate(errors={_PARTITION: _NOT_AVAILABLE})],
+    ids=["failed over", "forbidden", "not available"],
+)
 def test_an_election_of_the_killed_run_is_executed_after_those_of_this_run_failed(killed: Wreck, fate: Fate) -> None:
     killed.cluster.will_elect([_PARTITION], 40)
     killed.cluster.fates = {"elect": [fate] * 3}
