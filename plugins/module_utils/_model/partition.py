@@ -196,6 +196,10 @@ class BrokerState(StrEnum):
         return self.value.replace("_", " ")
 
 
+RUNNING_STATES = frozenset({BrokerState.ONLINE, BrokerState.HUNG, BrokerState.NOT_AUTHORIZED})
+"""The process accepts connections, although the controller may fence it: it is never to be started."""
+
+
 @dataclass(frozen=True, slots=True)
 class Broker:
     """One broker, as the controller describes it, and its state."""

@@ -19,11 +19,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from .._model.partition import BrokerState
+from .._model.partition import RUNNING_STATES, BrokerState
 from .plan import DONE_OR_FORESEEN, Status
-
-_STILL_RUNS = frozenset({BrokerState.ONLINE, BrokerState.HUNG, BrokerState.NOT_AUTHORIZED})
-"""States of brokers whose process accepts connections, although the controller may fence them."""
 
 
 class Way(StrEnum):
@@ -78,7 +75,7 @@ def find_returns(
     lost |= {each["broker_id"] for each in start_order if _state(each, states) == BrokerState.GIVEN_UP}
     known = {each["broker_id"] for each in start_order}
     away = [each for each, state in states.items() if state != BrokerState.ONLINE and each in {*awaited} - known]
-    found = [Return(each, How.FREE if states[each] in _STILL_RUNS else How.START, {}) for each in away]
+    found = [Return(each, How.FREE if states[each] in RUNNING_STATES else How.START, {}) for each in away]
     found += [Return(each["broker_id"], _how(each, states), each) for each in start_order]
     return tuple(each for each in found if each.broker_id not in lost)
 
@@ -118,4 +115,4 @@ def _state(advice: Mapping[str, Any], states: Mapping[int, str]) -> str | None:
 def _how(advice: Mapping[str, Any], states: Mapping[int, str]) -> How:
     if advice["is_running"]:
         return How.REPAIR
-    return How.FREE if _state(advice, states) in _STILL_RUNS else How.START
+    return How.FREE if _state(advice, states) in RUNNING_STATES else How.START

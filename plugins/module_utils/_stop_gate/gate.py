@@ -25,7 +25,7 @@ from .._model.fields import (
     PartitionIndex,
     TopicName,
 )
-from .._model.partition import Broker, BrokerState, Racks, TopicPartition, grouped
+from .._model.partition import RUNNING_STATES, Broker, Racks, TopicPartition, grouped
 from .._model.reasons import name_brokers, name_partitions, plural
 from .._model.replaced_disk import doubt_elections, name_replaced
 from .._model.stop_prediction import ClusterView, Effect, Prediction, StopReasonKind, predict_stop
@@ -183,8 +183,6 @@ _TEXTS: Mapping[StopReasonKind, tuple[str, str]] = {
     ),
 }
 _ORDER = list(StopReasonKind)
-_STILL_RUN = frozenset({BrokerState.HUNG, BrokerState.NOT_AUTHORIZED})
-"""States of brokers that are not live, and whose process accepts connections."""
 
 
 def reason(
@@ -314,7 +312,7 @@ def _doubt_starts(down: Iterable[Broker], to_save: Collection[int]) -> Iterator[
 def _split(down: Iterable[Broker]) -> tuple[list[Broker], list[Broker]]:
     """Return the brokers that do not run, and those that run and do not answer us."""
     found = [*down]
-    running = [each for each in found if each.state in _STILL_RUN]
+    running = [each for each in found if each.state in RUNNING_STATES]
     return [each for each in found if each not in running], running
 
 

@@ -34,7 +34,7 @@ from .._changes.stop_tickets import (
     ticket_store,
 )
 from .._kafka.port import Kafka
-from .._model.partition import Broker, BrokerState
+from .._model.partition import RUNNING_STATES, Broker, BrokerState
 from .._model.reasons import name_partitions, plural
 from .._model.run import looks
 from .._model.stop_prediction import ClusterView, StopReasonKind
@@ -254,7 +254,8 @@ def _not_back(kafka: Kafka, tickets: Sequence[StopTicket], lock_topic: str) -> t
                 )
                 continue
             text = f"broker {broker_id} is {broker.state.words}: {broker.cause}"
-            remedy = f"Start it. If it never comes back, the ticket ends a minute after {until[broker_id]}"
+            step = "Find out why it does not answer" if broker.state in RUNNING_STATES else "Start it"
+            remedy = f"{step}. If it never comes back, the ticket ends a minute after {until[broker_id]}"
             found.append(reason(StopReasonKind.NOT_BACK, (broker_id,), text, remedy))
         lags = [each for each in states if broker_id in each.replicas and broker_id not in each.isr]
         if lags:
