@@ -4,7 +4,8 @@
 
 """Ask the cluster whether brokers may stop. Sends no write request.
 
-1. Read the brokers, the partitions, their settings, the running reassignments and the quorum.
+1. Read the brokers, the partitions, their settings, the running reassignments and the quorum. If a broker that does not
+   answer would be the next leader, wait until the controller has fenced it.
 2. Predict each stop from the partitions, which are of one broker's answer.
 3. Compare the log ends of the leaders that would stop with those of the next leaders. Ask the next leaders whether
    they apply metadata late.
@@ -29,6 +30,7 @@ from .._kafka.settings import Address
 from .._model.partition import Broker, PartitionState, TopicPartition, racks_of
 from .._model.reasons import join_first, name_partitions, plural
 from .._model.run import looks
+from .._model.silent_leaders import wait_for_fencing
 from .._model.stop_prediction import ClusterView, Prediction, StopReasonKind, predict_stop
 from .._model.stop_ticket import TICKET_TOPIC, StopTicket
 from .._quorum.observation import Observation, caught_up_voters
@@ -52,6 +54,8 @@ from .gate import (
 from .question import Question
 
 _UNCLEAN = "unclean.leader.election.enable"
+_FENCING_MS = 15_000
+"""How long to wait for the controller. The default of broker.session.timeout.ms is 9 s."""
 _ROUNDS = 3
 _CATCH_UP_S = 1.5
 """How long the next leaders may take to get the records that the leaders had."""
@@ -74,10 +78,8 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
 
     Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError if the cluster cannot be read.
     """
-    cluster = kafka.describe_cluster()
-    states = _describe(kafka, leave_out)
-    mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
-    view = _read_settings(kafka, states, cluster, kafka.probe_brokers(cluster, mentioned))
+    cluster, states, known = _look_after_fencing(kafka, question, leave_out)
+    view = _read_settings(kafka, states, cluster, known)
     observation = observe_quorum(kafka.wire)
     sets, unknown_racks = resolve(question, view.brokers)
     together = tuple(sorted({each for some in sets for each in some}))
@@ -132,6 +134,29 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
         in_no_wave=in_no_wave,
         tickets=tickets,
     )
+
+
+def _look_after_fencing(
+    kafka: Kafka, question: Question, leave_out: str
+) -> tuple[Cluster, tuple[PartitionState, ...], tuple[Broker, ...]]:
+    """Return the cluster, once the controller has fenced the brokers that do not answer and would be next leaders.
+
+    It fences a dead one within broker.session.timeout.ms. One that stays may be elected.
+    """
+    seen: list[tuple[Cluster, tuple[PartitionState, ...], tuple[Broker, ...]]] = []
+
+    def look() -> Sequence[object]:
+        cluster = kafka.describe_cluster()
+        states = _describe(kafka, leave_out)
+        mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
+        brokers = kafka.probe_brokers(cluster, mentioned)
+        seen[:] = [(cluster, states, brokers)]
+        view = ClusterView(states=states, brokers=brokers, min_isr={}, unclean={})
+        sets = resolve(question, brokers)[0] if view.unanswered else []
+        return [each for some in sets for each in predict_stop(view, some).of(StopReasonKind.SILENT_LEADER)]
+
+    wait_for_fencing(look, _FENCING_MS, kafka.clock, str)
+    return seen[0]
 
 
 def _describe(kafka: Kafka, leave_out: str) -> tuple[PartitionState, ...]:

@@ -20,7 +20,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     Cause,
     TopicPartition,
 )
-from lab import Cluster
+from lab import Cluster, wait_until
 
 pytestmark = [pytest.mark.wide, pytest.mark.on_any_version]
 
@@ -59,4 +59,4 @@ def test_a_broker_of_another_cluster_is_neither_read_nor_changed(clusters: tuple
     finally:
         listener.upstream = own
     assert staging.client.describe("orders")[0].replicas == (1, 2)
-    assert production.client.describe("orders")[0].replicas == (2, 1)
+    wait_until(lambda: production.client.describe("orders")[0].replicas == (2, 1), 30, what="the order is seen")
