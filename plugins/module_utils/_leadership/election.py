@@ -125,14 +125,13 @@ def move_leaders(kafka: Kafka, options: MoveOptions, progress: Progress, stop: t
     Raises JournalError before anything was changed; or CallError if no broker could be read.
     """
     progress.step("looking at the leaders")
-    looks: list[_Look] = []
-
-    def look_again() -> list[Move]:
-        looks[:] = [_look(kafka, options)]
-        return [each for each in looks[0].moves.values() if each.status is MoveStatus.LED_BY_SILENT]
-
-    wait_for_fencing(look_again, 0 if options.check_mode else options.fencing_wait_ms, kafka.clock, progress.step)
-    cluster, brokers, moves, histories = looks[0]
+    cluster, brokers, moves, histories = wait_for_fencing(
+        lambda: _look(kafka, options),
+        lambda found: [each for each in found.moves.values() if each.status is MoveStatus.LED_BY_SILENT],
+        0 if options.check_mode else options.fencing_wait_ms,
+        kafka.clock,
+        progress.step,
+    )
     living = cluster.living(brokers)
     leftovers: tuple[AnyLeftover, ...] = ()
     notes: tuple[str, ...] = ()

@@ -11,11 +11,14 @@ Standard library only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from typing import TypeVar
 
 from .partition import Broker, BrokerState, PartitionState
 from .reason import say
 from .reasons import plural
 from .run import Clock
+
+Look = TypeVar("Look")
 
 _PAUSE_S = 1.0
 _SILENT = (BrokerState.UNREACHABLE, BrokerState.HUNG, BrokerState.GIVEN_UP)
@@ -47,18 +50,25 @@ def describe_silent_leader(broker: Broker) -> str:
     )
 
 
-def wait_for_fencing(look: Callable[[], Sized], limit_ms: int, clock: Clock, report: Callable[[str], object]) -> int:
-    """Look each second until no broker is silent, or the limit has passed. Return the milliseconds that it took.
+def wait_for_fencing(
+    look: Callable[[], Look],
+    in_doubt: Callable[[Look], Sized],
+    limit_ms: int,
+    clock: Clock,
+    report: Callable[[str], object],
+) -> Look:
+    """Look each second until no broker is silent, or the limit has passed. Return the last look.
 
-    ``look`` reads the cluster again, and returns the partitions that a silent broker leaves in doubt. ``report`` gets
-    the progress.
+    ``look`` reads the cluster, and ``in_doubt`` returns the partitions of a look that a silent broker leaves in doubt.
+    ``report`` gets the progress.
     """
     began = clock.monotonic()
     while True:
-        left = look()
+        found = look()
+        left = in_doubt(found)
         waited_ms = int((clock.monotonic() - began) * 1000)
         if not left or waited_ms >= limit_ms:
-            return waited_ms
+            return found
         report(
             "waiting until the controller fences brokers that do not answer, because of "
             f"{plural(len(left), 'partition')}: {waited_ms // 1000} of at most {limit_ms // 1000} s"

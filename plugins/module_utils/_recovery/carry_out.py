@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from .._kafka.port import Kafka
 from .._kafka.settings import ConnectionSettings
 from .._kafka.wire import Wire
 from .._model.log_contents import SaveTails
-from .._model.partition import Broker, TopicPartition
+from .._model.partition import Broker, PartitionState
 from .._model.run import Progress, RunMode
 from .._model.silent_leaders import led_by_silent, silent_brokers, wait_for_fencing
 from .._module.connection import connection_settings, controller_listeners
@@ -128,7 +128,13 @@ def carry_out(kafka: Kafka, given: Plan | Designations, terms: Terms, require_qu
     terms.progress.step("looking at the brokers")
     named = [each.topic_partition for each in given.elections] if isinstance(given, Plan) else [*given]
     if named and terms.fencing_wait_ms:
-        wait_for_fencing(lambda: _led_by_silent(kafka, named), terms.fencing_wait_ms, kafka.clock, terms.progress.step)
+        wait_for_fencing(
+            lambda: kafka.read_partition_states(named),
+            lambda found: _led_by_silent(kafka, found.states.values()),
+            terms.fencing_wait_ms,
+            kafka.clock,
+            terms.progress.step,
+        )
     cluster = kafka.describe_cluster()
     if isinstance(given, Plan):
         plan = given
@@ -170,10 +176,10 @@ def _begin_to_count(
     return begin_to_count(kafka, brokers, None, cluster.cluster_id, log_dir=terms.metadata_log_dir)
 
 
-def _led_by_silent(kafka: Kafka, partitions: Collection[TopicPartition]) -> Sequence[object]:
+def _led_by_silent(kafka: Kafka, states: Iterable[PartitionState]) -> Sequence[object]:
     """Return the partitions that have a leader, by the metadata, which does not answer. Usually none has a leader."""
-    states = [each for each in kafka.read_partition_states(partitions).states.values() if not each.is_offline]
-    return [*led_by_silent(states, silent_brokers(kafka.probe_brokers(kafka.describe_cluster())))] if states else ()
+    led = [each for each in states if not each.is_offline]
+    return [*led_by_silent(led, silent_brokers(kafka.probe_brokers(kafka.describe_cluster())))] if led else ()
 
 
 def with_report(

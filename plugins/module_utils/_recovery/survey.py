@@ -72,14 +72,7 @@ def survey_when_fenced(
 
     Raises the errors of survey.
     """
-    found: list[Survey] = []
-
-    def look_again() -> tuple[LeftAlone, ...]:
-        found[:] = [look()]
-        return found[0].led_by_silent
-
-    wait_for_fencing(look_again, limit_ms, clock, report)
-    return found[0]
+    return wait_for_fencing(look, lambda found: found.led_by_silent, limit_ms, clock, report)
 
 
 def survey(

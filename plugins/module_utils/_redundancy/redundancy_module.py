@@ -184,23 +184,25 @@ class _Run:
 
     def _find_brokers(self, progress: Progress, *, waits: bool) -> tuple[Cluster, tuple[Broker, ...]]:
         """Return the brokers. A run that writes first waits until the controller fences those that do not answer."""
-        seen: list[tuple[Cluster, tuple[Broker, ...]]] = []
 
-        def look_again() -> Sequence[object]:
+        def look_again() -> tuple[Cluster, tuple[Broker, ...]]:
             cluster = self.kafka.describe_cluster()
-            seen[:] = [(cluster, self.kafka.probe_brokers(cluster))]
-            silent = silent_brokers(seen[0][1])
-            if not silent:
-                return ()
-            states = self.kafka.describe_partitions().partitions
-            lost = self.wish.lost_brokers.union(self.given.lost_brokers if self.given is not None else ())
-            # Until it is fenced, its replicas look as if they had returned in sync.
-            unfenced = [each for each in states if lost.intersection(each.isr, silent)]
-            return unfenced or (find_unanswered(states, seen[0][1], self.wish) if self.given is None else ())
+            return cluster, self.kafka.probe_brokers(cluster)
 
         limit_ms = self.params["fencing_wait_ms"] if waits else 0
-        wait_for_fencing(look_again, limit_ms, self.kafka.clock, progress.step)
-        return seen[0]
+        return wait_for_fencing(look_again, self._find_in_doubt, limit_ms, self.kafka.clock, progress.step)
+
+    def _find_in_doubt(self, found: tuple[Cluster, tuple[Broker, ...]]) -> Sequence[object]:
+        """Return the partitions of which it is unknown whether they lack replicas, because brokers do not answer."""
+        _cluster, brokers = found
+        silent = silent_brokers(brokers)
+        if not silent:
+            return ()
+        states = self.kafka.describe_partitions().partitions
+        lost = self.wish.lost_brokers.union(self.given.lost_brokers if self.given is not None else ())
+        # Until it is fenced, its replicas look as if they had returned in sync.
+        unfenced = [each for each in states if lost.intersection(each.isr, silent)]
+        return unfenced or (find_unanswered(states, brokers, self.wish) if self.given is None else ())
 
     def _plan(self, cluster: Cluster, brokers: tuple[Broker, ...]) -> RedundancyPlan:
         if self.given is not None:

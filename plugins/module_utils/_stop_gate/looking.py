@@ -143,20 +143,20 @@ def _look_after_fencing(
 
     It fences a dead one within broker.session.timeout.ms. One that stays may be elected.
     """
-    seen: list[tuple[Cluster, tuple[PartitionState, ...], tuple[Broker, ...]]] = []
 
-    def look() -> Sequence[object]:
+    def look() -> tuple[Cluster, tuple[PartitionState, ...], tuple[Broker, ...]]:
         cluster = kafka.describe_cluster()
         states = _describe(kafka, leave_out)
         mentioned = frozenset(broker_id for each in states for broker_id in each.replicas)
-        brokers = kafka.probe_brokers(cluster, mentioned)
-        seen[:] = [(cluster, states, brokers)]
+        return cluster, states, kafka.probe_brokers(cluster, mentioned)
+
+    def in_doubt(found: tuple[Cluster, tuple[PartitionState, ...], tuple[Broker, ...]]) -> Sequence[object]:
+        _cluster, states, brokers = found
         view = ClusterView(states=states, brokers=brokers, min_isr={}, unclean={})
         sets = resolve(question, brokers)[0] if view.unanswered else []
         return [each for some in sets for each in predict_stop(view, some).of(StopReasonKind.SILENT_LEADER)]
 
-    wait_for_fencing(look, _FENCING_MS, kafka.clock, str)
-    return seen[0]
+    return wait_for_fencing(look, in_doubt, _FENCING_MS, kafka.clock, str)
 
 
 def _describe(kafka: Kafka, leave_out: str) -> tuple[PartitionState, ...]:
