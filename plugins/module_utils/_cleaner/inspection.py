@@ -95,7 +95,7 @@ def inspect_by_metrics(
     diagnoses = {each.broker_id: diagnose(each, thresholds) for each in facts}
     suspects: Sequence[Suspect] = ()
     if name_suspects and any(each.marks for each in facts):
-        suspects = find_suspects(single_look_trends(read_copy_sizes(kafka, cluster)), thresholds)
+        suspects = find_suspects(single_look_trends(look_at_copies(kafka, cluster).copies), thresholds)
     return tuple(
         Cleaner(
             each,
@@ -129,7 +129,7 @@ def inspect_by_sizes(  # noqa: PLR0917
         suspects = find_suspects(own, thresholds)
         diagnosis = diagnose(facts, thresholds) if facts.is_switched_off else infer(own, suspects)
         if unread and diagnosis.case in HEALTHY_CASES:
-            diagnosis = Diagnosis(Case.UNKNOWN, explain_unread(unread))
+            diagnosis = Diagnosis(Case.UNKNOWN, _explain_unread(unread))
         cleaners.append(Cleaner(facts, diagnosis, suspects))
     return tuple(cleaners)
 
@@ -202,42 +202,42 @@ class CopySize:
     size_bytes: int
 
 
-def read_copy_sizes(kafka: Kafka, cluster: Cluster) -> tuple[CopySize, ...]:
-    """Return all copies of compacted partitions on the brokers that answer, without future copies (log-dir moves).
+@dataclass(frozen=True, slots=True)
+class CopyLook:
+    """All copies of compacted partitions on the brokers that answer, without future copies (log-dir moves)."""
+
+    copies: tuple[CopySize, ...]
+    unread: tuple[str, ...]
+    """Topics of which our principal may not read cleanup.policy: they may be compacted, too."""
+
+
+def look_at_copies(kafka: Kafka, cluster: Cluster) -> CopyLook:
+    """Look at the copies of the compacted topics that our principal may describe.
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
-    partitions = find_compacted_partitions(kafka)
+    partitions, unread = _find_compacted_partitions(kafka)
     held = grouped((broker_id, state.topic_partition) for state in partitions for broker_id in state.replicas)
     addresses = cluster.addresses
     found = kafka.in_parallel(
         lambda broker_id: kafka.describe_log_dirs(addresses[broker_id], held[broker_id]),
         [each for each in held if each in addresses],
     )
-    return tuple(copy for broker_id, answer in found.items() for copy in _copies(broker_id, answer))
+    copies = (copy for broker_id, answer in found.items() for copy in _copies(broker_id, answer))
+    return CopyLook(tuple(copies), unread)
 
 
-def find_compacted_partitions(kafka: Kafka) -> tuple[PartitionState, ...]:
-    """Return the partitions of all compacted topics that our principal may describe.
-
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
-    """
+def _find_compacted_partitions(kafka: Kafka) -> tuple[tuple[PartitionState, ...], tuple[str, ...]]:
+    """Return the partitions of all compacted topics, and the topics of which this is not known."""
     partitions = kafka.describe_partitions().partitions
-    policies = kafka.topic_configs(sorted({each.topic for each in partitions}), _POLICY)
+    topics = sorted({each.topic for each in partitions})
+    policies = kafka.topic_configs(topics, _POLICY)
     compacted = {topic for topic, policy in policies.items() if _COMPACT in (policy.value or "").split(",")}
-    return tuple(each for each in partitions if each.topic in compacted)
+    unread = tuple(each for each in topics if each not in policies)
+    return tuple(each for each in partitions if each.topic in compacted), unread
 
 
-def find_unread_topics(kafka: Kafka) -> list[str]:
-    """Return the topics of which our principal may not read cleanup.policy.
-
-    Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
-    """
-    topics = sorted({each.topic for each in kafka.describe_partitions().partitions})
-    return sorted({*topics} - kafka.topic_configs(topics, _POLICY).keys())
-
-
-def explain_unread(topics: Sequence[str]) -> str:
+def _explain_unread(topics: Sequence[str]) -> str:
     """Say what is not known of topics whose cleanup.policy could not be read."""
     return (
         f"whether {plural(len(topics), 'topic', 'are')} compacted is not known: {join_first(topics)}: grant "

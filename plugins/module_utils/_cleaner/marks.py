@@ -17,7 +17,7 @@ from .._kafka.settings import Address
 from .._model.partition import OFFSETS_TOPIC, OfPartition
 from .._model.reasons import plural
 from .._model.run import Progress
-from .inspection import Cleaner, CopySize, read_copy_sizes
+from .inspection import Cleaner, CopySize, look_at_copies
 
 _FAILURES_IN_A_ROW = 3
 """After this number of failures, no more copies of a directory are read: each may take the whole request timeout."""
@@ -66,7 +66,7 @@ def find_marked_replicas(  # noqa: PLR0917
 
     Raises NoBrokerAnswersError, RequestRefusedError or BrokerCallError if the sizes cannot be read.
     """
-    copies = _most_suspicious_first(read_copy_sizes(kafka, cluster))
+    copies = _most_suspicious_first(look_at_copies(kafka, cluster).copies)
     search = _Search(kafka, cluster.addresses, limits, progress, stop)
     targets: list[MarkedReplica] = []
     unidentified_marks = []

@@ -20,7 +20,7 @@ from .._module.libraries import KAFKA
 from .._module.run import to_json_types
 from .diagnosis import Thresholds
 from .facts import SHOWN, THREADS, CleanerMetrics
-from .inspection import Cleaner, find_unread_topics, inspect_by_metrics, inspect_by_sizes
+from .inspection import Cleaner, inspect_by_metrics, inspect_by_sizes
 from .metrics_source import MetricsSource
 
 BROKERS = Arguments(argument_spec={"brokers": {"type": "list", "elements": "int", "default": []}})
@@ -106,8 +106,8 @@ def inspect_cleaners(  # noqa: PLR0917
         return inspect_by_metrics(kafka, cluster, brokers, source.for_cluster(cluster), limits)
     from .trends import trends_by_broker  # noqa: PLC0415 - PySpark takes half a second to import
 
-    trends = trends_by_broker(kafka, cluster, params, progress)
-    return inspect_by_sizes(kafka, cluster, brokers, trends, limits, find_unread_topics(kafka))
+    trends, unread = trends_by_broker(kafka, cluster, params, progress)
+    return inspect_by_sizes(kafka, cluster, brokers, trends, limits, unread)
 
 
 def broker_result(cleaner: Cleaner) -> dict[str, Any]:

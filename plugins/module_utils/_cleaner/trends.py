@@ -28,7 +28,7 @@ from .._model.run import KafkaOpsError, Progress
 from .._spark.java import SparkUnavailableError
 from .._spark.session import spark_session
 from .diagnosis import CopyTrend
-from .inspection import read_copy_sizes
+from .inspection import look_at_copies
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     import pyarrow as pa
@@ -54,8 +54,10 @@ _FIELDS = [each.name for each in fields(CopyTrend)]
 
 def trends_by_broker(
     kafka: Kafka, cluster: Cluster, params: Mapping[str, Any], progress: Progress
-) -> dict[int, list[CopyTrend]]:
+) -> tuple[dict[int, list[CopyTrend]], tuple[str, ...]]:
     """Return the trends of all copies by broker, over the stored looks and those that are taken now.
+
+    Also returns the topics of which it is not known whether they are compacted.
 
     Raises LookError, SparkUnavailableError, NoBrokerAnswersError, RequestRefusedError or BrokerCallError.
     """
@@ -63,18 +65,21 @@ def trends_by_broker(
     check_directory(directory)
     kept = read_looks(directory, cluster.cluster_id) if directory else look_table([])
     tables = [kept]
+    unread: tuple[str, ...] = ()
     for number in range(params["looks"]):
         if number:
             kafka.clock.sleep(params["look_interval_ms"] / 1000)
         progress.step("looking at the sizes of compacted partitions", number, params["looks"])
         taken_at_ms = time.time_ns() // 1_000_000
-        table = look_table({"taken_at_ms": taken_at_ms, **asdict(each)} for each in read_copy_sizes(kafka, cluster))
+        look = look_at_copies(kafka, cluster)
+        unread = look.unread
+        table = look_table({"taken_at_ms": taken_at_ms, **asdict(each)} for each in look.copies)
         if directory:
             write_look(directory, cluster.cluster_id, taken_at_ms, table)
         tables.append(table)
     looks = pa.concat_tables(tables)
     if not looks.num_rows:
-        return {}
+        return {}, unread
     progress.step("starting Spark")
     try:
         with spark_session() as spark:
@@ -84,7 +89,8 @@ def trends_by_broker(
             rows = trends(spark.createDataFrame(looks), regrown_bytes).toArrow().to_pylist()
     except SparkUnavailableError as error:
         raise SparkUnavailableError(f"without metrics, Spark is needed to compare sizes: {error}") from None
-    return grouped((row["broker_id"], CopyTrend(**{name: row[name] for name in _FIELDS})) for row in rows)
+    found = grouped((row["broker_id"], CopyTrend(**{name: row[name] for name in _FIELDS})) for row in rows)
+    return found, unread
 
 
 _PARTITION = ("topic", "partition")

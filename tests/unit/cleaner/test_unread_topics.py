@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.diagnosis import Case, CopyTrend, Thresholds
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.inspection import (
-    find_unread_topics,
     inspect_by_sizes,
+    look_at_copies,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs import TopicConfig
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
@@ -52,7 +52,7 @@ class FakeRefusals(FakeCopies):
 
 def test_no_cleaner_is_healthy_while_such_a_topic_may_be_compacted() -> None:
     kafka = FakeRefusals(["a", "__consumer_offsets"])
-    for unread, case in (([], Case.HEALTHY), (find_unread_topics(kafka), Case.UNKNOWN)):
+    for unread, case in (((), Case.HEALTHY), (look_at_copies(kafka, CLUSTER).unread, Case.UNKNOWN)):
         (found,) = inspect_by_sizes(kafka, CLUSTER, [_BROKER], {1: (_COMPACTED,)}, _LIMITS, unread)
         assert found.diagnosis.case is case
     assert "whether 1 topic is compacted is not known: __consumer_offsets" in found.diagnosis.reason
