@@ -13,11 +13,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from .._kafka.cluster import Cluster
 from .._model.partition import grouped
 from .._model.reasons import name_brokers
+from .._model.urls import without_secrets
 from .._module.connection import Arguments
 from .._module.http_client import HttpClient, HttpRequestError
 from .facts import CleanerMetrics
@@ -151,12 +152,3 @@ def url_for(template: str, broker_id: int, host: str) -> str:
             f"the metrics URL {without_secrets(url)} is not valid: set one like http://{{host}}:7071/metrics"
         )
     return url
-
-
-def without_secrets(url: str) -> str:
-    """Return the URL without user, password and query."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "(not shown, because it is not a valid URL)"
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .._model.run import Clock, KafkaOpsError
+from .._model.urls import without_secrets
 from .errors import CredentialsError
 from .settings import ConnectionSettings
 
@@ -143,13 +144,7 @@ class _BusyError(_RefusedError):
 
 
 def _no_token_error(url: str, cause: str) -> CredentialsError:
-    return CredentialsError(f"no OAUTHBEARER token from {_without_secrets(url)}: {cause}")
-
-
-def _without_secrets(url: str) -> str:
-    """Return the endpoint's URL, or a path, without a user, a password and a query."""
-    parts = urllib.parse.urlsplit(url)
-    return urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return CredentialsError(f"no OAUTHBEARER token from {without_secrets(url)}: {cause}")
 
 
 def _read_token(path: str) -> str:

@@ -21,7 +21,6 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics
 from ansible_collections.kafkaops.recovery.plugins.module_utils._cleaner.metrics_source import (
     check_template,
     url_for,
-    without_secrets,
 )
 
 EXPECTED = CleanerMetrics(1, 449, 12, (LogDirMetrics("/d/0", 2, 3068247), LogDirMetrics("/d/1", 0, None)))
@@ -148,7 +147,3 @@ def test_an_ipv6_host_is_put_in_brackets() -> None:
 def test_invalid_urls_are_refused(template: str) -> None:
     with pytest.raises(MetricsError):
         check_template(template)
-
-
-def test_a_url_is_shown_without_secrets() -> None:
-    assert without_secrets("http://me:pw@h:1/metrics?token=x") == "http://h:1/metrics"
