@@ -301,6 +301,11 @@ def partition_subject(partition: TopicPartition) -> str:
     return f"{partition.topic}/{partition.partition}"
 
 
+def partitions_of(changes: Iterable[Change]) -> frozenset[TopicPartition]:
+    """Return the partitions whose replicas, or their order, the changes are about."""
+    return frozenset(each.topic_partition for each in changes if isinstance(each, (OrderChange, ReplicaChange)))
+
+
 def in_undo_order(pending: Iterable[Change]) -> tuple[Change, ...]:
     """Sort changes into the order in which they are undone."""
     return tuple(sorted(pending, key=_undo_position))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.keyed_topic import OpenKeyedTopic
-from .._changes.record import Change, LastingOrders, OrderChange, ReplicaChange
+from .._changes.record import Change, LastingOrders, partitions_of
 from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.cluster import Cluster
@@ -139,10 +139,8 @@ class _Run:
         return Rollback.of(self.writer(view, journal), living, journal, progress=self.progress, stop=self.stop)
 
     def inspect(self, memory: Memory, pending: Iterable[Change]) -> LeadershipView:
-        unfinished = frozenset(
-            each.topic_partition for each in pending if isinstance(each, (OrderChange, ReplicaChange))
-        )
-        view = inspect(self.kafka, read_config(self.kafka, self.cluster), memory, self.request, unfinished)
+        config = read_config(self.kafka, self.cluster)
+        view = inspect(self.kafka, config, memory, self.request, partitions_of(pending))
         view = leave_unregistered(view, self.cluster)
         return keep_history(self.kafka, view, self.cluster.living(self.brokers))
 

@@ -19,7 +19,7 @@ from .._changes.cluster_journal import ClusterJournal
 from .._changes.journal import Journal
 from .._changes.order_rollback import end_in_journal, restore_orders_with_retries
 from .._changes.orders import OrderRequest, read_states, set_orders
-from .._changes.record import AnyLeftover, JournalError, OrderChange, ReplicaChange, Undoing, partition_subject
+from .._changes.record import AnyLeftover, JournalError, OrderChange, Undoing, partition_subject, partitions_of
 from .._changes.rollback import Rollback, has_restored
 from .._changes.sender import Seen, Writer, until_seen
 from .._kafka.cluster import Cluster
@@ -364,10 +364,9 @@ class TemporaryOrders:
             yield {}
             return
         partitions = [each.topic_partition for each in reordered]
-        kinds = (OrderChange, ReplicaChange)
-        pending = {each.topic_partition for each in self.journal.pending if isinstance(each, kinds)}
+        pending = partitions_of(self.journal.pending).intersection(partitions)
         running = self.writer.kafka.running_reassignments(partitions)
-        unready = dict.fromkeys(running, REASSIGNING) | dict.fromkeys(pending.intersection(partitions), _PENDING)
+        unready = dict.fromkeys(running, REASSIGNING) | dict.fromkeys(pending, _PENDING)
         changes = self.journal.begin(_change(each) for each in reordered if each.topic_partition not in unready)
         failures = set_orders(
             self.writer,
