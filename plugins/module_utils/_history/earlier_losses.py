@@ -65,7 +65,7 @@ def knows_earlier_losses(history: MetadataHistory, found: PartitionHistory) -> b
     """
     if history.begins_at_start or found.begins_with_creation:
         return True
-    replicas = _replicas(found)
+    replicas = found.replicas
     return bool(replicas) and replicas <= {broker for each in found.moments for broker in each.isr or ()}
 
 
@@ -88,7 +88,7 @@ def _stayed_in_sync(found: PartitionHistory, broker_id: int, at_ms: int, until_m
         if moment.isr is not None and broker_id not in (*moment.isr, *(moment.elr or ())):
             return False
         if moment.leader_id == broker_id:
-            return not _replicas(found) <= {broker_id} | _came_in(moments[index:])
+            return not found.replicas <= {broker_id} | _came_in(moments[index:])
         if moment.leader_id not in (None, NO_LEADER) and end - max(moment.at_ms, at_ms) >= _CAUGHT_UP_MS:
             return False
     return until_ms is not None
@@ -102,7 +102,3 @@ def _came_in(moments: Sequence[PartitionMoment]) -> set[int]:
         if before.isr is not None
         for broker in {*(after.isr or ())} - {*before.isr}
     }
-
-
-def _replicas(found: PartitionHistory) -> set[int]:
-    return {*(found.moments[-1].replicas or ())}

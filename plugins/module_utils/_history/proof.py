@@ -124,7 +124,7 @@ def _obstacles_of_log(
             yield _broken(promise, Obstacle.WAS_NO_REPLICA, at_ms=moment.at_ms)
         if moment.is_unclean and moment.at_ms >= left:
             yield _broken(promise, Obstacle.UNCLEAN_ELECTION, at_ms=moment.at_ms)
-        elif moment.is_unclean and not {*(found.moments[-1].replicas or ())} <= in_sync_since:
+        elif moment.is_unclean and not found.replicas <= in_sync_since:
             yield _broken(promise, Obstacle.EARLIER_UNCLEAN_ELECTION, at_ms=moment.at_ms)
     for each in restarts:
         for obstacle in _obstacles_of_restart(each, is_own=each.broker_id == promise.broker_id):

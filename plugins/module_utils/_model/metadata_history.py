@@ -102,6 +102,11 @@ class PartitionHistory:
             yield self.moments[-1], until_ms
 
     @property
+    def replicas(self) -> frozenset[int]:
+        """Return the replicas of the last moment. Empty if the log does not say them."""
+        return frozenset(self.moments[-1].replicas or ())
+
+    @property
     def leader_lost_at_ms(self) -> int | None:
         """Return when the partition lost its leader. None if it has one, or if the log does not say."""
         lost = None
