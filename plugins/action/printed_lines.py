@@ -6,26 +6,28 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
 from typing import Any, ClassVar
 
 from ansible.utils.display import Display
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.variable import set_variable
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.page import PROSE_WIDTH, Block, Line
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.printing_action import PrintingAction
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.words import printable
 
 display = Display()
 
-_OPTION = "-e "
-"""How a line begins that is part of a command: it is copied as a whole, so it is never wrapped."""
-
 
 class ActionModule(PrintingAction):
     """See PrintingAction."""
 
-    ARGUMENT_SPEC: ClassVar[dict[str, Any]] = {"lines": {"type": "list", "elements": "str", "required": True}}
+    ARGUMENT_SPEC: ClassVar[dict[str, Any]] = {
+        "lines": {"type": "list", "elements": "str", "required": True},
+        "variables": {"type": "dict", "default": {}},
+    }
 
     def verdict(self, arguments: dict[str, Any], _blocks: Iterable[Block]) -> str:
         return next((line.strip() for line in arguments["lines"]), "")
@@ -34,9 +36,6 @@ class ActionModule(PrintingAction):
         width = min(display.columns, PROSE_WIDTH)
         for line in arguments["lines"]:
             text = line.lstrip(" ")
-            if text.startswith(_OPTION):
-                yield Line(printable(line))
-                continue
             indent = line[: len(line) - len(text)]
             # A path, such as that of a backup, is copied from here: it is never broken.
             lines = wrap(
@@ -48,3 +47,5 @@ class ActionModule(PrintingAction):
                 break_on_hyphens=False,
             )
             yield from map(Line, lines)
+        for name, value in arguments["variables"].items():
+            yield Line(printable(shlex.join(set_variable(name, value))))

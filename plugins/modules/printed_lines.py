@@ -22,6 +22,12 @@ options:
     type: list
     elements: str
     required: true
+  variables:
+    description:
+      - Variables of the next command. After the sentences, each is printed in one line, as a shell passes it to
+        C(ansible-playbook).
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""

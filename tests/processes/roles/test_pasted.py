@@ -70,7 +70,7 @@ def test_the_endpoints_of_a_controller_that_could_not_be_added(tmp_path: Path) -
     assert variables_in(shown) == {"controller_replacement_endpoints": at}
 
 
-@pytest.mark.parametrize("name", ["plan.json", "the plan's.json"])
+@pytest.mark.parametrize("name", ["plan.json", "the plan's.json", "$(plan);.json"])
 def test_the_plan_that_was_renewed(name: str, tmp_path: Path) -> None:
     plan = tmp_path / name
     plan.write_bytes(format_document(edited("partitions", 0, "designatedLeader", to=2, renew=False)))
