@@ -24,6 +24,20 @@ from lab.waiting import wait_until
 _PLAYBOOK = "kafkaops.recovery.recover_quorum"
 
 
+def cluster_with_snapshots(
+    version: str, *, dynamic_quorum: bool = True, super_users: Sequence[str] | None = None
+) -> Cluster:
+    """Return a cluster of one broker and three controllers, which take a snapshot after a few records."""
+    return Cluster(
+        version,
+        brokers=1,
+        controllers=3,
+        controller_properties={"metadata.log.max.record.bytes.between.snapshots": 2000},
+        dynamic_quorum=dynamic_quorum,
+        super_users=super_users,
+    )
+
+
 class Site:
     """The hosts of a cluster's nodes: names of an inventory, all on this machine."""
 

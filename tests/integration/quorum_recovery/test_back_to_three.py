@@ -22,7 +22,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.scan import read_copy
 from integration.quorum_recovery import objects
-from integration.quorum_recovery.site import Site, lose
+from integration.quorum_recovery.site import Site, cluster_with_snapshots, lose
 from lab import wait_until
 from lab.cluster import Cluster
 from lab.node import Controller
@@ -42,9 +42,7 @@ _SHOWS_ABORTED = ("3.9.2", "4.0.2")
 
 @pytest.fixture(params=[True, False], ids=["dynamic", "static"])
 def cluster(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    snapshots = {"metadata.log.max.record.bytes.between.snapshots": 2000}
-    kind = {"dynamic_quorum": request.param, "controller_properties": snapshots}
-    with Cluster(kafka_version, brokers=1, controllers=3, super_users=[], **kind) as cluster:
+    with cluster_with_snapshots(kafka_version, dynamic_quorum=request.param, super_users=[]) as cluster:
         objects.create(cluster)
         yield cluster
 

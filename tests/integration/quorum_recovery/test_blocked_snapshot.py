@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.scan import read_copy
 from integration.quorum_recovery import objects
-from integration.quorum_recovery.site import Site, lose
+from integration.quorum_recovery.site import Site, cluster_with_snapshots, lose
 from integration.quorum_recovery.test_back_to_three import append
 from lab import wait_until
 from lab.cluster import Cluster
@@ -26,15 +26,7 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.wide]
 
 @pytest.fixture
 def cluster(kafka_version: str) -> Iterator[Cluster]:
-    snapshots = {"metadata.log.max.record.bytes.between.snapshots": 2000}
-    with Cluster(
-        kafka_version,
-        brokers=1,
-        controllers=3,
-        super_users=[],
-        dynamic_quorum=True,
-        controller_properties=snapshots,
-    ) as cluster:
+    with cluster_with_snapshots(kafka_version, super_users=[]) as cluster:
         objects.create(cluster)
         yield cluster
 

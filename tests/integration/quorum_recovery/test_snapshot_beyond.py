@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.scan import read_copy
-from integration.quorum_recovery.site import Site, lose
+from integration.quorum_recovery.site import Site, cluster_with_snapshots, lose
 from lab import wait_until
 from lab.cluster import Cluster
 
@@ -22,10 +22,7 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.wide]
 
 @pytest.fixture
 def cluster(kafka_version: str) -> Iterator[Cluster]:
-    snapshots = {"metadata.log.max.record.bytes.between.snapshots": 2000}
-    with Cluster(
-        kafka_version, brokers=1, controllers=3, dynamic_quorum=True, controller_properties=snapshots
-    ) as cluster:
+    with cluster_with_snapshots(kafka_version) as cluster:
         yield cluster
 
 
