@@ -52,8 +52,8 @@ from .gate import (
     worst_first,
 )
 from .question import Question
+from .unclean import UncleanConfigs, read_unclean
 
-_UNCLEAN = "unclean.leader.election.enable"
 _FENCING_MS = 15_000
 """How long to wait for the controller. The default of broker.session.timeout.ms is 9 s."""
 _ROUNDS = 3
@@ -79,7 +79,7 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
     Raises NoBrokerAnswersError, BrokerCallError or RequestRefusedError if the cluster cannot be read.
     """
     cluster, states, known = _look_after_fencing(kafka, question, leave_out)
-    view = _read_settings(kafka, states, cluster, known)
+    view, unclean = _read_settings(kafka, states, cluster, known)
     observation = observe_quorum(kafka.wire)
     sets, unknown_racks = resolve(question, view.brokers)
     together = tuple(sorted({each for some in sets for each in some}))
@@ -101,9 +101,10 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
 
     tickets, expired, unknown_tickets = _read_tickets(kafka, cluster.living(view.brokers))
     everywhere = [*unknown_racks, *unread(kafka, cluster, view, together), *unknown_tickets]
-    stops, reasons = [], []
+    stops, reasons, leaderless = [], [], []
     for brokers in sets:
         prediction = predict_stop(view, brokers)
+        leaderless += prediction.of(StopReasonKind.NO_LEADER)
         against = [
             *(replace(each, brokers=brokers) for each in everywhere),
             *_unknown_brokers(brokers, view.brokers),
@@ -129,7 +130,7 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
         stops=tuple(stops),
         racks=racks_of(view.brokers),
         reasons=worst_first(reasons),
-        notes=(*notes_about(view), *expired, *kafka.notes_on_views()),
+        notes=(*notes_about(view), *unclean.doubt(leaderless), *expired, *kafka.notes_on_views()),
         waves=waves,
         in_no_wave=in_no_wave,
         tickets=tickets,
@@ -183,29 +184,18 @@ def _read_tickets(
 
 def _read_settings(
     kafka: Kafka, states: tuple[PartitionState, ...], cluster: Cluster, brokers: tuple[Broker, ...]
-) -> ClusterView:
+) -> tuple[ClusterView, UncleanConfigs]:
     names = sorted({each.topic for each in states})
     counted_brokers = begin_to_count(kafka, brokers, states, cluster.cluster_id)
-    return ClusterView(
+    unclean = read_unclean(kafka, names)
+    view = ClusterView(
         states=states,
         min_isr=kafka.min_insync_replicas(names, cluster.online(brokers)),
-        unclean=read_unclean(kafka, names),
+        unclean=unclean.values,
         replaced=find_replaced_leaders(kafka, states, brokers),
         brokers=counted_brokers(),
     )
-
-
-def read_unclean(kafka: Kafka, topics: Sequence[str]) -> dict[str, bool]:
-    """Return unclean.leader.election.enable by topic.
-
-    For a topic without its own value, the active controller decides by its own properties, which no broker returns. If
-    the controllers can be asked and differ, any of them may be the active one.
-    """
-    found = kafka.topic_configs(topics, _UNCLEAN)
-    values = {topic: each.value == "true" for topic, each in found.items() if each.value is not None}
-    inherited = [topic for topic, each in found.items() if not each.is_own]
-    own = {*kafka.controller_configs(_UNCLEAN).values.values()} - {None} if inherited else {}
-    return values | dict.fromkeys(inherited, "true" in own) if own else values
+    return view, unclean
 
 
 def resolve(question: Question, brokers: Sequence[Broker]) -> tuple[list[tuple[int, ...]], list[StopReason]]:

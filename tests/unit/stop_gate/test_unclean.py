@@ -16,7 +16,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.configs i
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controllers import ControllerConfigs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
-from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.looking import read_unclean
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import PartitionState
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.unclean import read_unclean
 
 
 @dataclass
@@ -24,6 +25,7 @@ class FakeConfigs(Kafka):
     """Topic "own" has a value of its own, and topic "inherited" that of the brokers, which is false."""
 
     controllers: Mapping[int, str | None] = field(default_factory=dict)
+    unknown: str = ""
 
     def __post_init__(self) -> None:
         # Unused: every request of the tests is answered here.
@@ -33,7 +35,7 @@ class FakeConfigs(Kafka):
         return {each: TopicConfig("false", is_own=each == "own") for each in names}
 
     def controller_configs(self, name: str) -> ControllerConfigs:
-        return ControllerConfigs(self.controllers, "")
+        return ControllerConfigs(self.controllers, self.unknown)
 
 
 @pytest.mark.parametrize(
@@ -51,4 +53,21 @@ def test_the_controllers_decide_for_topics_without_their_own_value(
     controllers: Mapping[int, str | None], *, inherited: bool
 ) -> None:
     kafka = FakeConfigs(controllers)
-    assert read_unclean(kafka, ["own", "inherited"]) == {"own": False, "inherited": inherited}
+    assert read_unclean(kafka, ["own", "inherited"]).values == {"own": False, "inherited": inherited}
+
+
+def test_controllers_that_do_not_answer_are_named_where_a_partition_would_have_no_leader() -> None:
+    states = [_led(topic) for topic in ("own", "inherited")]
+    notes = read_unclean(FakeConfigs({101: "false"}, "controller 102: timed out"), ["own", "inherited"]).doubt(states)
+    assert len(notes) == 1
+    assert "controller 102: timed out" in notes[0]
+    assert "inherited 0" in notes[0]
+    assert "own 0" not in notes[0]
+
+
+def test_there_is_no_doubt_if_all_controllers_answered() -> None:
+    assert read_unclean(FakeConfigs({101: "false"}), ["inherited"]).doubt([_led("inherited")]) == []
+
+
+def _led(topic: str) -> PartitionState:
+    return PartitionState(topic, 0, "", 1, 0, (1, 2), (1,), None, None, ())
