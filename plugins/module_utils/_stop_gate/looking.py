@@ -101,7 +101,8 @@ def check_stop(kafka: Kafka, question: Question, owner: str = "", leave_out: str
 
     tickets, expired, unknown_tickets = _read_tickets(kafka, cluster.living(view.brokers))
     everywhere = [*unknown_racks, *unread(kafka, cluster, view, together), *unknown_tickets]
-    stops, reasons, leaderless = [], [], []
+    stops, reasons = [], []
+    leaderless: list[PartitionState] = []
     for brokers in sets:
         prediction = predict_stop(view, brokers)
         leaderless += prediction.of(StopReasonKind.NO_LEADER)

@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def ask(cluster: Cluster, brokers: Sequence[int]) -> Gate:
     """Return the answer of the gate, which may ask the controllers, too."""
-    options = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 2000})
+    # On a busy machine, a controller that does not answer in 2 s is not silent.
+    options = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
     controllers = tuple(
         Address(each.host, each.ports["CONTROLLER"]) for each in cluster.nodes if "CONTROLLER" in each.ports
     )
