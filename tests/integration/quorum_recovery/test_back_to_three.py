@@ -36,7 +36,7 @@ _CHECK = "kafkaops.recovery.check_quorum"
 _NO_OP = b"\x01\x14\x00\x00"
 """Frame version, type and version of the record, and no tagged fields. It comes before the transaction, because Kafka
 4.3.1 ends itself if a transaction begins where a snapshot ends."""
-_SHOWS_ABORTED = ("3.9.2", "4.0.2")
+SHOWS_ABORTED = ("3.9.2", "4.0.2")
 """Brokers of these releases show the topics of an aborted transaction (tried on them without a recovery)."""
 
 
@@ -56,7 +56,7 @@ def test_every_object_is_kept_and_three_controllers_are_back(cluster: Cluster, t
     survivor.stop()
     report = tmp_path / "report.json"
     with site.started(survivor) as command:
-        has_open = cluster.version not in _SHOWS_ABORTED
+        has_open = cluster.version not in SHOWS_ABORTED
         end = append(survivor, [_NO_OP, *([BEGIN_TRANSACTION, topic_record("unfinished")] if has_open else [])])
         variables = {"lost_voters": lost, "automated_recovery": True, "report_file": str(report)}
         if cluster.has_static_voters:
