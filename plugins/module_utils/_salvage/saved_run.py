@@ -254,9 +254,9 @@ def read_origin(headers: Sequence[Header]) -> tuple[int, int] | None:
 
 def read_original_timestamp(headers: Sequence[Header]) -> int | None:
     """Return the timestamp that a record had before it was given back; None if no header has it."""
-    for name, value in reversed(headers):
-        if name == _TIMESTAMP:
-            return int(value) if value and value.isdigit() else None
+    value = next((value for name, value in reversed(headers) if name == _TIMESTAMP), None)
+    with suppress(ValueError):
+        return int(value or b"")  # -1 if the record had none
     return None
 
 

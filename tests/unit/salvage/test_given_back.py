@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.log_contents import EpochRange
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.given_back import complete_ledger, find_given
 from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.ledger import Ledger
@@ -32,10 +34,12 @@ def test_a_record_without_a_timestamp_is_not_found_where_nothing_was_given_back(
     assert find_given({saved[0].topic_partition: {(3, 11): None}}, saved) == {saved[0].topic_partition: []}
 
 
-def test_what_a_replay_writes_is_found_again() -> None:
-    (run,) = runs({"offset": 12, "leader_epoch": 3, "timestamp_ms": 112})
+@pytest.mark.parametrize("timestamp_ms", [112, 0, -1])
+def test_what_a_replay_writes_is_found_again(timestamp_ms: int) -> None:
+    """A record that an old producer wrote without a timestamp has -1."""
+    (run,) = runs({"offset": 12, "leader_epoch": 3, "timestamp_ms": timestamp_ms})
     (headers,) = add_origin_headers("cluster", run)
-    assert (read_origin(headers), read_original_timestamp(headers)) == ((3, 12), 112)
+    assert (read_origin(headers), read_original_timestamp(headers)) == ((3, 12), timestamp_ms)
     (again,) = add_origin_headers("cluster", run._replace(offset=12, epoch=9))
     assert read_origin([*headers, *again]) == (9, 12)
     assert read_original_timestamp([("kafkaops.salvage.timestamp", b"no number")]) is None
