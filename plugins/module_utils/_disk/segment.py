@@ -158,8 +158,7 @@ class _Reader:
         """Continue at the next batch: where the length in the header says, or where a search finds one."""
         start, from_offset = self._position, self._lowest
         if header is not None and self._is_old_format(header):
-            self._position = start + header.size
-            return Damage(DamageKind.OLD_FORMAT, start, self._position - start, from_offset, None)
+            return self._skip_old_format(header)
         following = self._find_next_batch(header)
         if following is None:
             self._position = self._size
@@ -168,6 +167,16 @@ class _Reader:
         self._position, next_header = following
         kind = self._damage_kind(start, DamageKind.CORRUPT)
         return Damage(kind, start, self._position - start, from_offset, next_header.base_offset)
+
+    def _skip_old_format(self, header: BatchHeader | None) -> Damage:
+        """Continue after all messages of format 0 or 1 that follow each other: a file may have millions of them."""
+        start = self._position
+        while header is not None and self._is_old_format(header):
+            self._position += header.size
+            header = self._read_header_at(self._position)
+        is_batch = header is not None and self._fits_position(header, self._position)
+        to_offset = header.base_offset if header is not None and is_batch else None
+        return Damage(DamageKind.OLD_FORMAT, start, self._position - start, self._lowest, to_offset)
 
     def _is_old_format(self, header: BatchHeader) -> bool:
         """Return whether this is a message of format 0 or 1, and no garbage with zeros: what follows must fit, too."""
