@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from .._disk.log_dir import DirKind, LogDir, PartitionDir
-from .._disk.segment import Damage, Segment
+from .._disk.segment import Damage, DamageKind, Segment
 from .._model.fields import BrokerId, Meta, PartitionIndex, TopicId, TopicName
 from .._model.log_contents import EpochRange, Stretches, intersect, records_in, subtract, union
 from .._model.partition import OfPartition, PartitionState, ReplicaLog, TopicPartition, grouped
@@ -22,6 +22,10 @@ from .scan import SegmentContents
 from .stretch import IncomparableError, find_lacking
 
 _KINDS = (*DirKind,)
+_READ_IT = (
+    "What the cluster lacks of this is unknown, and not saved: make it readable (permissions, or a copy of a failing "
+    "disk by ddrescue), and salvage again to another directory, before the broker starts"
+)
 
 
 class SalvageStatus(StrEnum):
@@ -55,6 +59,7 @@ class Absence(StrEnum):
     """The run saves records of another topic of the same name."""
 
 
+_SAVED_OR_FORESEEN = frozenset({SalvageStatus.SAVED, SalvageStatus.WOULD_BE_SAVED, SalvageStatus.ALREADY_SAVED})
 NOT_COMPARED = frozenset({SalvageStatus.FAILED, SalvageStatus.LEFT_ALONE})
 """If such a replica has no lost offsets, it is unknown what the cluster lacks."""
 
@@ -173,7 +178,7 @@ def compare_with_leader(
     """Compare what was read from the disks with the log of the partition's leader.
 
     Each directory is compared on its own, because two of them may have diverged. The status is ``WOULD_BE_SAVED`` if
-    there is something to save. A file that could not be read to its end is named in the reason; the rest is saved.
+    there is something to save, also beside a file that could not be read to its end (``fail_if_unread``).
     ``reused`` is of ``find_reused``.
     """
     state, read = one.state, contents_of(one.replicas, contents)
@@ -252,7 +257,9 @@ def keep_claims(before: DiskFinding, after: DiskFinding) -> DiskFinding:
 def describe_tail(damage: FileDamage) -> str:
     """Describe bytes at the end of a segment, of which nothing is known."""
     tail = damage.damage
-    return f"{damage.path} ends with {tail.size} bytes, from offset {tail.from_offset} on, that are no intact batch"
+    is_old = tail.kind is DamageKind.OLD_FORMAT
+    what = "of message format v0 or v1, which a salvage does not read" if is_old else "that are no intact batch"
+    return f"{damage.path} ends with {tail.size} bytes, from offset {tail.from_offset} on, {what}"
 
 
 def contents_of(replicas: Sequence[DiskReplica], contents: Mapping[str, SegmentContents]) -> list[SegmentContents]:
@@ -270,6 +277,15 @@ def read_errors(replicas: Sequence[DiskReplica], contents: Mapping[str, SegmentC
             if each.error
         ),
     ]
+
+
+def fail_if_unread(
+    found: DiskFinding, replicas: Sequence[DiskReplica], contents: Mapping[str, SegmentContents]
+) -> DiskFinding:
+    """Return the finding as failed if something in the directories could not be read, whatever else was saved."""
+    if found.status not in _SAVED_OR_FORESEEN or not read_errors(replicas, contents):
+        return found
+    return replace(found, status=SalvageStatus.FAILED, reason=f"{found.reason}. {_READ_IT}")
 
 
 def stretches_on_disk(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:

@@ -10,7 +10,7 @@ such records are read whole. Spark is started if these are large, or if records 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -25,8 +25,8 @@ from .._kafka.partitions import describe_partitions
 from .._kafka.wire import Wire
 from .._model.log_contents import EpochRange, Stretches, intersect, subtract, union
 from .._model.near_names import not_found
-from .._model.partition import OFFSETS_TOPIC, ReplicaLog, TopicPartition
-from .._model.reasons import plural
+from .._model.partition import OFFSETS_TOPIC, PartitionState, ReplicaLog, TopicPartition
+from .._model.reasons import name_partitions, plural
 from .._model.run import Progress
 from .._spark.options import SparkOptions
 from .absent import Absent, find_absent, keep_one_topic, leave_to_other_cluster, take_absent
@@ -38,6 +38,7 @@ from .finding import (
     DiskReplica,
     SalvageStatus,
     compare_with_leader,
+    fail_if_unread,
     find_segments_with,
     keep_claims,
     stretches_on_disk,
@@ -138,8 +139,22 @@ def salvage_disk(wire: Wire, request: DiskRequest, progress: Progress, *, check_
             each.saved is not None and each.topic == OFFSETS_TOPIC for each in ordered
         )
         commits = _read_newer_commits(wire, cluster, request.destination) if has_commits else ()
-        notes = tuple(each.note for each in disks.dirs if each.note)
+        not_here = explain_not_here(disks.node_id, found, leaders.described)
+        notes = tuple(filter(None, [*(each.note for each in disks.dirs), not_here]))
         return DiskSalvage(disks.cluster_id, disks.node_id, request.log_dirs, ordered, salvage_id, commits, notes)
+
+
+def explain_not_here(broker_id: int, found: Iterable[DiskReplica], described: Iterable[PartitionState]) -> str:
+    """Say which replicas the broker should have, and these directories do not: one of its log.dirs may be left out."""
+    here = {each.topic_partition for each in found}
+    absent = [each for each in described if broker_id in each.replicas and each.topic_partition not in here]
+    if not absent:
+        return ""
+    return (
+        f"the cluster has replicas of {name_partitions(absent)} on broker {broker_id}, and these directories do not: "
+        "give every directory of its log.dirs, and salvage again before it starts. Only a partition that was created "
+        "or assigned to it after it stopped has no directory anywhere"
+    )
 
 
 class _DiskRun:
@@ -166,6 +181,11 @@ class _DiskRun:
 
     def salvage(self, *, check_mode: bool) -> tuple[list[DiskFinding], str | None]:
         """Compare and save all partitions. Returns the findings and the id of the salvage, None if nothing is saved."""
+        findings, salvage_id = self._salvage(check_mode=check_mode)
+        pairs = zip(self.comparable, findings, strict=True)
+        return [fail_if_unread(found, one.replicas, self.contents) for one, found in pairs], salvage_id
+
+    def _salvage(self, *, check_mode: bool) -> tuple[list[DiskFinding], str | None]:
         logs = [replica.directory.segments for each in self.comparable for replica in each.replicas]
         self.progress.step(f"reading headers of {plural(sum(map(len, logs)), 'segment')}")
         self.contents = read_outlines(logs)

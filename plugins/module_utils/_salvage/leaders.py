@@ -23,7 +23,7 @@ from .._kafka.partitions import Description, describe_partitions
 from .._kafka.replica_logs import probe_replicas
 from .._kafka.settings import Address
 from .._kafka.wire import Wire
-from .._model.partition import Broker, Cause, ReplicaLog, TopicPartition, grouped
+from .._model.partition import Broker, Cause, PartitionState, ReplicaLog, TopicPartition, grouped
 from .._model.reasons import plural
 from .._model.run import Clock, KafkaOpsError, Progress
 from .comparable import compare_with_metadata
@@ -54,6 +54,8 @@ class Leaders:
     """If a leader did not answer, its entry has the cause."""
     addresses: dict[int, Address] = field(default_factory=dict)
     """By broker id, the newest. Before Kafka 4.0, a fenced broker has none until it leads."""
+    described: tuple[PartitionState, ...] = ()
+    """All partitions of the topics that were asked for, as the cluster described them first."""
 
 
 def read_leader_logs(wire: Wire, replicas: Sequence[DiskReplica], duration_ms: int, progress: Progress) -> Leaders:
@@ -95,8 +97,8 @@ def ask_leaders(
     Raises KafkaOpsError: the first description of the cluster failed.
     """
     deadline = clock.monotonic() + limit_s
-    found, pending = Leaders(), list(replicas)
     cluster, description = look()
+    found, pending = Leaders(described=description.partitions), list(replicas)
     progress.step(f"asking the leaders of {len({each.topic_partition for each in pending})} partitions")
     while True:
         comparable, findings = compare_with_metadata(pending, description)

@@ -88,12 +88,27 @@ def test_what_cannot_be_opened_blocks_nothing_else(oracle: Oracle, tmp_path: Pat
     assert findings[0].status is SalvageStatus.FAILED
     assert f"{directory} could not be listed: Too many levels" in findings[0].reason
     assert f"{file} could not be read to its end: Too many levels" in findings[1].reason
+    assert findings[1].status is SalvageStatus.FAILED, "the file may have records that nobody else has"
+    assert findings[1].saved is not None, "the rest of the partition"
     unharmed = set(findings) - {0, 1}
     assert {findings[each].status for each in unharmed} == {SalvageStatus.SAVED}
     saved = [each for each in records(read_rows(tmp_path / "saved")) if each.partition in unharmed]
     assert in_short(saved) == in_short(
         [each for each in oracle.of("lost", CLIENT_CODECS) if each.partition in unharmed]
     )
+
+
+@pytest.mark.wide
+def test_a_log_directory_that_was_not_named_is_missed(oracle: Oracle, tmp_path: Path) -> None:
+    disks = copy_of_disks(oracle.cluster, tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(disks[0] / "meta.properties", other)
+    moved = segments(disks, CLIENT_CODECS, 0)[0].parent
+    moved.rename(other / moved.name)
+    assert not salvage(oracle.cluster, tmp_path / "saved", log_dirs=[*disks, other], check_mode=True).notes
+    (note,) = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, check_mode=True).notes
+    assert note.startswith(f"the cluster has replicas of {CLIENT_CODECS} 0 on broker {LAST_LEADER}, and these")
 
 
 @pytest.mark.wide
@@ -220,12 +235,13 @@ def test_directories_set_aside_by_kafka_are_read_and_no_record_is_saved_twice(or
     unreadable = segments(disks, CLIENT_CODECS, 2)[-1].with_name(f"{10**9:020}.log")
     unreadable.mkdir()
     done = salvage(oracle.cluster, tmp_path / "saved", log_dirs=disks, topics={CLIENT_CODECS})
-    assert {each.status for each in done.findings} == {SalvageStatus.SAVED}
+    failed = [each for each in done.findings if each.status is not SalvageStatus.SAVED]
+    assert [(each.partition, each.status, each.saved is None) for each in failed] == [(2, SalvageStatus.FAILED, False)]
     reasons = {each.partition: each.reason for each in done.findings if each.reason}
+    assert reasons.pop(2).startswith(f"{unreadable} could not be read to its end: Is a directory. What the cluster")
     assert reasons == {
         0: f"compared with {stray}.{'a' * 32}-stray, too",
         1: f"compared with {twice}.{'b' * 32}-delete, too",
-        2: f"{unreadable} could not be read to its end: Is a directory",
     }
     assert in_short(records(read_rows(tmp_path / "saved"))) == in_short(oracle.of("lost", CLIENT_CODECS))
 
