@@ -127,7 +127,7 @@ class Replayer:
         self._progress.step("starting transactions")
         journal.require_lock()
         try:
-            producer = self._start_producer(most_bytes)
+            producer = self._start_producer(cluster, most_bytes)
         except ProducerError as error:
             raise ReplayError(f"{error}. Nothing was written") from None
         try:
@@ -157,7 +157,7 @@ class Replayer:
         finally:
             producer.close()
         rows = [_build_result(each, ReplayStatus.GIVEN_BACK, each.counts.given) for each in parts.values()]
-        notes = [*outstanding.describe_held(parts), *self._wait_for_markers(most_bytes)]
+        notes = [*outstanding.describe_held(parts), *self._wait_for_markers(cluster, most_bytes)]
         return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), settled, notes)
 
     @property
@@ -169,20 +169,20 @@ class Replayer:
         if obstacle := find_obstacle(self._kafka, self._transactional_id):
             raise ReplayError(f"transactions cannot be written: {obstacle}. Nothing was written")
 
-    def _start_producer(self, most_bytes: int) -> TransactionalProducer:
+    def _start_producer(self, cluster: Cluster, most_bytes: int) -> TransactionalProducer:
         """Start a producer that ends the last transaction of its id. Raises ProducerError or SettingsError."""
-        name = self._transactional_id
+        name, brokers = self._transactional_id, cluster.unfenced.values()
         explain = partial(explain_unfinished, self._kafka, name)
-        return TransactionalProducer(self._kafka.settings, name, most_bytes, explain, self._progress.step)
+        return TransactionalProducer(self._kafka.settings, brokers, name, most_bytes, explain, self._progress.step)
 
-    def _wait_for_markers(self, most_bytes: int) -> Iterator[str]:
+    def _wait_for_markers(self, cluster: Cluster, most_bytes: int) -> Iterator[str]:
         """Wait until all committed records can be read: then another producer with the same id can start.
 
         Yields why some cannot be read yet. They are committed all the same.
         """
         self._progress.step("waiting until all records can be read")
         try:
-            self._start_producer(most_bytes).close()
+            self._start_producer(cluster, most_bytes).close()
         except ProducerError as error:
             yield f"read_committed consumers may not get all of these records yet: {error}"
 

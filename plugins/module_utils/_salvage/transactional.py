@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from .._kafka.client_configs import librdkafka_config
 from .._kafka.log_reading import Tell
-from .._kafka.settings import ConnectionSettings
+from .._kafka.settings import Address, ConnectionSettings
 from .._model.background import in_background
 from .._model.run import Clock, KafkaOpsError
 
@@ -62,9 +63,10 @@ A timestamp of 0 cannot be written: librdkafka replaces it by the current time.
 class TransactionalProducer:
     """Writes one transaction after another. Call ``close`` at the end."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         settings: ConnectionSettings,
+        brokers: Collection[Address],
         transactional_id: str,
         most_batch_bytes: int,
         explain: Callable[[], str],
@@ -78,7 +80,7 @@ class TransactionalProducer:
         Raises ProducerError, or SettingsError: librdkafka does not have the SASL mechanism.
         """
         self._timeout_s = _timeout_s(settings)
-        config = producer_config(settings, transactional_id, most_batch_bytes)
+        config = producer_config(settings, brokers, transactional_id, most_batch_bytes)
         self._producer = Producer(config, logger=_SILENT)
         limit_s = max(_INIT_TIMEOUT_S, self._timeout_s)
         start_transactions(self._producer.init_transactions, transactional_id, limit_s, explain, tell)
@@ -188,8 +190,15 @@ def start_transactions(  # noqa: PLR0917
             return
 
 
-def producer_config(settings: ConnectionSettings, transactional_id: str, most_batch_bytes: int) -> dict[str, Any]:
-    """Return librdkafka's configuration. Raises SettingsError: librdkafka does not have the SASL mechanism."""
+def producer_config(
+    settings: ConnectionSettings, brokers: Collection[Address], transactional_id: str, most_batch_bytes: int
+) -> dict[str, Any]:
+    """Return librdkafka's configuration. Raises SettingsError: librdkafka does not have the SASL mechanism.
+
+    ``brokers`` take the place of the bootstrap servers, which may also name brokers of another cluster: librdkafka
+    would write there.
+    """
+    settings = replace(settings, bootstrap_servers=tuple(brokers))
     timeout_ms = int(_timeout_s(settings) * 1000)
     return {
         **librdkafka_config(settings),

@@ -42,7 +42,7 @@ def write_generated(settings: ConnectionSettings, topic: str, what: Generated) -
     now_ms = int(time.time() * 1000)
     at_once = min(_RECORDS_AT_ONCE, -(-_BYTES_AT_ONCE // what.record_bytes))
     began = time.perf_counter()
-    config = producer_config(settings, f"generated-{topic}", _MOST_BATCH_BYTES)
+    config = producer_config(settings, settings.bootstrap_servers, f"generated-{topic}", _MOST_BATCH_BYTES)
     producer = Producer({**config, "log_level": 0})
     producer.init_transactions(_TIMEOUT_S)
     for start in range(0, what.records, at_once):

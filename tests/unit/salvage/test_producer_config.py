@@ -1,0 +1,19 @@
+# Copyright (c) 2026, the kafkaops.recovery authors
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How librdkafka's producer is configured."""
+
+from __future__ import annotations
+
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.transactional import producer_config
+
+
+def test_a_bootstrap_server_of_another_cluster_gets_no_record() -> None:
+    """All other requests compare the cluster id, and leave such a server out. librdkafka does not compare."""
+    settings = settings_from({"bootstrap_servers": "kafka2:9092,kafka2.of-staging:9092"})
+    brokers = [Address("kafka1", 9092), Address("kafka2", 9092)]
+    config = producer_config(settings, brokers, "some-id", 1_000_000)
+    assert config["bootstrap.servers"] == "kafka1:9092,kafka2:9092"
+    assert config["transactional.id"] == "some-id"
