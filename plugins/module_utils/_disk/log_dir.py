@@ -180,10 +180,12 @@ def read_log_dir(path: str) -> LogDir:
             f"{path} is no log directory of a broker: it has no {_META}. Give the directories that the broker's "
             "log.dirs names"
         ) from None
-    except OSError as error:
+    except PermissionError as error:
         raise LogDirError(
             f"{path}/{_META} could not be read: {error.strerror}. Run as the user that the broker runs as"
         ) from None
+    except OSError as error:
+        raise NoIdentityError(f"{path}/{_META} could not be read: {error.strerror}") from None
     except (KeyError, ValueError):
         raise NoIdentityError(f"{path}/{_META} does not name the cluster and the broker") from None
     starts, note = _read_log_start_offsets(path)

@@ -89,7 +89,6 @@ def test_what_cannot_be_opened_blocks_nothing_else(oracle: Oracle, tmp_path: Pat
     assert f"{directory} could not be listed: Too many levels" in findings[0].reason
     assert f"{file} could not be read to its end: Too many levels" in findings[1].reason
     assert findings[1].status is SalvageStatus.FAILED, "the file may have records that nobody else has"
-    assert findings[1].saved is not None, "the rest of the partition"
     unharmed = set(findings) - {0, 1}
     assert {findings[each].status for each in unharmed} == {SalvageStatus.SAVED}
     saved = [each for each in records(read_rows(tmp_path / "saved")) if each.partition in unharmed]

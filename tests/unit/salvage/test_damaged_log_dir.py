@@ -65,11 +65,18 @@ def test_log_start_offsets_that_cannot_be_read_are_named(disk: Path, content: by
     assert [each.log_start_offset for each in list_partition_dirs(log_dir)] == [0]
 
 
-@pytest.mark.parametrize("content", ["", "hello", "cluster.id=a\nnode.id=x\n", "cluster.id=\nnode.id=1\n", None])
+_UNREADABLE = "a link to itself, which is refused as a failing disk is, but for the error"
+
+
+@pytest.mark.parametrize(
+    "content", ["", "hello", "cluster.id=a\nnode.id=x\n", "cluster.id=\nnode.id=1\n", None, _UNREADABLE]
+)
 def test_a_directory_without_its_identity_can_still_be_read(disk: Path, tmp_path: Path, content: str | None) -> None:
     meta = disk / "meta.properties"
     meta.unlink()
-    if content is not None:
+    if content == _UNREADABLE:
+        meta.symlink_to(meta.name)
+    elif content is not None:
         meta.write_text(content)
     with pytest.raises(LogDirError, match=r"If it was lost or damaged, .* link everything .* \(ln -s\)"):
         LockedLogDirs([str(disk)]).__enter__()
