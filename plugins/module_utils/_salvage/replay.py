@@ -106,7 +106,7 @@ class Replayer:
         parts = outstanding.find(targets, {}, ledgers)
         settled = outstanding.count(parts, self._ledgers_of_refused(targets, ledgers))
         rows = [_build_result(each, ReplayStatus.WOULD_BE_GIVEN_BACK, each.counts.to_give) for each in parts.values()]
-        notes = [*outstanding.describe_held(parts), *([_OPEN] if ledgers.is_open else [])]
+        notes = [*targets.notes, *outstanding.describe_held(parts), *([_OPEN] if ledgers.is_open else [])]
         return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), settled, notes)
 
     def give_back(self) -> Replay:
@@ -157,7 +157,7 @@ class Replayer:
         finally:
             producer.close()
         rows = [_build_result(each, ReplayStatus.GIVEN_BACK, each.counts.given) for each in parts.values()]
-        notes = [*outstanding.describe_held(parts), *self._wait_for_markers(cluster, most_bytes)]
+        notes = [*targets.notes, *outstanding.describe_held(parts), *self._wait_for_markers(cluster, most_bytes)]
         return Replay(self._manifest, self._with_untouched(rows, targets, ledgers), settled, notes)
 
     @property

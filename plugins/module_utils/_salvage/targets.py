@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._kafka.configs import TOPIC
@@ -30,10 +30,10 @@ from .saved import SavedRecords
 from .saved_run import OVERHEAD_BYTES
 
 _NEVER = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC, METADATA_TOPIC})
-_POLICY, _MOST_BYTES = "cleanup.policy", "max.message.bytes"
+_POLICY, _MOST_BYTES, _RETENTION = "cleanup.policy", "max.message.bytes", "retention.ms"
 _BEFORE, _AFTER, _DIFFERENCE = (f"message.timestamp.{name}.max.ms" for name in ("before", "after", "difference"))
 _TIMESTAMPS, _OF_THE_BROKER = "message.timestamp.type", "LogAppendTime"
-_NAMES = (_POLICY, _MOST_BYTES, MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE, _TIMESTAMPS)
+_NAMES = (_POLICY, _MOST_BYTES, _RETENTION, MIN_ISR, _BEFORE, _AFTER, _DIFFERENCE, _TIMESTAMPS)
 _DEFAULT_MOST_BYTES = 1_048_588
 
 
@@ -74,6 +74,8 @@ class Targets:
     refused: dict[TopicPartition, str]
     """Partitions that cannot be written to, and why."""
     internal: frozenset[TopicPartition]
+    notes: tuple[str, ...] = ()
+    """Messages about topics that will not keep the records."""
 
 
 def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms) -> Targets:
@@ -92,7 +94,7 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
     forbidden = dict(_find_forbidden(kafka, states, to_create))
     configs, unread = _read_all_configs(kafka, sorted(states.keys() - _NEVER - terms.never))
     now_ms = int(time.time() * 1000)
-    topics, refused, internal = {}, {}, set()
+    topics, refused, internal, notes = {}, {}, set(), list[str]()
     for topic in sorted(origins):
         wanted = [each for each in saved if each.topic == topic]
         if topic in _NEVER | terms.never or any(each.is_internal for each in states.get(topic, {}).values()):
@@ -100,6 +102,7 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
             continue
         name = name_target_topic(topic, terms.target)
         found = topics[topic] = _build_target(name, topic, states, configs, wanted)
+        notes += _describe_retention(wanted, name, configs.get(name, {}), now_ms)
         for each in wanted:
             obstacle = (
                 (name in hidden and f"topic {name} cannot be looked at: {hidden[name]}")
@@ -117,7 +120,7 @@ def find_targets(kafka: Kafka, saved: Sequence[SavedRecords], terms: ReplayTerms
         if "compact" in configs.get(each.topic, {}).get(_POLICY, "")
         and each.topic_id in {None, *(state.topic_id for state in states[each.topic].values())}
     )
-    return Targets(topics, compacted, refused, frozenset(internal))
+    return Targets(topics, compacted, refused, frozenset(internal), tuple(notes))
 
 
 def _build_target(
@@ -206,6 +209,20 @@ def _check_timestamps(saved: SavedRecords, name: str, configs: Mapping[str, str]
                 "from now: raise it first, so that records keep their timestamps"
             )
     return ""
+
+
+def _describe_retention(
+    saved: Iterable[SavedRecords], name: str, configs: Mapping[str, str], now_ms: int
+) -> Iterator[str]:
+    """Yield that brokers will delete the records again: they keep their timestamps, and retention goes by these."""
+    retention, times = int(configs.get(_RETENTION, -1)), (each.first_timestamp_ms for each in saved)
+    ages = [now_ms - each for each in times if each is not None and each >= 0]
+    is_by_time = "delete" in configs.get(_POLICY, "") and configs.get(_TIMESTAMPS) != _OF_THE_BROKER
+    if is_by_time and 0 <= retention < max(ages, default=0):
+        yield (
+            f"retention.ms of topic {name} is {retention}, and its oldest saved record is {max(ages)} ms old: brokers "
+            "may delete what is given back within minutes, before consumers read it. Raise it first"
+        )
 
 
 def _limit_of(configs: Mapping[str, str], name: str) -> tuple[str, int]:

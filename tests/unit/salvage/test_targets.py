@@ -105,6 +105,23 @@ def test_a_topic_with_its_brokers_timestamps_accepts_records_of_any_time() -> No
     assert look(STATE, configs={**limits, "message.timestamp.type": "LogAppendTime"}).refused == {}
 
 
+@pytest.mark.parametrize(
+    ("configs", "is_noted"),
+    [
+        ({"retention.ms": "5000", "cleanup.policy": "delete"}, True),
+        ({"retention.ms": "60000", "cleanup.policy": "delete"}, False),
+        ({"retention.ms": "-1", "cleanup.policy": "delete"}, False),
+        ({"retention.ms": "5000", "cleanup.policy": "compact"}, False),
+        ({"retention.ms": "5000", "cleanup.policy": "delete", "message.timestamp.type": "LogAppendTime"}, False),
+    ],
+)
+def test_records_that_are_older_than_the_topic_keeps_any_are_noted(configs: dict[str, str], *, is_noted: bool) -> None:
+    notes = look(STATE, configs=configs).notes
+    assert [note.split(", and")[0] for note in notes] == ["retention.ms of topic orders is 5000"] * is_noted
+    new = replace(SAVED, first_timestamp_ms=-1)
+    assert look(STATE, saved=new, configs=configs).notes == (), "a record without a timestamp counts by its file's time"
+
+
 def test_an_older_limit_of_timestamps_counts_only_without_a_newer_one() -> None:
     """As in brokers before 4.0, where every topic has the older one."""
     older = {"message.timestamp.difference.max.ms": "5000"}
