@@ -312,23 +312,11 @@ def results(module: AnsibleModule) -> dict[str, Any]:
         restore_groups,
     )
     from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.results import results_of
-    from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import SavedCommits
 
-    def read_saved(place: str) -> tuple[str, SavedCommits]:
+    def read_saved(place: str) -> Any:
         from ansible_collections.kafkaops.recovery.plugins.module_utils._salvage.group_offsets import read_saved_offsets
 
-        saved = read_saved_offsets(place)
-        return saved.cluster_id, SavedCommits(
-            saved.salvage_id,
-            saved.commits,
-            saved.first_lost,
-            saved.since_ms,
-            saved.commit_logs,
-            saved.share_log,
-            saved.markers,
-            saved.unsettled,
-            saved.unread,
-        )
+        return read_saved_offsets(place)
 
     done = restore_groups(module.params, read_saved, check_mode=module.check_mode, stop=stop)
     results = results_of(done, module.params["max_rows"], is_look=not module.params["apply"])

@@ -13,7 +13,7 @@ from .._documents.reviewed_plan import require_own_cluster
 from .._kafka.cluster import Cluster
 from .._kafka.groups import Commit
 from .._kafka.hidden_topics import find_hidden_topics
-from .._kafka.offset_records import CommitLog
+from .._kafka.offset_records import CommitLog, SavedCommits
 from .._kafka.port import Kafka
 from .._model.partition import OFFSETS_TOPIC, TopicPartition, grouped
 from .._model.reasons import join_first, name_brokers
@@ -39,7 +39,6 @@ from .plan import (
 )
 from .results import RestoredGroups
 from .rights import Lacking
-from .since import SavedCommits
 
 
 @dataclass(frozen=True, slots=True)

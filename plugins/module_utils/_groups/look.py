@@ -22,6 +22,7 @@ from datetime import datetime
 from .._kafka.cluster import Cluster
 from .._kafka.group_commits import partition_of
 from .._kafka.groups import Commit
+from .._kafka.offset_records import SavedCommits
 from .._kafka.port import Kafka
 from .._kafka.share_state import Place, ShareState
 from .._model.near_names import not_found
@@ -35,7 +36,7 @@ from .lost_tails import CLOCKS_APART_MS, find_lost_tails
 from .plan import MOST_NAMED, Choice, CommitNeed, CommitStep, UnknownCommits
 from .present import PresentGroups, read_groups
 from .share import IS_THERE, ShareStates, share_states
-from .since import ChangeReader, CommitChanges, SavedCommits, explain_unread
+from .since import ChangeReader, CommitChanges, explain_unread
 
 _GroupPartition = tuple[str, TopicPartition]
 

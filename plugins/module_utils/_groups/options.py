@@ -13,6 +13,7 @@ from typing import Any
 
 from .._changes.journal_reader import JournalOptions
 from .._documents.report_file import ReportFile
+from .._kafka.offset_records import SavedCommits
 from .._kafka.settings import ConnectionSettings, ControllerListeners
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
@@ -21,7 +22,6 @@ from .._module.options import find_plan_contradictions, journal_options, read_ti
 from .._module.run import call_all
 from .plan import GroupPlan
 from .plan_file import GROUP_PLAN_FILE
-from .since import SavedCommits
 
 _OLDEST = datetime(1970, 1, 2, tzinfo=UTC)
 """Kafka gives timestamps below 0 a meaning of their own (ListOffsets): -1 is the log end."""

@@ -22,12 +22,12 @@ from .._kafka.cluster import Cluster
 from .._kafka.errors import CallError
 from .._kafka.group_commits import partition_of
 from .._kafka.held_replicas import known_offsets
+from .._kafka.offset_records import SavedCommits
 from .._kafka.port import Kafka
 from .._kafka.share_state import Place, Record, ShareState, places_of, read_share_states
 from .._kafka.topics import UnreadableRecordsError
 from .._model.partition import SHARE_STATE_TOPIC, PartitionState, TopicPartition
 from .decide import Since
-from .since import SavedCommits
 
 IS_THERE = Since("it has done all records before that since")
 _DONE_SINCE = Since("it has done records after that since the election, and would get them again")

@@ -13,7 +13,7 @@ it has cleaned its segment for the first time. So a deletion may leave no record
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .._kafka.cluster import Cluster
@@ -23,10 +23,9 @@ from .._kafka.groups import Commit
 from .._kafka.offset_records import CommitLog, OffsetKey, parse_commit, parse_key
 from .._kafka.port import Kafka
 from .._kafka.record_batch import BatchError
-from .._kafka.transactions import LostMarker
 from .._model.partition import OFFSETS_TOPIC, TopicPartition
 from .decide import LEAVE_OUT, Since
-from .divergence import CommitFields, PresentLog
+from .divergence import PresentLog
 from .plan import UnknownCommits
 from .present import PresentGroups
 
@@ -43,32 +42,6 @@ _LAST_DELETED = Since(
     is_known=False,
 )
 """Kafka 3.9 writes no record about a group that never had members."""
-
-
-@dataclass(frozen=True, slots=True)
-class SavedCommits:
-    """What a salvage holds about groups."""
-
-    salvage_id: str | None = None
-    commits: Mapping[tuple[str, TopicPartition], CommitFields] = field(default_factory=dict)
-    first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """The first offset of each partition that the salvage holds and the leader lacks."""
-    since_ms: int = 0
-    """No commit is older than this, by the coordinators' clocks. 0 is not known."""
-    commit_logs: Mapping[int, CommitLog] = field(default_factory=dict)
-    """The logs that the commits are from: partitions of __consumer_offsets."""
-    share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]] = field(default_factory=dict)
-    """The records of each partition of __share_group_state, with a key."""
-    markers: Mapping[tuple[TopicPartition, int], LostMarker] = field(default_factory=dict)
-    """The markers of transactions that the leaders lacked, by partition and producer id."""
-    unsettled: Mapping[tuple[str, TopicPartition], int] = field(default_factory=dict)
-    """The highest offset in a transaction of unknown outcome, if no commit is known after it."""
-    unread: Collection[TopicPartition] = ()
-    """Partitions of __consumer_offsets and __share_group_state of which it lacks records that could not be read."""
-
-    @property
-    def groups(self) -> set[str]:
-        return {group for group, _partition in (*self.commits, *self.unsettled)}
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read records of ``__consumer_offsets``. No I/O.
+"""Read records of ``__consumer_offsets``, and define what a salvage holds of them. No I/O.
 
 Keys and values have the layout of Kafka's ``OffsetCommitKey``, ``OffsetCommitValue``, and of the keys of groups. All
 keys begin with a version, which says what the record is about (CoordinatorRecordType), and the name of a group.
@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import struct
 import uuid
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .._model.partition import TopicPartition
 from .bulk import UnusualAnswerError, read_varint
 from .groups import Commit
 from .messages import uuid_text
+from .transactions import LostMarker
 
 _COMMIT_VERSIONS = (0, 1)
 _GROUP_VERSIONS = frozenset({2, 3, 11, 17})
@@ -48,6 +51,33 @@ class CommitLog(NamedTuple):
     """The oldest leader epoch of them. -1 is not known."""
     last_timestamp_ms: int | None = None
     """The newest time of them, by the coordinator's clock. None is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCommits:
+    """What a salvage holds about groups."""
+
+    salvage_id: str | None = None
+    commits: Mapping[tuple[str, TopicPartition], Commit] = field(default_factory=dict)
+    """The last commit of each group and partition."""
+    first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
+    since_ms: int = 0
+    """No commit is older than this, by the coordinators' clocks. 0 is not known."""
+    commit_logs: Mapping[int, CommitLog] = field(default_factory=dict)
+    """The logs that the commits are from: partitions of __consumer_offsets."""
+    share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]] = field(default_factory=dict)
+    """The records of each partition of __share_group_state, with a key. Most of them are changes (share_state.py)."""
+    markers: Mapping[tuple[TopicPartition, int], LostMarker] = field(default_factory=dict)
+    """The markers of transactions that the leaders lacked, by partition and producer id."""
+    unsettled: Mapping[tuple[str, TopicPartition], int] = field(default_factory=dict)
+    """The highest offset in a transaction of unknown outcome, if no commit is known after it."""
+    unread: Collection[TopicPartition] = ()
+    """Partitions of __consumer_offsets and __share_group_state with records that could not be read or decoded."""
+
+    @property
+    def groups(self) -> set[str]:
+        return {group for group, _partition in (*self.commits, *self.unsettled)}
 
 
 def parse_key(key: bytes) -> OffsetKey | None:

@@ -10,7 +10,7 @@ group_recovery commits their offsets instead.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ from .._kafka import groups as live_groups
 from .._kafka.cluster import Cluster
 from .._kafka.errors import BrokerCallError, RequestRefusedError
 from .._kafka.groups import Commit
-from .._kafka.offset_records import CommitLog, parse_commit, parse_key
+from .._kafka.offset_records import CommitLog, SavedCommits, parse_commit, parse_key
 from .._kafka.record_batch import ControlType
 from .._kafka.transactions import LostMarker
 from .._kafka.wire import Wire
@@ -112,32 +112,8 @@ def find_newer_commits(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SavedOffsets:
-    """What a salvage holds about the committed offsets of groups."""
-
-    cluster_id: str
-    salvage_id: str
-    commits: Mapping[tuple[str, TopicPartition], Commit]
-    """The last commit of each group and partition."""
-    first_lost: Mapping[TopicPartition, int]
-    """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
-    since_ms: int
-    """The oldest time of the records that the commits are from, by the coordinators' clocks. 0 is not known."""
-    commit_logs: Mapping[int, CommitLog]
-    """The logs that the commits are from: partitions of __consumer_offsets."""
-    markers: Mapping[tuple[TopicPartition, int], LostMarker]
-    """The markers of transactions that the leaders lacked, by partition and producer id."""
-    share_log: Mapping[int, Sequence[tuple[bytes, bytes | None]]]
-    """The records of each partition of __share_group_state, with a key. Most of them are changes (share_state.py)."""
-    unsettled: Mapping[tuple[str, TopicPartition], int]
-    """The highest offset of each group and partition in a transaction of unknown outcome, if nothing is known after."""
-    unread: Collection[TopicPartition]
-    """Partitions of both topics of which the disk had records that could not be read, or that do not decode."""
-
-
-def read_saved_offsets(place: str) -> SavedOffsets:
-    """Verify the files of a salvage directory and read its commits.
+def read_saved_offsets(place: str) -> tuple[str, SavedCommits]:
+    """Verify the files of a salvage directory. Return its cluster id and its commits.
 
     ``place`` is a local path or a URI. Raises KafkaOpsError, also if a file differs from the manifest.
     """
@@ -174,8 +150,7 @@ def read_saved_offsets(place: str) -> SavedOffsets:
     }
     times = [each.first_timestamp_ms or 0 for each in manifest.partitions if each.topic in of_groups]
     markers = find_lost_markers(saved_markers, first_lost, complete)
-    return SavedOffsets(
-        cluster_id=manifest.cluster_id,
+    return manifest.cluster_id, SavedCommits(
         salvage_id=manifest.salvage_id,
         commits=found.commits,
         first_lost=first_lost,

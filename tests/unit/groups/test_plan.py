@@ -31,8 +31,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.plan_fil
     write_undo_file,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.present import PresentGroups
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.groups import Commit, GroupCommits
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
 
 _STEP = CommitStep(

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.share import IS_THERE, ShareStates, share_states
-from ansible_collections.kafkaops.recovery.plugins.module_utils._groups.since import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import OffsetAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.offset_records import SavedCommits
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.share_state import ShareState
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import TopicRecords
