@@ -9,7 +9,7 @@ Pure; standard library only. Schemas: docs/schemas/group-plan.schema.json and gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
@@ -254,32 +254,17 @@ def commit_outcome(step: CommitStep, status: CommitStatus, reason: str = "") -> 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class EndOutcome(OfPartition):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndOutcome(TransactionStep):
     """What became of an open transaction that no coordinator has."""
 
-    topic: TopicName
-    partition: PartitionIndex
-    producer_id: _ProducerId
-    start_offset: Offset
-    last_timestamp_ms: Milliseconds | None
-    ending: Ending
     status: TransactionStatus
     reason: str
 
 
 def end_outcome(step: TransactionStep, status: TransactionStatus, reason: str = "") -> EndOutcome:
     """Return the outcome of a planned end."""
-    return EndOutcome(
-        topic=step.topic,
-        partition=step.partition,
-        producer_id=step.producer_id,
-        start_offset=step.start_offset,
-        last_timestamp_ms=step.last_timestamp_ms,
-        ending=step.ending,
-        status=status,
-        reason=reason,
-    )
+    return EndOutcome(**{each.name: getattr(step, each.name) for each in fields(step)}, status=status, reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
