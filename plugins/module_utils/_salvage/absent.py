@@ -78,9 +78,7 @@ def take_absent(one: Absent, contents: Mapping[str, SegmentContents], *, is_want
         one.found,
         held=held,
         damages=tuple(FileDamage(each.path, damage) for each in read for damage in each.damages),
-        reason="; ".join(
-            [one.found.reason, *name_deleted(one.replicas, contents), *read_errors(one.replicas, contents)]
-        ),
+        reason="; ".join([one.found.reason, *name_deleted(one.replicas, contents)]),
     )
     if not is_wanted:
         return found

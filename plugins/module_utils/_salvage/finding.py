@@ -59,7 +59,6 @@ class Absence(StrEnum):
     """The run saves records of another topic of the same name."""
 
 
-_SAVED_OR_FORESEEN = frozenset({SalvageStatus.SAVED, SalvageStatus.WOULD_BE_SAVED, SalvageStatus.ALREADY_SAVED})
 NOT_COMPARED = frozenset({SalvageStatus.FAILED, SalvageStatus.LEFT_ALONE})
 """If such a replica has no lost offsets, it is unknown what the cluster lacks."""
 
@@ -178,7 +177,7 @@ def compare_with_leader(
     """Compare what was read from the disks with the log of the partition's leader.
 
     Each directory is compared on its own, because two of them may have diverged. The status is ``WOULD_BE_SAVED`` if
-    there is something to save, also beside a file that could not be read to its end (``fail_if_unread``).
+    there is something to save. Files that could not be read are left to ``fail_if_unread``.
     ``reused`` is of ``find_reused``.
     """
     state, read = one.state, contents_of(one.replicas, contents)
@@ -209,19 +208,11 @@ def compare_with_leader(
         unreadable=subtract(lost, found.held),
         before_log_start=union(each.earlier for each in lacked if each.divergence_offset is None),
     )
-    errors = read_errors(one.replicas, contents)
     if intersect(found.held, lost):
-        said = [
-            _name_set_aside_directories(one),
-            _name_unnamed_topic(one),
-            *name_deleted(one.replicas, contents),
-            *errors,
-        ]
+        said = [_name_set_aside_directories(one), _name_unnamed_topic(one), *name_deleted(one.replicas, contents)]
         return replace(found, status=SalvageStatus.WOULD_BE_SAVED, reason="; ".join(filter(None, said)))
     if lost:
         return without_any_batch(found)
-    if errors:
-        return replace(found, reason="; ".join(errors))
     if all(each.directory.kind is DirKind.FUTURE for each in one.replicas):
         return replace(found, reason=f"{_UNFINISHED}: {', '.join(each.directory.path for each in one.replicas)}")
     tails = "; ".join(describe_tail(each) for each in found.damages if each.is_tail)
@@ -282,10 +273,12 @@ def read_errors(replicas: Sequence[DiskReplica], contents: Mapping[str, SegmentC
 def fail_if_unread(
     found: DiskFinding, replicas: Sequence[DiskReplica], contents: Mapping[str, SegmentContents]
 ) -> DiskFinding:
-    """Return the finding as failed if something in the directories could not be read, whatever else was saved."""
-    if found.status not in _SAVED_OR_FORESEEN or not read_errors(replicas, contents):
-        return found
-    return replace(found, status=SalvageStatus.FAILED, reason=f"{found.reason}. {_READ_IT}")
+    """Name what could not be read. The finding fails then, whatever else was saved, unless it is left alone."""
+    errors = read_errors(replicas, contents)
+    reason = "; ".join(filter(None, [found.reason, *errors]))
+    if not errors or found.status is SalvageStatus.LEFT_ALONE:
+        return replace(found, reason=reason)
+    return replace(found, status=SalvageStatus.FAILED, reason=f"{reason}. {_READ_IT}")
 
 
 def stretches_on_disk(replica: DiskReplica, contents: Mapping[str, SegmentContents]) -> Stretches:

@@ -22,15 +22,11 @@ class Pace:
     may take longer each time. So the first one is small, and the next ones grow as long as they take little time.
     """
 
-    most_bytes: int = MOST_BYTES
     next_bytes: int = _FIRST_BYTES
-
-    def __post_init__(self) -> None:
-        self.next_bytes = min(self.next_bytes, self.most_bytes)
 
     def record(self, size: int, seconds: float) -> None:
         """Adapt to a transaction of ``size`` bytes that took so long."""
         if seconds > _WANTED_S:
             self.next_bytes = max(_LEAST_BYTES, min(self.next_bytes, int(size * _WANTED_S / seconds)))
         else:
-            self.next_bytes = min(2 * self.next_bytes, self.most_bytes)
+            self.next_bytes = min(2 * self.next_bytes, MOST_BYTES)

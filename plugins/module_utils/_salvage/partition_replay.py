@@ -18,7 +18,7 @@ from .held_again import Held
 from .ledger import Ledger
 from .markers import TransactionOutcome
 from .replay_progress import LedgerKey
-from .replayed import Counts, LeftOut, Replayed, ReplayStatus, build_replayed
+from .replayed import Counts, LeftOut
 from .saved import SavedRecords
 from .saved_run import SavedRun, read_origin
 from .targets import TargetTopic
@@ -165,9 +165,6 @@ class PartitionReplay:
             else:
                 found.append(run.between(offset, offset + 1))
         return found
-
-    def build_result(self, status: ReplayStatus, reason: str = "") -> Replayed:
-        return build_replayed(self.saved, self.target.name, status, reason, self.counts)
 
 
 def collect_key_hashes(runs: Iterable[SavedRun]) -> dict[TopicPartition, set[bytes]]:

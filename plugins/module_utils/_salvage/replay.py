@@ -251,9 +251,8 @@ class Replayer:
 
 def _build_result(part: PartitionReplay, status: ReplayStatus, records: int) -> Replayed:
     """Return the result of a partition: ``status`` if this run gives some records back."""
-    if part.failure:
-        return part.build_result(ReplayStatus.FAILED, part.failure)
-    return part.build_result(status if records else ReplayStatus.NOTHING_LEFT)
+    status = ReplayStatus.FAILED if part.failure else status if records else ReplayStatus.NOTHING_LEFT
+    return build_replayed(part.saved, part.target.name, status, part.failure, part.counts)
 
 
 def _select_partitions(manifest: Manifest, request: ReplayRequest) -> list[SavedRecords]:
