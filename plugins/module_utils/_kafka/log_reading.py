@@ -117,23 +117,24 @@ class CommittedLog:
         """Whether offsets were missing in what was read: the log cleaner removes records, not their offsets."""
 
     def read(self, wait_s: float | None) -> Iterator[LogRecord]:
-        """Yield every committed record up to the current high watermark.
+        """Yield every committed record up to the high watermark of now. Others may be written faster than this reads.
 
-        If a transaction is open, wait so many seconds for its end; or, with None, end before it.
+        If a transaction is open before that, wait so many seconds for its end; or, with None, end before it.
 
         Raises OpenTransactionError (the transaction is still open then), BrokerCallError or RequestRefusedError.
         """
         self.is_open = False
         deadline = time.monotonic() + (wait_s or 0)
         told_at = -1
-        while True:
+        end: int | None = None
+        while end is None or self.next_offset < end:
             answer = fetch(self._ask, self._partition, self.next_offset, isolation_level=_READ_COMMITTED)
+            end = answer.high_watermark if end is None else end
             yield from self._committed(answer)
             if answer.batches:
-                self.has_gaps = self.has_gaps or _has_gaps(answer.batches, self.next_offset)
-                self.next_offset = max(self.next_offset, answer.batches[-1].header.next_offset)
+                self._move_past(answer)
                 continue
-            if answer.last_stable_offset >= answer.high_watermark:
+            if answer.last_stable_offset >= end:
                 return
             self.is_open = wait_s is None
             if self.is_open:
@@ -150,20 +151,25 @@ class CommittedLog:
             time.sleep(_LOOK_EVERY_S)
 
     def read_unsettled(self) -> Iterator[tuple[BatchRecord, bool]]:
-        """Yield every further record up to the high watermark, and whether it belongs to a transaction.
+        """Yield every further record up to the high watermark of now, and whether it belongs to a transaction.
 
         This transaction may be open, or may have ended in any way. Raises BrokerCallError or RequestRefusedError.
         """
-        while True:
+        end: int | None = None
+        while end is None or self.next_offset < end:
             answer = fetch(self._ask, self._partition, self.next_offset)
+            end = answer.high_watermark if end is None else end
             if not answer.batches:
                 return
-            self.has_gaps = self.has_gaps or _has_gaps(answer.batches, self.next_offset)
             for header, raw in answer.batches:
                 for record in () if header.is_control else decode_records(header, raw):
                     if record.offset >= self.next_offset:
                         yield record, header.is_transactional
-            self.next_offset = max(self.next_offset, answer.batches[-1].header.next_offset)
+            self._move_past(answer)
+
+    def _move_past(self, answer: ReadAnswer) -> None:
+        self.has_gaps = self.has_gaps or _has_gaps(answer.batches, self.next_offset)
+        self.next_offset = max(self.next_offset, answer.batches[-1].header.next_offset)
 
     def _committed(self, answer: ReadAnswer) -> Iterator[LogRecord]:
         open_aborted: set[int] = set()

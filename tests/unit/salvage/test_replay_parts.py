@@ -88,6 +88,29 @@ def test_what_comes_before_an_open_transaction_can_be_read_without_waiting() -> 
     assert not log.is_open
 
 
+class BusyLeader(Leader):
+    """Gets another batch before each answer. With a producer id, each one is a transaction that is open for a while."""
+
+    def __init__(self, producer: int = -1) -> None:
+        super().__init__((0, a_batch(0, b"0", producer=producer)), end=1)
+        self.producer = producer
+
+    def __call__(self, request: Any) -> Any:
+        assert self.end < 20, "the log is read faster than it grows"
+        self.batches.append((self.end, a_batch(self.end, b"%d" % self.end, producer=self.producer)))
+        self.stable = self.end if self.producer >= 0 else None
+        self.end += 1
+        return super().__call__(request)
+
+
+@pytest.mark.parametrize("producer", [-1, 7], ids=["plain", "transactions, one of which is open at any time"])
+def test_a_log_that_is_written_as_fast_as_it_is_read_has_an_end(producer: int) -> None:
+    log = CommittedLog(BusyLeader(producer), ORDERS, 0)
+    assert [record.key for _epoch, record in log.read(60)][:2] == [b"0", b"1"]
+    assert [record.key for _epoch, record in log.read(60)], "the next call goes on"
+    assert [record.key for record, _is_transactional in log.read_unsettled()]
+
+
 def test_a_damaged_answer_is_refused() -> None:
     damaged = bytearray(a_batch(0, b"plain"))
     damaged[-1] ^= 1
