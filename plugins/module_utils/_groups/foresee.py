@@ -115,7 +115,12 @@ def _make_plan(kafka: Kafka, cluster: Cluster, options: GroupOptions) -> tuple[G
         beyond_end_time=options.beyond_end_time,
         overwrite=options.overwrite_groups,
     )
-    transactions = look_at_transactions(kafka, cluster, groups.leaders, None, groups.offline, saved.markers)
+    markers = {
+        place: marker._replace(first_lost=log.first_lost)
+        for place, marker in saved.markers.items()
+        if (log := groups.logs.get(place[0])) is not None and log.first_lost is not None
+    }
+    transactions = look_at_transactions(kafka, cluster, groups.leaders, None, groups.offline, markers)
     plan = GroupPlan(
         cluster_id=cluster.cluster_id,
         created_at=utc_now(),

@@ -31,7 +31,9 @@ class LogReader:
     epochs: Mapping[TopicPartition, Collection[int]]
     """The leader epochs to ask for. Their partitions are asked."""
     first_lost: Mapping[TopicPartition, int]
-    """The first offset of each partition that the salvage holds and the leader lacks."""
+    """The first offset of each partition that the salvage holds and the leader lacked then."""
+    lost_epochs: Mapping[TopicPartition, int]
+    """The leader epochs of these. An election since the salvage may have lost more: the logs diverge where they end."""
     time: datetime | None
     """The time whose first record is asked for, in UTC."""
     leader_epochs: Mapping[TopicPartition, int]
@@ -63,7 +65,10 @@ class LogReader:
             newest = self.leader_epochs.get(name)
             above = [each for each in self.epochs[name] if cuts[name, each] is None]
             former = frozenset(each for each in above if newest is not None and each > newest)
-            yield name, PresentLog(start, end, of_epochs.__getitem__, self.first_lost.get(name), at_time, former)
+            first_lost = self.first_lost.get(name)
+            if first_lost is not None:
+                first_lost = min(first_lost, of_epochs.get(self.lost_epochs.get(name, -1), first_lost))
+            yield name, PresentLog(start, end, of_epochs.__getitem__, first_lost, at_time, former)
 
     def _first_at_time(self, address: Address, names: Sequence[TopicPartition]) -> dict[TopicPartition, TimeOffset]:
         """Return the first records at the time or after it. The offset is -1 if there is none."""

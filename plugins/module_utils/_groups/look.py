@@ -111,7 +111,8 @@ def look_at_groups(
 
     epochs = _epochs_to_ask(pairs, kept, saved, present)
     leader_epochs = {each.topic_partition: each.leader_epoch for each in described if not each.is_offline}
-    reader = LogReader(kafka, cluster, found.leaders, epochs, saved.first_lost, beyond_end_time, leader_epochs)
+    lacked = saved.first_lost, saved.lost_epochs
+    reader = LogReader(kafka, cluster, found.leaders, epochs, *lacked, beyond_end_time, leader_epochs)
     found.logs = reader.read()
     if asks_controllers:
         in_question = _find_in_question(pairs, kept, found)
@@ -196,6 +197,10 @@ def _epochs_to_ask(
     for group, name in pairs:
         both = (present.commit_of(group, name), kept.get((group, name)))
         epochs.setdefault(name, set()).update(each.leader_epoch for each in both if each and each.leader_epoch >= 0)
+    for name, _producer in saved.markers:
+        epochs.setdefault(name, set())
+    for name in epochs.keys() & saved.lost_epochs.keys():
+        epochs[name] |= {saved.lost_epochs[name]} - {-1}
     return epochs
 
 

@@ -62,6 +62,8 @@ class SavedCommits:
     """The last commit of each group and partition."""
     first_lost: Mapping[TopicPartition, int] = field(default_factory=dict)
     """The first offset of each partition that the salvage holds, or that losers held, and that the leader lacked."""
+    lost_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """The oldest leader epoch of what these logs lacked. -1 is not known."""
     since_ms: int = 0
     """No commit is older than this, by the coordinators' clocks. 0 is not known."""
     commit_logs: Mapping[int, CommitLog] = field(default_factory=dict)

@@ -135,18 +135,18 @@ def read_saved_offsets(place: str) -> tuple[str, SavedCommits]:
             share_log.setdefault(run.partition, []).extend(committed_records([run]))
         saved_markers = [*read_saved_markers(directory, manifest.files)]
     first_lost: dict[TopicPartition, int] = {}
+    lost_epochs: dict[TopicPartition, int] = {}
     held = ((each.topic_partition, each.ranges) for each in manifest.held)
     saved = ((each.topic_partition, each.ranges) for each in manifest.partitions)
     for name, ranges in (*held, *saved):
         for part in ranges:
             first_lost[name] = min(part.start_offset, first_lost.get(name, part.start_offset))
+            lost_epochs[name] = min(part.epoch, lost_epochs.get(name, part.epoch))
     complete = {each.topic_partition: _unbroken_end(each.ranges) for each in manifest.partitions}
     logs = {
-        each.partition: CommitLog(
-            first_lost[each.topic_partition], min(part.epoch for part in each.ranges), each.last_timestamp_ms
-        )
-        for each in manifest.partitions
-        if each.topic == OFFSETS_TOPIC and each.ranges
+        name.partition: CommitLog(first_lost[name], lost_epochs[name], each.last_timestamp_ms)
+        for name, each in manifest.by_partition.items()
+        if name.topic == OFFSETS_TOPIC and each.ranges
     }
     times = [each.first_timestamp_ms or 0 for each in manifest.partitions if each.topic in of_groups]
     markers = find_lost_markers(saved_markers, first_lost, complete)
@@ -154,6 +154,7 @@ def read_saved_offsets(place: str) -> tuple[str, SavedCommits]:
         salvage_id=manifest.salvage_id,
         commits=found.commits,
         first_lost=first_lost,
+        lost_epochs=lost_epochs,
         since_ms=min(times, default=0),
         commit_logs=logs,
         markers=markers,
