@@ -30,6 +30,7 @@ from .failing_file import FailingFile
 _CHUNK_BYTES = 4 * 1024 * 1024
 _HEADER_CHUNK_BYTES, _HEADER_PIECE_BYTES = 1024 * 1024, 4096
 _MAGIC_BYTE = bytes([MAGIC])
+_NOTHING = memoryview(b"")
 _FAR_BYTES = 128 * 1024
 """If the next header is farther away than this, reading it alone is faster than reading everything up to it."""
 _FARTHEST = 2**31
@@ -73,11 +74,12 @@ class Damage:
 
 
 class Batch(NamedTuple):
-    """A batch with a valid checksum. ``data`` includes the header."""
+    """A batch of a segment file."""
 
     position: int
     header: BatchHeader
     data: memoryview
+    """The whole batch, header included. Its checksum is valid. Empty if only headers are read."""
 
 
 Found: TypeAlias = "Batch | Damage"
@@ -88,12 +90,12 @@ def read_segment(file: BinaryIO, segment: Segment) -> Iterator[Found]:
 
     A file that is still growing is read up to ``segment.size``.
     """
-    return _Reader(file, segment, headers_only=False).batches()
+    return _Reader(file, segment, headers_only=False).found()
 
 
-def read_headers(file: BinaryIO, segment: Segment) -> Iterator[BatchHeader | Damage]:
-    """Yield the headers of all batches in order, without reading the records. See ``read_segment``."""
-    return _Reader(file, segment, headers_only=True).headers()
+def read_headers(file: BinaryIO, segment: Segment) -> Iterator[Found]:
+    """Yield the same by the headers alone, without reading the records."""
+    return _Reader(file, segment, headers_only=True).found()
 
 
 class _Reader:
@@ -108,29 +110,17 @@ class _Reader:
         self._buffer = memoryview(b"")
         self._buffer_at = 0
 
-    def batches(self) -> Iterator[Found]:
+    def found(self) -> Iterator[Found]:
         while self._position < self._size:
             header = self._read_header_at(self._position)
             if header is not None and self._fits_position(header, self._position):
-                data = self._read_bytes(self._position, header.size)
-                if has_valid_checksum(header, data) and not self._contradicts_next_header(header):
+                data = _NOTHING if self._headers_only else self._read_bytes(self._position, header.size)
+                is_intact = self._headers_only or has_valid_checksum(header, data)
+                if is_intact and not self._contradicts_next_header(header):
                     yield Batch(self._position, header, data)
                     self._move_past(header)
                     continue
             yield self._skip_damage(header)
-
-    def headers(self) -> Iterator[BatchHeader | Damage]:
-        while self._position < self._size:
-            header = self._read_header_at(self._position)
-            if (
-                header is not None
-                and self._fits_position(header, self._position)
-                and not self._contradicts_next_header(header)
-            ):
-                yield header
-                self._move_past(header)
-            else:
-                yield self._skip_damage(header)
 
     def _move_past(self, header: BatchHeader) -> None:
         self._position += header.size

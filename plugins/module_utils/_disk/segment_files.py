@@ -67,5 +67,5 @@ def _end_of(segment: Segment) -> int:
     with suppress(OSError), open(segment.path, "rb", buffering=0) as file:
         for found in read_headers(file, segment):
             if not isinstance(found, Damage):
-                end = found.next_offset
+                end = found.header.next_offset
     return end

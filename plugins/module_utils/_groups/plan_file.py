@@ -47,7 +47,7 @@ def write_undo_file(path: str, steps: Sequence[CommitStep]) -> str:
 
     Raises DocumentError.
     """
-    had = filter(_had_commit, steps)
+    had = (each for each in steps if each.committed is not None)
     return _write_rows(path, ((each.group, each.topic, each.partition, each.committed) for each in had))
 
 
@@ -68,7 +68,3 @@ def _write_rows(path: str, rows: Iterable[Sequence[object]]) -> str:
     free = next(each for each in names if not os.path.lexists(each))
     write_new_file(free, text.getvalue().encode())
     return free
-
-
-def _had_commit(step: CommitStep) -> bool:
-    return step.committed is not None

@@ -156,7 +156,7 @@ class MetadataDirectory:
 
     def _indexed(self, segment: Segment) -> _Index:
         marks: list[_Mark] = []
-        offset, position = segment.base_offset, 0
+        end = _Mark(segment.base_offset, 0)
         try:
             with open(segment.path, "rb", buffering=0) as file:
                 for found in read_headers(file, segment):
@@ -164,12 +164,12 @@ class MetadataDirectory:
                         if found.kind is DamageKind.TORN_TAIL and segment is self._segments[-1]:
                             break  # the node writes just now, or it died while it wrote
                         raise MetadataLogError(f"{segment.path} is damaged at byte {found.position}: {found.kind}")
-                    if not marks or position - marks[-1].position >= self._piece_bytes:
-                        marks.append(_Mark(found.base_offset, position))
-                    offset, position = found.next_offset, position + found.size
+                    if not marks or found.position - marks[-1].position >= self._piece_bytes:
+                        marks.append(_Mark(found.header.base_offset, found.position))
+                    end = _Mark(found.header.next_offset, found.position + found.header.size)
         except OSError as error:
             raise MetadataLogError(f"{segment.path} cannot be read: {error.strerror}") from None
-        return _Index(segment.path, tuple(marks), _Mark(offset, position))
+        return _Index(segment.path, tuple(marks), end)
 
     def _read(self, path: str, begin: int, end: int) -> bytes:
         try:

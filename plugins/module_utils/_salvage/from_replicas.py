@@ -20,7 +20,7 @@ from .._kafka.own_cluster import OwnCluster
 from .._kafka.private_files import read_settings_reference, temporary_settings_reference
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.log_contents import EpochRange, Stretches, Tail, intersect, records_in, subtract, union
+from .._model.log_contents import UNKNOWN_EPOCH, EpochRange, Stretches, Tail, intersect, records_in, subtract, union
 from .._model.partition import Cause, TopicPartition
 from .._model.reasons import plural
 from .._model.run import KafkaOpsError, Progress
@@ -30,7 +30,6 @@ from .manifest import Manifest, SavedFrom
 from .options import is_remote
 from .read_back import ReadBack
 from .rows import Origin, RowSource, build_rows
-from .stretch import NO_EPOCH
 from .writer import MOST_BYTES_HERE, SalvageWriter, choose_spark, damaged_salvage_error, read_back_error
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
@@ -137,11 +136,11 @@ class TailSaver:
 
         If the batches cannot be read, the tail stays as it is, and reading back finds that it is missing.
         """
-        unknown = [each for each in tail.lost if each.epoch == NO_EPOCH]
+        unknown = [each for each in tail.lost if each.epoch == UNKNOWN_EPOCH]
         address = self.addresses.get(tail.broker_id)
         if not unknown or address is None:
             return tail
-        known = [each for each in tail.lost if each.epoch != NO_EPOCH]
+        known = [each for each in tail.lost if each.epoch != UNKNOWN_EPOCH]
         try:
             with self._wire() as wire:
                 batches = [

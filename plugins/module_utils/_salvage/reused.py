@@ -77,17 +77,17 @@ def _batch_on_disk(replica: DiskReplica, offset: int) -> BatchEpoch | None:
     segments = [each for each in replica.directory.segments if each.base_offset <= offset]
     if not segments:
         return None
-    position = 0
     try:
         with open(segments[-1].path, "rb", buffering=0) as file:
             for each in read_headers(file, segments[-1]):
                 if isinstance(each, Damage):
                     return None
-                if each.next_offset > offset:
-                    written = each.crc, each.attributes, each.record_count
-                    found = describe_batch(each.leader_epoch, each.base_offset, each.last_offset_delta, *written)
-                    return found if has_valid_checksum(each, os.pread(file.fileno(), each.size, position)) else None
-                position += each.size
+                header = each.header
+                if header.next_offset > offset:
+                    written = header.crc, header.attributes, header.record_count
+                    found = describe_batch(header.leader_epoch, header.base_offset, header.last_offset_delta, *written)
+                    content = os.pread(file.fileno(), header.size, each.position)
+                    return found if has_valid_checksum(header, content) else None
     except OSError:
         return None
     return None

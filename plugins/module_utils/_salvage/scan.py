@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import BinaryIO, TypeAlias
 
-from .._disk.segment import Batch, Damage, DamageKind, Segment, read_headers, read_segment
+from .._disk.segment import Damage, DamageKind, Found, Segment, read_headers, read_segment
 from .._kafka.record_batch import (
     HEADER_BYTES,
     BatchHeader,
@@ -35,7 +35,7 @@ from .stretch import append_run
 _READERS = 8
 """Threads. Most of the time they wait for the disk."""
 
-Read: TypeAlias = Callable[[BinaryIO, Segment], Iterator[Batch | BatchHeader | Damage]]
+Read: TypeAlias = Callable[[BinaryIO, Segment], Iterator[Found]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,9 @@ def collect_contents(segment: Segment, read: Read) -> SegmentContents:
                 if isinstance(found, Damage):
                     damages.append(found)
                     continue
-                header = found.header if isinstance(found, Batch) else found
                 # Compaction leaves batches without records, to keep the state of their producers.
-                if header.record_count:
-                    append_run(runs, header.offsets)
+                if found.header.record_count:
+                    append_run(runs, found.header.offsets)
     except OSError as error:
         read_error = error.strerror or str(error)
     if not read_error and any(each.kind is DamageKind.UNREADABLE and each.to_offset is None for each in damages):

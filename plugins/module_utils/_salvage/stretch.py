@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .._model.log_contents import (
+    UNKNOWN_EPOCH,
     EpochRange,
     LogDifference,
     Stretches,
@@ -20,9 +21,6 @@ from .._model.log_contents import (
 )
 from .._model.partition import EpochEnd, ReplicaLog
 from .._model.run import KafkaOpsError
-
-NO_EPOCH = -1
-"""The leader epoch of a batch that has none: it was written before Kafka 0.11, and converted later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ def find_lacking(leader: ReplicaLog, held: Stretches, reused: EpochRange | None 
         raise ValueError("the leader has not reported its offsets")
     of_leader = _Log(leader.log_start_offset, leader.log_end_offset, leader.lineage)
     mine, theirs = all_stretches(of_leader), all_stretches(_of_disk(held))
-    if theirs is None or any(each.epoch == NO_EPOCH for each in held):
+    if theirs is None or any(each.epoch == UNKNOWN_EPOCH for each in held):
         raise IncomparableError("the disk has records without a leader epoch")
     if mine is None:
         raise IncomparableError(f"the log of broker {leader.broker_id}, the leader, has records without a leader epoch")
@@ -65,7 +63,7 @@ def fill_gaps(held: Stretches) -> Stretches:
 
     If an epoch is unknown, gaps stay gaps.
     """
-    return held if any(each.epoch == NO_EPOCH for each in held) else all_stretches(_of_disk(held)) or held
+    return held if any(each.epoch == UNKNOWN_EPOCH for each in held) else all_stretches(_of_disk(held)) or held
 
 
 def append_run(runs: list[EpochRange], run: EpochRange) -> None:

@@ -84,7 +84,7 @@ def test_headers_are_read_past_a_refused_block() -> None:
     found = list(read_headers(disk(WHOLE, among_records, with_header), segment(WHOLE)))
     lost = [each for each in found if isinstance(each, Damage)]
     assert [(each.kind, each.from_offset, each.to_offset) for each in lost] == [(DamageKind.UNREADABLE, 30, 40)]
-    assert [each.base_offset for each in found if not isinstance(each, Damage)] == [0, 10, 20, 40]
+    assert [each.header.base_offset for each in found if not isinstance(each, Damage)] == [0, 10, 20, 40]
 
 
 def test_reading_stops_if_every_block_is_refused() -> None:
