@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from .._changes.cluster_journal import ClusterJournal
@@ -40,6 +41,8 @@ from .results import RestoredGroups, report_of
 from .rights import GroupRightsError, Lacking, find_lacking
 
 _Outcome = TypeVar("_Outcome")
+_OF_COMMIT = attrgetter("group", "topic", "partition")
+_OF_TRANSACTION = attrgetter("topic", "partition", "producer_id")
 
 
 def restore_groups(
@@ -116,7 +119,7 @@ class _Run:
             self.progress.step(f"ending a transaction in {each.topic_partition}", len(ended), len(transactions))
             journal.require_lock()
             ended.append(writer.end(each))
-        outcomes = _merge(found.results.transactions, ended, _transaction_key)
+        outcomes = _merge(found.results.transactions, ended, _OF_TRANSACTION)
         if self.options.given is None and any(each.status in ENDED for each in ended):
             of_all = found.results.plan.transactions
             found = look()
@@ -134,7 +137,7 @@ class _Run:
             done += committer.commit(group, [*of_group])
         return replace(
             found.results,
-            outcomes=_merge(found.results.outcomes, done, _commit_key),
+            outcomes=_merge(found.results.outcomes, done, _OF_COMMIT),
             transactions=outcomes,
             undo_file=undo_file,
             share_undo_file=share_file,
@@ -148,11 +151,3 @@ def _merge(
     """Return the outcomes, in the order of the plan, with those that were changed."""
     by_key = {key(each): each for each in done}
     return tuple(by_key.get(key(each), each) for each in foreseen)
-
-
-def _commit_key(each: CommitOutcome) -> Hashable:
-    return each.group, each.topic, each.partition
-
-
-def _transaction_key(each: EndOutcome) -> Hashable:
-    return each.topic, each.partition, each.producer_id

@@ -142,11 +142,6 @@ class Comparable:
         return self.state.topic_id
 
 
-def by_kind(replica: DiskReplica) -> int:
-    """Return a sort key: the directory in use first."""
-    return _KINDS.index(replica.directory.kind)
-
-
 def group_by_topic_id(
     replicas: Iterable[DiskReplica], present: Mapping[TopicPartition, str] = MappingProxyType({})
 ) -> list[tuple[DiskReplica, ...]]:
@@ -157,7 +152,7 @@ def group_by_topic_id(
     """
     groups = grouped(
         ((each.topic_partition, each.directory.topic_id or present.get(each.topic_partition, "")), each)
-        for each in sorted(replicas, key=by_kind)
+        for each in sorted(replicas, key=lambda replica: _KINDS.index(replica.directory.kind))
     )
     return [tuple(some) for (_partition, _topic_id), some in sorted(groups.items(), key=lambda item: item[0][0])]
 
