@@ -193,7 +193,7 @@ def _decompress_payload(header: BatchHeader, payload: bytes | memoryview) -> byt
     codec = _CODECS[number]
     try:
         return _decompress(codec, bytes(payload))
-    except (OSError, ValueError, zlib.error, struct.error, pa.ArrowException) as error:
+    except (OSError, ValueError, OverflowError, zlib.error, struct.error, pa.ArrowException) as error:
         raise BatchError(f"the batch at offset {header.base_offset} is no valid {codec}: {error}") from None
 
 

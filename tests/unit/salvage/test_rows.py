@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import (
@@ -88,6 +89,15 @@ def test_a_batch_that_does_not_decode_becomes_one_row() -> None:
     assert [row[name] for name in names] == [10, None, None, None, None, broken, 1]
     assert "the batch at offset 10 does not decode" in row["decode_error"]
     assert (other["value"], other["headers"], other["decode_error"]) == (b"c", [], None)
+
+
+@pytest.mark.parametrize("codec", range(1, 5))
+def test_a_compressed_batch_that_does_not_decode_becomes_one_row(codec: int) -> None:
+    """To a reader of snappy, these bytes name a size that no machine has."""
+    header = bytearray(batch(10, [bytes(20)])[:HEADER_BYTES])
+    header[22] |= codec
+    (row,) = rows(bytes(header) + b"\xff" * 9 + b"\x7f" + bytes(9))
+    assert "the batch at offset 10 is no valid" in row["decode_error"]
 
 
 def test_a_large_batch_is_split_into_several_tables() -> None:
