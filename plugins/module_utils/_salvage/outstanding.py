@@ -36,10 +36,6 @@ from .targets import Targets
 _MOST_NOTES = 20
 
 
-class NoLeaderAddressError(KafkaOpsError):
-    """The leader of a partition cannot be asked."""
-
-
 @dataclass(frozen=True, slots=True)
 class Outstanding:
     """Finds what is left of one salvage."""
@@ -201,7 +197,7 @@ class Outstanding:
         leader = part.target.states[partition.partition].leader_id
         address = self.cluster.unfenced.get(leader)
         if address is None:
-            raise NoLeaderAddressError(f"broker {leader}, its leader, has no address")
+            raise KafkaOpsError(f"broker {leader}, its leader, has no address")
         return address
 
 
