@@ -34,8 +34,6 @@ _PARTITION = re.compile(
 """Name of a replica's directory, perhaps with the suffix of a rename (Kafka's ``UnifiedLog.logDirNameWithSuffix``)."""
 _LONGEST_NAME = 255
 """Characters. Kafka cuts the topic until a name with a suffix is that long (``logDirNameWithSuffixCappedLength``)."""
-
-
 _UUID_CHARACTERS = 22
 """Base64 without the padding (``Uuid.toString``)."""
 _REPLACE_META = (

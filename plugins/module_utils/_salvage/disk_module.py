@@ -37,8 +37,6 @@ DISK_SALVAGE = Arguments(
         "max_rows": {"type": "int", "default": 1000},
     }
 )
-
-
 _MOST_WARNINGS = 20
 
 
