@@ -29,7 +29,9 @@ from .replayed import Target, name_target_topic
 from .saved import SavedRecords
 from .saved_run import OVERHEAD_BYTES
 
-_NEVER = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC, METADATA_TOPIC})
+_REMOTE_LOG_TOPIC = "__remote_log_metadata"
+"""Brokers keep there what they have in remote storage. Kafka does not mark it as internal."""
+_NEVER = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC, METADATA_TOPIC, _REMOTE_LOG_TOPIC})
 _POLICY, _MOST_BYTES, _RETENTION = "cleanup.policy", "max.message.bytes", "retention.ms"
 _BEFORE, _AFTER, _DIFFERENCE = (f"message.timestamp.{name}.max.ms" for name in ("before", "after", "difference"))
 _TIMESTAMPS, _OF_THE_BROKER = "message.timestamp.type", "LogAppendTime"

@@ -197,6 +197,13 @@ def test_side_topics_of_long_names_have_names_of_their_own() -> None:
     assert (gone.refused, gone.topics["t" * 249].name) == ({}, longest)
 
 
+def test_what_brokers_keep_in_remote_storage_is_never_given_back() -> None:
+    """Kafka's own topic for it is not marked as internal. Old records in it would name segments that were deleted."""
+    name = "__remote_log_metadata"
+    found = look(STATE._replace(topic=name), saved=replace(SAVED, topic=name))
+    assert found.internal == {TopicPartition(name, 0)}
+
+
 def test_a_compacted_side_topic_is_refused() -> None:
     there = STATE._replace(topic="orders.salvaged")
     assert (
