@@ -11,16 +11,18 @@ by some milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from .._model import retention
 from .._model.partition import Cause, in_batches
+from .._model.retention import Retention
 from .._model.setting import Setting, SettingSource
 from . import error_codes
-from .errors import BrokerCallError, CallError
+from .errors import BrokerCallError, CallError, NoBrokerAnswersError, RequestRefusedError
 from .settings import Address
 from .wire import Wire
 
@@ -82,6 +84,18 @@ def topic_configs(
                 if not result.error_code and config.name == name:
                     found[result.resource_name] = TopicConfig(config.value, config.config_source == _SET_ON_TOPIC)
     return found
+
+
+def read_retentions(wire: Wire, topics: Collection[str]) -> dict[str, Retention]:
+    """Return how each topic deletes old records. A topic is missing if its configs cannot be read."""
+    names = sorted(topics)
+    try:
+        found = [topic_configs(wire, names, each) for each in (retention.POLICY, retention.BYTES, retention.MS)]
+    except (NoBrokerAnswersError, RequestRefusedError):
+        return {}
+    values = {topic: [each[topic].value if topic in each else None for each in found] for topic in names}
+    known = {topic: Retention.from_configs(*each) for topic, each in values.items()}
+    return {topic: each for topic, each in known.items() if each is not None}
 
 
 def cluster_default(wire: Wire, name: str) -> ConfigEntry | None:

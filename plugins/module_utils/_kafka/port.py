@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from .._model.partition import Broker, EpochEnd, Reassignment, ReplicaLog, TopicPartition
 from .._model.replaced_disk import LogBeginning
+from .._model.retention import Retention
 from . import (
     capabilities,
     configs,
@@ -194,6 +195,10 @@ class Kafka(BaseKafka):
     def topic_configs(self, names: Sequence[str], name: str) -> dict[str, configs.TopicConfig]:
         """Return one config of each topic (DescribeConfigs)."""
         return configs.topic_configs(self.wire, names, name)
+
+    def read_retentions(self, topics: Collection[str]) -> dict[str, Retention]:
+        """Return how each topic deletes old records (DescribeConfigs). Topics with hidden configs are missing."""
+        return configs.read_retentions(self.wire, topics)
 
     def min_insync_replicas(self, topics: Collection[str], living: Mapping[int, Address]) -> dict[str, int]:
         """Return the greatest min.insync.replicas that a topic has on the living brokers. Unknown ones are left out."""

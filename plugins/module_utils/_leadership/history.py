@@ -5,19 +5,21 @@
 """Keep a broker from leading again while its logs begin after those of the present leaders (KIP-491).
 
 So it is after a swap of hosts that kept only the last segments. Such a replica is in sync. If it leads, all other
-replicas move their log start up to its own, and delete the older records (KIP-107).
+replicas move their log start up to its own, and delete the older records (KIP-107). Records that retention deletes
+anyway do not count: each broker deletes them at its own time, followers too (log.retention.check.interval.ms).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .._kafka.held_replicas import known_offsets
+from .._kafka.held_replicas import OffsetAnswer, known_offsets, only_answers
 from .._kafka.port import Kafka
 from .._kafka.settings import Address
 from .._model.partition import PartitionState, TopicPartition
 from .._model.reason import because, say
+from .._model.retention import FOR_EVER
 from .decide import Decision
 from .moves import Move, MoveStatus
 from .view import LeadershipView, leave_alone
@@ -107,11 +109,11 @@ def _compare(
 
     Returns why the broker must not lead, and, of other partitions, why it is unknown whether it may.
     """
-    # A leader's log start only rises, and its followers follow. Asked in this order, no sound replica seems to be late.
+    # A leader's log start only rises, and its followers follow. So few sound replicas seem to be late in this order.
     starts = _log_starts(kafka, living, ((partition, broker) for partition, (broker, _leader) in pairs.items()))
     first = _log_starts(kafka, living, ((partition, leader) for partition, (_broker, leader) in pairs.items()))
-    lacking: dict[TopicPartition, str] = {}
     unknown: dict[TopicPartition, str] = {}
+    later: dict[TopicPartition, tuple[int, int]] = {}
     for partition, (broker, leader) in pairs.items():
         own, led = starts.get((partition, broker)), first.get((partition, leader))
         if own is None:
@@ -119,8 +121,46 @@ def _compare(
         elif led is None:
             unknown[partition] = say(_SILENT_LEADER, broker=broker, broker_leader=leader)
         elif own > led:
-            lacking[partition] = say(_LACKS, broker=broker, broker_leader=leader, offset=own, first=led)
+            later[partition] = own, led
+    expired = _find_expired(kafka, living, pairs, {each: own for each, (own, _led) in later.items()})
+    lacking = {
+        each: say(_LACKS, broker=pairs[each][0], broker_leader=pairs[each][1], offset=own, first=led)
+        for each, (own, led) in later.items()
+        if each not in expired
+    }
     return lacking, unknown
+
+
+def _find_expired(
+    kafka: Kafka,
+    living: Mapping[int, Address],
+    pairs: Mapping[TopicPartition, tuple[int, int]],
+    starts: Mapping[TopicPartition, int],
+) -> set[TopicPartition]:
+    """Return the partitions whose records before these log starts are to be deleted by retention anyway.
+
+    The leader has only expired records before, or the broker's log alone has ``retention.bytes``.
+    """
+    known = kafka.read_retentions({each.topic for each in starts}) if starts else {}
+    now = kafka.cluster_time() if known else None
+
+    def first_kept(address: Address, some: Sequence[TopicPartition]) -> dict[TopicPartition, OffsetAnswer]:
+        now_ms = round(now.timestamp() * 1000) if now else 0
+        return only_answers(kafka.offsets_at(address, {each: now_ms - known[each.topic].milliseconds for each in some}))
+
+    def sizes(address: Address, some: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        dirs = kafka.describe_log_dirs(address, some)
+        return {each: copy.size_bytes for each in some if (copy := dirs.current_replica(each)) is not None}
+
+    limited = [(each, known[each.topic]) for each in starts if each.topic in known]
+    by_time = ((each, pairs[each][1]) for each, limit in limited if now and limit.milliseconds != FOR_EVER)
+    by_size = ((each, pairs[each][0]) for each, limit in limited if limit.size_bytes != FOR_EVER)
+    kept = kafka.ask_replicas(living, by_time, first_kept)
+    held = kafka.ask_replicas(living, by_size, sizes)
+    return {
+        *(each for (each, _leader), one in kept.items() if one.offset < 0 or one.offset >= starts[each]),
+        *(each for (each, _broker), size in held.items() if size >= known[each.topic].size_bytes),
+    }
 
 
 def _returning_and_leader(decision: Decision, state: PartitionState | None) -> tuple[int, int] | None:

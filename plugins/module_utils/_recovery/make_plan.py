@@ -34,7 +34,7 @@ from .offline_dirs import describe_lost
 from .options import Wanted, read_wanted, refuse_existing_output
 from .outcome import REPORT_FILE, outcomes_of_plan, prepare_report
 from .plan import INTERNAL_NOTE, OPEN_TRANSACTION_NOTE, Plan
-from .policies import PolicyOptions, add_tiered_topics, read_policies, read_policy_options, read_retentions
+from .policies import PolicyOptions, add_tiered_topics, read_policies, read_policy_options
 from .survey import Survey, survey, survey_when_fenced
 from .waiting import Awaited, WaitLimits, read_wait_limits, wait_for_brokers
 
@@ -239,7 +239,7 @@ def plan_of_cluster(kafka: Kafka, options: PlanOptions, progress: Progress) -> P
             options.asked.leaders,
             outages,
             options.recordings,
-            read_retentions(kafka, topics) if options.recordings is not None else {},
+            kafka.read_retentions(topics) if options.recordings is not None else {},
         )
         used = engines.use
     progress.step("looking for open transactions")

@@ -25,6 +25,7 @@ from .._model.outage import LastSeen, Outage, led_alone
 from .._model.partition import PartitionState, TopicPartition
 from .._model.reason import ClauseKind, as_kind, because
 from .._model.reasons import plural
+from .._model.retention import Retention
 from .._model.run import VERSION, Progress, garbage_collection_paused, utc_now
 from .._recorder.names import RecordingError
 from .._recorder.reading import FoundRecordings, find_last_seen
@@ -45,7 +46,6 @@ from .options import Designations
 from .plan import LeftAlone, Plan, PlannedElection
 from .probe_task import AskReplicas
 from .recorded import add_recordings
-from .retention import Retention
 from .reused_epochs import ask_candidates
 from .strategy import Policy
 from .survey import Survey

@@ -23,8 +23,6 @@ from .._model.partition import Broker, BrokerState, TopicPartition
 from .._model.reasons import join_first
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
-from . import retention
-from .retention import Retention
 from .strategy import Policy, ProofRule, Strategy
 from .survey import Survey
 
@@ -167,20 +165,6 @@ def add_tiered_topics(kafka: Kafka, found: Survey) -> Survey:
         return found
     known = {topic: config.value == _TRUE for topic, config in configs.items() if config.value is not None}
     return replace(found, tiered=known)
-
-
-def read_retentions(kafka: Kafka, topics: Iterable[str]) -> dict[str, Retention]:
-    """Return how each topic deletes old records. A topic is missing if its configs cannot be read."""
-    names = sorted(topics)
-    try:
-        configs = [kafka.topic_configs(names, each) for each in (retention.POLICY, retention.BYTES, retention.MS)]
-    except (NoBrokerAnswersError, RequestRefusedError):
-        return {}
-    found = {
-        topic: Retention.from_configs(*(each[topic].value if topic in each else None for each in configs))
-        for topic in names
-    }
-    return {topic: each for topic, each in found.items() if each is not None}
 
 
 def refuse_unclean_by_controller(

@@ -23,8 +23,8 @@ from datetime import datetime
 from .._model.outage import UNKNOWN_PAST, Estimate, LastSeen, Outage, RecordedLoss, ReplicaPast, utc_text
 from .._model.partition import PartitionState
 from .._model.reasons import plural
+from .._model.retention import Retention, why_deleted
 from .candidate import Candidate, SilentReplica
-from .retention import Retention, why_deleted
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.move
 from lab import Cluster
 from lab.leadership import Operator, leaders, orders, outcome, wait_in_sync
 from lab.node import Broker
+from lab.waiting import wait_until
 
 TOPIC = "swapped"
 _SEGMENT_BYTES = 1 << 20
@@ -109,3 +110,28 @@ def test_it_does_not_lead_again_either_if_its_history_is_lost_after_the_restore(
     assert f"the log on broker 1, which would be preferred again, begins at offset {start}" in move.reason
     assert leaders(cluster, topic)[0] == 2
     assert len(cluster.client.consume_all(topic, 0)) == _BATCHES * _RECORDS
+
+
+@pytest.mark.wide
+def test_a_broker_whose_retention_runs_before_the_leaders_leads_again(kafka_version: str) -> None:
+    """Each broker deletes expired segments at its own time, and a follower may be the first."""
+    rare, often = {"log.retention.check.interval.ms": 600_000}, {"log.retention.check.interval.ms": 500}
+    with Cluster(
+        kafka_version, properties={**rare, "log.initial.task.delay.ms": 500}, broker_properties={1: often}
+    ) as c:
+        c.client.create_topic(TOPIC, {0: ORIGINAL}, {"segment.bytes": _SEGMENT_BYTES, "retention.ms": 1000})
+        operator = Operator(c)
+        operator.list(1)
+        operator.move_leaders(away_from=1)
+        for _batch in range(_BATCHES):
+            c.client.produce(TOPIC, 0, _RECORDS, record_bytes=_RECORD_BYTES)
+        wait_until(lambda: _first_segment(c.brokers[1]) > 0, 30, what="broker 1 has deleted its expired segments")
+        assert _first_segment(c.brokers[2]) == 0
+
+        assert outcome(operator.unlist(1), TOPIC).status is OrderStatus.RESTORED
+        operator.move_leaders(back_to=1)
+        assert leaders(c, TOPIC)[0] == 1
+
+
+def _first_segment(broker: Broker) -> int:
+    return min(int(each.stem) for each in _directory(broker).glob("*.log"))

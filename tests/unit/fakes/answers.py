@@ -15,6 +15,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.controlle
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.retention import Retention
 
 
 def one_by_one(work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
@@ -44,6 +45,8 @@ class FakeAnswers(Kafka):
     """min.insync.replicas of topics; 1 unless set."""
     configs_read: list[str] = field(default_factory=list)
     """Topics whose configs were read."""
+    retentions: dict[str, Retention] = field(default_factory=dict)
+    """By topic. Those of other topics cannot be read."""
 
     def in_parallel(self, work: Callable[[Key], Value], keys: Iterable[Key]) -> dict[Key, Value | BrokerCallError]:
         return one_by_one(work, keys)
@@ -53,6 +56,9 @@ class FakeAnswers(Kafka):
         return {
             each: TopicConfig(self.topic_values.get(each, "false"), is_own=each in self.topic_values) for each in names
         }
+
+    def read_retentions(self, topics: Collection[str]) -> dict[str, Retention]:
+        return {each: self.retentions[each] for each in topics if each in self.retentions}
 
     def min_insync_replicas(self, topics: Collection[str], _living: Mapping[int, Address]) -> dict[str, int]:
         return {each: self.min_isr.get(each, 1) for each in topics}

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.held_replicas import Answers, OffsetAnswer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.blacklist import Blacklist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.decide import (
@@ -24,7 +26,8 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.hist
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.memory import Memory
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.orders import Order, RememberedOrder
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.view import Config, LeadershipView
-from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, TopicPartition
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.retention import FOR_EVER, Retention
 from unit.fakes.answers import FakeAnswers
 from unit.leadership.worlds import TOPIC_ID, a_state
 
@@ -32,6 +35,8 @@ PARTITION = TopicPartition("orders", 0)
 DRAINED, ORIGINAL = (2, 3, 1), (1, 2, 3)
 LIVING = {each: Address(f"b{each}.invalid", 9092) for each in ORIGINAL}
 UNKNOWN_TOPIC = 3
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
+WEEK_MS = 7 * 24 * 3600 * 1000
 
 
 @dataclass(kw_only=True)
@@ -40,6 +45,24 @@ class FakeStarts(FakeAnswers):
 
     starts: Mapping[int, Answers | BrokerCallError]
     asked: list[int] = field(default_factory=list)
+    first_kept: int | None = None
+    """The leader's first record that is not older than the retention. None if it does not answer."""
+    size_bytes: int = 0
+    """The size of each log."""
+
+    def cluster_time(self) -> datetime | None:
+        return NOW
+
+    def offsets_at(self, address: Address, times_ms: Mapping[TopicPartition, int]) -> Answers:
+        assert address == LIVING[2], "the leader"
+        assert times_ms == {PARTITION: round(NOW.timestamp() * 1000) - WEEK_MS}
+        if self.first_kept is None:
+            raise BrokerCallError("ListOffsets", Cause.HUNG, "no answer")
+        return at(self.first_kept)
+
+    def describe_log_dirs(self, address: Address, _partitions: Sequence[TopicPartition]) -> LogDirs:
+        assert address == LIVING[1], "the broker that returns"
+        return LogDirs({PARTITION: (ReplicaOnDisk("/data", self.size_bytes, False),)}, {}, "")
 
     def log_start_offsets(self, address: Address, _partitions: Sequence[TopicPartition]) -> Answers:
         (broker,) = (each for each, known in LIVING.items() if known == address)
@@ -122,3 +145,30 @@ def test_nobody_is_asked_if_no_broker_returns() -> None:
     assert decided(kafka, listed=(1,), leader=1, is_drained=False).outcome.status is OrderStatus.WOULD_REORDER
     assert decided(kafka, leader=1).outcome.status is OrderStatus.WOULD_RESTORE
     assert kafka.asked == []
+
+
+@pytest.mark.parametrize(
+    ("retention", "first_kept", "size_bytes", "status"),
+    [
+        # The broker's retention has run, and the leader's has not yet.
+        (Retention(WEEK_MS, FOR_EVER), 500, 0, OrderStatus.WOULD_RESTORE),
+        (Retention(WEEK_MS, FOR_EVER), -1, 0, OrderStatus.WOULD_RESTORE),
+        (Retention(FOR_EVER, 1000), None, 1000, OrderStatus.WOULD_RESTORE),
+        (Retention(WEEK_MS, 1000), None, 1000, OrderStatus.WOULD_RESTORE),
+        # Records that are to be kept are missing.
+        (Retention(WEEK_MS, FOR_EVER), 499, 0, OrderStatus.LEFT_ALONE),
+        (Retention(FOR_EVER, 1000), None, 999, OrderStatus.LEFT_ALONE),
+        (Retention(WEEK_MS, 1000), None, 999, OrderStatus.LEFT_ALONE),
+        (Retention(FOR_EVER, FOR_EVER), None, 0, OrderStatus.LEFT_ALONE),
+    ],
+)
+def test_records_that_retention_deletes_anyway_do_not_count(
+    retention: Retention, first_kept: int | None, size_bytes: int, status: OrderStatus
+) -> None:
+    kafka = FakeStarts(
+        starts={1: at(500), 2: at(100)},
+        retentions={"orders": retention},
+        first_kept=first_kept,
+        size_bytes=size_bytes,
+    )
+    assert decided(kafka).outcome.status is status

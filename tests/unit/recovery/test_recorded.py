@@ -23,11 +23,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition
     EpochEnd,
     PartitionState,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.retention import Retention
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.candidate import Candidate, SilentReplica
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide import decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import LeftAlone, PlannedElection
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.recorded import add_recordings
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.retention import Retention
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 
 _LOST_AT, _SEEN_AT, _ENDS_AT = "2026-01-31T02:10:00.000Z", "2026-01-31T02:08:00.000Z", "2026-01-31T02:04:00.000Z"

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 POLICY, BYTES, MS = "cleanup.policy", "retention.bytes", "retention.ms"
-_FOR_EVER = -1
+FOR_EVER = -1
 _PURGED = (
     "the topic keeps its records for ever, but its log begins at offset {}: an application deletes its records "
     "(DeleteRecords), as Kafka Streams does in repartition topics"
@@ -32,7 +32,7 @@ class Retention(NamedTuple):
     def from_configs(policy: str | None, size: str | None, time: str | None) -> Retention | None:
         """Return it by the values of ``POLICY``, ``BYTES`` and ``MS``. None if they are not known."""
         if policy is not None and "delete" not in policy:
-            return Retention(_FOR_EVER, _FOR_EVER)
+            return Retention(FOR_EVER, FOR_EVER)
         return Retention(int(time), int(size)) if size is not None and time is not None else None
 
 
@@ -44,9 +44,9 @@ def why_deleted(retention: Retention | None, oldest_ms: int | None, until_ms: in
     """
     if retention is None:
         return "the retention of the topic is unknown: grant DESCRIBE_CONFIGS on it"
-    if retention.size_bytes != _FOR_EVER:
+    if retention.size_bytes != FOR_EVER:
         return f"{BYTES} of the topic is {retention.size_bytes}, and how much was written since is unknown"
-    if retention.milliseconds == _FOR_EVER:
+    if retention.milliseconds == FOR_EVER:
         return _PURGED.format(start_offset) if start_offset else ""
     if oldest_ms is None:
         return f"{MS} of the topic is {retention.milliseconds}, and how old its records are is unknown"
