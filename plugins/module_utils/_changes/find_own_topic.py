@@ -36,7 +36,7 @@ class OwnTopics(TopicByName):
                     self.tell(f"waiting up to {self.timeout_s:.0f} s for a leader: {error}")
                 problem = str(error)
             else:
-                return OwnTopic(self, found.topic_id, found.leader_id) if found is not None else None
+                return OwnTopic(self, found.topic_id, found.leader_id, found.leader_epoch) if found else None
         raise JournalError(f"{problem}. Nothing was changed without its records: recover it first")
 
     def find_created(self) -> OwnTopic:

@@ -26,7 +26,7 @@ from .._model.partition import MIN_ISR
 from .._model.run import looks
 from .find_own_topic import OwnTopics
 from .journal import Journal
-from .own_topic import OwnTopic
+from .own_topic import FirstRecordsDeletedError, OwnTopic
 from .record import JournalError
 from .sender import NEW_TOPIC_S
 
@@ -87,7 +87,9 @@ class KeyedTopic:
         Raises JournalError or NoBrokerAnswersError.
         """
         found = self._own.locate()
-        return self._read_values(OwnTopic(self._own, found.topic_id, found.leader_id)) if found is not None else {}
+        if found is None:
+            return {}
+        return self._read_values(OwnTopic(self._own, found.topic_id, found.leader_id, found.leader_epoch))
 
     def open(self, journal: Journal) -> OpenKeyedTopic:
         """Open the topic for writing, under the lock of the run that has this journal. Create it if necessary.
@@ -159,7 +161,13 @@ class KeyedTopic:
     def _read_values(self, own: OwnTopic) -> Mapping[str, Any]:
         if own.topic_id != self._topic_id:
             self._topic_id, self._next_offset, self._values = own.topic_id, 0, {}
-        read = own.read(self._next_offset)
+        try:
+            read = own.read(self._next_offset)
+        except FirstRecordsDeletedError as error:
+            raise JournalError(
+                f"{error}. Nothing was changed: compare the cluster with what you know of {self.holds}, then delete "
+                f"the topic (kafka-topics.sh --delete --topic {self.topic}). The next run creates it again"
+            ) from None
         newest = {(key or b"").decode(errors="replace"): value for _offset, (key, value) in read.records}
         try:
             decoded = {key: None if value is None else json.loads(value) for key, value in newest.items()}

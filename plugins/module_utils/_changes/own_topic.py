@@ -37,24 +37,30 @@ _MOVED = (error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.UNKNOWN_TOPIC_OR_PARTI
 
 
 class FirstRecordsDeletedError(JournalError):
-    """Another party has deleted the first records of a topic of this collection."""
+    """A topic of this collection has lost its first records, or all of them."""
 
-    def __init__(self, name: str, topic_id: str) -> None:
+    def __init__(self, name: str, topic_id: str, *, is_empty: bool) -> None:
         self.topic_id = topic_id
+        topic = f"{name} (id {topic_id})"
         super().__init__(
-            f"another party has deleted the first records of {name} (id {topic_id}), by retention or DeleteRecords, so "
-            "what an earlier run has not undone may not be in it any more"
+            f"{topic} is empty, and its leader is not the first one, so its last leader came back with an empty disk: "
+            "what an earlier run has not undone is not in it any more"
+            if is_empty
+            else f"another party has deleted the first records of {topic}, by retention or DeleteRecords, so what an "
+            "earlier run has not undone may not be in it any more"
         )
 
 
 class OwnTopic:
     """A topic of this collection by its id."""
 
-    def __init__(self, topics: TopicByName, topic_id: str, leader_id: int) -> None:
+    def __init__(self, topics: TopicByName, topic_id: str, leader_id: int, leader_epoch: int = 0) -> None:
+        """``leader_epoch`` is 0 until the first leader of a new topic has failed."""
         self._topics = topics
         self._partition = TopicPartition(topics.topic, 0)
         self.topic_id = topic_id
         self._leader_id = leader_id
+        self._leader_epoch = leader_epoch
         self._awaits_follower = False
 
     @property
@@ -68,14 +74,19 @@ class OwnTopic:
         """
 
         def read_from(leader: Address) -> TopicRecords:
+            read = self._topics.kafka.read_records
+            found = None
             try:
-                return self._topics.kafka.read_records(leader, self.topic_id, offset)
+                found = read(leader, self.topic_id, offset)
+                if not found.next_offset and self._leader_epoch:
+                    read(leader, self.topic_id, 1)  # refused unless the log has, or had, a record
             except RequestRefusedError as error:
                 if error.code != error_codes.OFFSET_OUT_OF_RANGE:
                     raise
                 if offset == 0:
-                    raise FirstRecordsDeletedError(self.name, self.topic_id) from None
+                    raise FirstRecordsDeletedError(self.name, self.topic_id, is_empty=found is not None) from None
                 raise LockLostError(f"{self.name} has lost records of this run") from None
+            return found
 
         return self.ask(read_from)
 

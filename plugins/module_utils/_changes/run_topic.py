@@ -174,7 +174,7 @@ class RunTopics:
         found = self._own.locate()
         if found is None:
             return None
-        own = OwnTopic(self._own, found.topic_id, found.leader_id)
+        own = OwnTopic(self._own, found.topic_id, found.leader_id, found.leader_epoch)
         if holder is not None:
             self._own.repair(CONFIG)
         followers = [each for each in self.living if each != found.leader_id][: MOST_REPLICAS - 1]

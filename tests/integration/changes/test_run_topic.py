@@ -20,6 +20,10 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import Pending
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import JournalError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC, LockHeldError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import PREFERRED, elect
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition as Partition
 from lab import Cluster, settings
 from lab.changes import Run, a_change, cluster_journal
 from lab.waiting import wait_until
@@ -257,6 +261,35 @@ def test_a_journal_without_its_first_records_is_no_empty_journal(cluster: Cluste
         assert journal.pending == ()
         assert journal.notes[0].endswith("It was deleted")
     assert_gone(cluster)
+
+
+@pytest.mark.wide
+def test_a_journal_whose_last_leader_came_back_with_an_empty_disk_is_no_empty_journal(kafka_version: str) -> None:
+    with Cluster(kafka_version, brokers=3) as cluster:
+        with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
+            journal.begin([a_change()])
+        for broker_id in (3, 2, 1):
+            cluster.brokers[broker_id].kill()
+            if broker_id > 1:
+                wait_until(lambda: broker_id not in cluster.client.describe(RUN_TOPIC)[0].isr, 30, what="it is fenced")  # noqa: B023
+        cluster.brokers[1].wipe()
+        cluster.brokers[1].start()
+
+        def is_led() -> bool:
+            with Wire(settings_from({"bootstrap_servers": cluster.bootstrap()})) as wire:
+                elect(wire, Address(cluster.host, cluster.brokers[1].port), PREFERRED, [Partition(RUN_TOPIC, 0)])
+            return cluster.client.leader(RUN_TOPIC) == 1
+
+        # Before 4.0, a broker with a new disk leads after the next change of the partition.
+        wait_until(is_led, 60, what="broker 1 leads", interval=2)
+        with cluster_journal(cluster.bootstrap()) as lock:
+            assert lock.read().changes == ()
+            assert "is empty, and its leader is not the first one" in lock.read().notes[0]
+            with pytest.raises(JournalError, match="is empty, and its leader is not the first one"), lock.open():
+                pass
+        with cluster_journal(cluster.bootstrap(), discard_lost=True) as lock, lock.open() as journal:
+            assert journal.notes[0].endswith("It was deleted")
+        assert_gone(cluster)
 
 
 @pytest.mark.wide

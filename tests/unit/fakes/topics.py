@@ -57,6 +57,8 @@ class FakeTopics(Kafka):
         self.policy_min_replicas = 1
         """What the controller's policy for new topics requires (create.topic.policy.class.name)."""
         self.follower_is_in_sync = True
+        self.leader_epoch = 0
+        """That of every topic."""
         self.late_brokers: set[int] = set()
         """Brokers that apply metadata late."""
         self.sent: list[str] = []
@@ -129,6 +131,8 @@ class FakeTopics(Kafka):
             self._begin("Fetch")
             for topic in self.topics.values():
                 if topic.topic_id == topic_id and self.are_shown:
+                    if offset > len(topic.records):
+                        raise error_codes.request_refused_error("Fetch", error_codes.OFFSET_OUT_OF_RANGE)
                     found = [*enumerate(topic.records)][offset:]
                     return TopicRecords(tuple(found), len(topic.records))
             raise error_codes.request_refused_error("Fetch", error_codes.UNKNOWN_TOPIC_ID)
@@ -158,7 +162,7 @@ class FakeTopics(Kafka):
         topic = self.topics[name]
         replicas = topic.replicas
         isr = replicas if self.follower_is_in_sync else replicas[:1]
-        return PartitionState(name, 0, topic.topic_id, replicas[0], 0, replicas, isr, (), (), ())
+        return PartitionState(name, 0, topic.topic_id, replicas[0], self.leader_epoch, replicas, isr, (), (), ())
 
     def _begin(self, request: str) -> None:
         self.sent.append(request)
