@@ -28,7 +28,8 @@ options:
     description:
       - Whether to handle offline partitions of Kafka's internal topics too, such as C(__consumer_offsets).
       - They hold the state of consumer groups and transactions. If records of these are lost, consumers and producers
-        can fail or process records again.
+        can fail or process records again. C(__remote_log_metadata) counts as one. It says which segments are in the
+        tier.
     type: bool
     default: false
 """

@@ -21,7 +21,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from .._model.partition import Cause, PartitionState, TopicPartition
+from .._model.partition import TIER_TOPIC, Cause, PartitionState, TopicPartition
 from . import error_codes
 from .bulk import BulkAnswer, BulkRequest, RequestVersion, UnusualAnswerError, read_size, read_text, skip_empty_tags
 from .connection import Connection
@@ -172,7 +172,7 @@ def _convert_states(topic: Any) -> Iterator[PartitionState]:
             elr=_tuple_or_none(partition.eligible_leader_replicas),
             last_known_elr=_tuple_or_none(partition.last_known_elr),
             offline_replicas=tuple(partition.offline_replicas),
-            is_internal=bool(topic.is_internal),
+            is_internal=bool(topic.is_internal) or topic.name == TIER_TOPIC,
         )
 
 
@@ -198,7 +198,7 @@ def _read_answer(view: memoryview) -> BulkAnswer[_Page]:
         (code,) = _INT16.unpack_from(data, position)
         name, position = read_text(view, position + _INT16.size)
         topic_id = uuid_text(uuid.UUID(bytes=data[position : position + _UUID_SIZE]))
-        is_internal = bool(data[position + _UUID_SIZE])
+        is_internal = bool(data[position + _UUID_SIZE]) or name == TIER_TOPIC
         count, position = read_size(view, position + _UUID_SIZE + 1)
         found, position = _read_states(data, position, count, name, topic_id, is_internal=is_internal)
         if code:

@@ -24,6 +24,8 @@ ALL_PARTITIONS = -1
 MIN_ISR = "min.insync.replicas"
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
+TIER_TOPIC = "__remote_log_metadata"
+"""Which segments are in the tier (KIP-405). Brokers do not mark it as internal."""
 SHARE_STATE_TOPIC = "__share_group_state"
 METADATA_TOPIC = "__cluster_metadata"
 PARTITIONS_PER_REQUEST = 1000

@@ -114,6 +114,14 @@ def test_elr_that_the_broker_does_not_return_is_none() -> None:
     assert (state.elr, state.last_known_elr) == (None, None)
 
 
+def test_the_topic_of_the_tier_is_internal_although_brokers_do_not_say_so() -> None:
+    """Without its records, nobody finds the segments in the tier."""
+    page = a_page(a_topic("__remote_log_metadata", [a_partition(0)], is_internal=False))
+    (converted,) = describe(FakeWire(lambda _request: page)).partitions
+    read = pages._read_answer(memoryview(page.encode(version=0))).value
+    assert [converted.is_internal, *(each.is_internal for each in read.states)] == [True, True]
+
+
 INT32 = st.integers(-(2**31), 2**31 - 1)
 LISTS = st.lists(INT32, max_size=5)
 PARTITIONS = st.fixed_dictionaries(
