@@ -5,24 +5,43 @@
 """Take the lock of a cluster and open its journal for writing.
 
 Both are in the cluster only, in the run topic. Without the topic, nothing is changed.
+
+If the topic has no leader, it is recovered first: it has the changes to undo. As in every recovery, the surviving
+replica with the highest last written leader epoch is elected, and among those the one with the longest log. But a
+survivor that was not in sync may miss the last entries. It is elected only if the operator gives them up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from .._kafka.cluster import Cluster
+from .._kafka.elections import UNCLEAN
+from .._kafka.errors import CallError
 from .._kafka.port import Kafka
-from .._model.run import NullProgress, Progress
+from .._kafka.settings import Address
+from .._model.partition import NO_LEADER, Broker, BrokerState, PartitionState, ReplicaLog, TopicPartition
+from .._model.run import NullProgress, Progress, looks
 from .journal import Journal
 from .journal_reader import JournalReader
-from .journal_recovery import discard_cut_journal, recover_run_topic
 from .own_topic import FirstRecordsDeletedError
+from .record import JournalError
 from .run_state import new_holder
-from .run_topic import TopicLog
+from .run_topic import RunTopics, TopicLog
 from .stop_tickets import ticket_notes
-from .topic_by_name import TopicOfflineError
+from .topic_by_name import TopicOfflineError, send_to_any
+
+_PROBE_S = 10.0
+_LEADER_S = 15.0
+_GIVE_UP = (
+    "Or, to give up what that run has not undone, set journal_discard_lost (in a role: kafka_journal_discard_lost)"
+)
+
+
+class JournalLostError(JournalError):
+    """The run topic has no replica left that certainly has all entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +79,118 @@ class ClusterJournal(JournalReader):
                 self.kafka, topics, error.state, self.cluster, self.brokers, discard_lost=self.options.discard_lost
             )
         except FirstRecordsDeletedError as error:
-            note = discard_cut_journal(topics, error, discard_lost=self.options.discard_lost)
+            note = _discard_cut_journal(topics, error, discard_lost=self.options.discard_lost)
         log = topics.acquire(holder, progress)
         log.notes.append(note)
         return log
+
+
+def recover_run_topic(
+    kafka: Kafka,
+    topics: RunTopics,
+    state: PartitionState,
+    cluster: Cluster,
+    brokers: Collection[Broker],
+    *,
+    discard_lost: bool,
+) -> str:
+    """Elect the best surviving replica of the run topic, or delete the topic if the operator gives it up.
+
+    ``state`` is that of the topic without a leader. Return a note on it. Raises JournalLostError or JournalError.
+    """
+    brokers = brokers or kafka.probe_brokers(cluster)
+    best = _find_best_replica(kafka, state, brokers)
+    in_sync = _had_all_entries(state)
+    if best is not None and (best.broker_id in in_sync or discard_lost):
+        return _elect_replica(kafka, state, best, [*cluster.living(brokers).values()])
+    if discard_lost:
+        if topics.log_of(state.topic_id, state.leader_id).delete():
+            return f"the journal of an earlier run (topic id {state.topic_id}) was lost, and was deleted"
+    elif _has_leader(kafka, state.topic_partition):
+        return f"the journal of an earlier run, topic {state.topic}, had no leader for a moment: a broker returned"
+    topic = f"topic {state.topic} (id {state.topic_id}) has no leader"
+    if best is None:
+        raise JournalLostError(
+            f"the journal of an earlier run is lost: {topic}, and none of its replicas on brokers "
+            f"{[*state.replicas]} answers. Start one of these brokers. {_GIVE_UP}"
+        )
+    raise JournalLostError(
+        f"the last entries of the journal of an earlier run may be lost: {topic}. Broker {best.broker_id} answers, "
+        f"and was not in sync. Brokers {sorted(in_sync)} had all entries: start one of them with its disk. "
+        f"{_GIVE_UP}"
+    )
+
+
+def _discard_cut_journal(topics: RunTopics, error: FirstRecordsDeletedError, *, discard_lost: bool) -> str:
+    """Delete a run topic that has lost its first records, if the operator gives it up, and return a note on it.
+
+    Raises JournalLostError.
+    """
+    if not discard_lost:
+        raise JournalLostError(
+            f"{error}. Nothing was changed. Compare replica orders and throttles with what they should be. {_GIVE_UP}"
+        )
+    if not topics.log_of(error.topic_id, NO_LEADER).delete():
+        raise JournalLostError(f"{error}. The topic could not be deleted: delete it with kafka-topics.sh")
+    return f"{error}. It was deleted"
+
+
+def _had_all_entries(state: PartitionState) -> frozenset[int]:
+    """Return the brokers that had every acknowledged entry when the topic lost its leader.
+
+    After an unclean stop of the last one, the controller keeps it as the last known leader (KIP-966). Each entry is on
+    its disk, because the topic has flush.messages=1.
+    """
+    return frozenset({*state.isr, *(state.elr or ()), *(state.last_known_elr or ())})
+
+
+def _elect_replica(kafka: Kafka, state: PartitionState, best: ReplicaLog, addresses: Sequence[Address]) -> str:
+    """Elect a replica of the run topic, and return a note on it. Raises JournalError."""
+    partition = state.topic_partition
+    order = [best.broker_id, *(each for each in state.replicas if each != best.broker_id)]
+    problem = ""
+
+    def request(address: Address) -> None:
+        # If a broker of the order is not registered any more, only the reorder is refused.
+        kafka.reorder(address, {partition: order})
+        kafka.elect(address, UNCLEAN, [partition])
+
+    try:
+        send_to_any(addresses, request, kafka.clock, _LEADER_S)
+    except CallError as error:
+        problem = str(error)
+    if not _has_leader(kafka, partition):
+        raise JournalError(
+            f"the journal, topic {state.topic}, has no leader, and broker {best.broker_id} could not be elected for "
+            f"it: {problem or 'no leader was seen'}"
+        )
+    doubt = (
+        ""
+        if best.broker_id in _had_all_entries(state)
+        else "; it was not in sync, so it may miss the last changes of that run"
+    )
+    return (
+        f"the journal of an earlier run, topic {state.topic}, had no leader: broker {best.broker_id} was elected{doubt}"
+    )
+
+
+def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[Broker]) -> ReplicaLog | None:
+    deadline, partitions = kafka.clock.monotonic() + _PROBE_S, (state.topic_partition,)
+    logs = [
+        log
+        for broker in brokers
+        if broker.broker_id in state.replicas and broker.state is BrokerState.ONLINE
+        for log in kafka.probe_replicas(broker, partitions, deadline, checked=partitions)
+        if log.cause is None
+    ]
+    return max(logs, key=lambda log: (log.last_written_epoch or -1, log.log_end_offset or 0), default=None)
+
+
+def _has_leader(kafka: Kafka, partition: TopicPartition) -> bool:
+    """Wait until the partition has a leader, and return whether it has one."""
+    for _look in looks(kafka.clock, _LEADER_S):
+        with suppress(CallError):
+            seen = kafka.read_partition_states([partition]).states.get(partition)
+            if seen is not None and not seen.is_offline:
+                return True
+    return False

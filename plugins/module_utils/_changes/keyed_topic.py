@@ -24,11 +24,11 @@ from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG
 from .._model.partition import MIN_ISR
 from .._model.run import looks
-from .find_own_topic import OwnTopics
 from .journal import Journal
 from .own_topic import FirstRecordsDeletedError, OwnTopic
 from .record import JournalError
 from .sender import NEW_TOPIC_S
+from .topic_by_name import TopicByName
 
 KEYED_TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 """The ACL operations that a principal needs on the topic."""
@@ -103,7 +103,7 @@ class KeyedTopic:
             # It keeps its min.insync.replicas, which depends on the number of brokers when it was created.
             self._own.repair({name: value for name, value in _CONFIG.items() if name not in _KEPT})
             # Created in a large outage, it has one copy.
-            self._own.add_missing_replicas(_COPIES)
+            found.add_missing_replicas(_COPIES)
         else:
             found = self._create()
             # A later run can only undo what it can read. The topic is not new if no broker had shown it yet.
@@ -115,7 +115,7 @@ class KeyedTopic:
 
         Raises JournalError if it is not compacted, or if that is unknown; or NoBrokerAnswersError.
         """
-        found = self._own.find()
+        found = OwnTopic.find(self._own)
         policy = self._read_policy(exists=found is not None)
         if policy not in ("compact", None):
             raise JournalError(
@@ -150,13 +150,14 @@ class KeyedTopic:
         )
 
     @property
-    def _own(self) -> OwnTopics:
-        return OwnTopics(self.kafka, self.addresses, self.addresses, self.topic, KEYED_TOPIC_RIGHTS, _TIMEOUT_S)
+    def _own(self) -> TopicByName:
+        return TopicByName(self.kafka, self.addresses, self.addresses, self.topic, KEYED_TOPIC_RIGHTS, _TIMEOUT_S)
 
     def _create(self) -> OwnTopic:
         replicas = self._own.choose_brokers(_COPIES)
-        self._own.create(replicas, {**_CONFIG, MIN_ISR: str(max(1, len(replicas) - self.copies_that_may_be_lost))})
-        return self._own.find_created()
+        min_isr = max(1, len(replicas) - self.copies_that_may_be_lost)
+        OwnTopic.create(self._own, replicas, {**_CONFIG, MIN_ISR: str(min_isr)})
+        return OwnTopic.find_created(self._own)
 
     def _read_values(self, own: OwnTopic) -> Mapping[str, Any]:
         if own.topic_id != self._topic_id:

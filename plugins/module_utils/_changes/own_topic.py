@@ -2,14 +2,14 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Append to, read and delete a topic of this collection. It has one partition.
+"""Create, find, append to, read and delete a topic of this collection. It has one partition.
 
 Each request names the topic id, so that it never touches a later topic of the same name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -21,12 +21,10 @@ from .._model.partition import TopicPartition
 from .._model.run import looks
 from .journal import LockLostError
 from .record import JournalError
-from .topic_by_name import TopicByName, TopicOfflineError, TopicUnavailableError, Value
+from .topic_by_name import LATE_AFTER_S, TopicByName, TopicOfflineError, TopicUnavailableError, Value
 
 BYTES_PER_REQUEST = 1_000_000
 """The size of a request before compression. The default of max.message.bytes is 1,048,588."""
-LATE_AFTER_S = 1.0
-"""How long brokers may take to apply metadata before they count as late."""
 _TOLD_AFTER_S = 2.0
 """A new leader usually answers within this time."""
 _DELETED_AFTER_S = 1.0
@@ -62,6 +60,48 @@ class OwnTopic:
         self._leader_id = leader_id
         self._leader_epoch = leader_epoch
         self._awaits_follower = False
+
+    @classmethod
+    def find(cls, topics: TopicByName) -> OwnTopic | None:
+        """Return the topic; None if there is none. If it has no leader, wait for one.
+
+        Raises JournalError or NoBrokerAnswersError.
+        """
+        problem = ""
+        for _look in looks(topics.kafka.clock, topics.timeout_s):
+            try:
+                found = topics.locate()
+            except TopicOfflineError as error:
+                if not problem:
+                    topics.tell(f"waiting up to {topics.timeout_s:.0f} s for a leader: {error}")
+                problem = str(error)
+            else:
+                return cls(topics, found.topic_id, found.leader_id, found.leader_epoch) if found else None
+        raise JournalError(f"{problem}. Nothing was changed without its records: recover it first")
+
+    @classmethod
+    def find_created(cls, topics: TopicByName) -> OwnTopic:
+        """Return a topic that was just created. Brokers learn of it late. Raises JournalError."""
+        for _look in looks(topics.kafka.clock, topics.timeout_s):
+            if found := cls.find(topics):
+                return found
+        raise JournalError(f"topic {topics.topic} was created, but no broker shows it")
+
+    @classmethod
+    def create(cls, topics: TopicByName, replicas: Sequence[int], config: Mapping[str, str]) -> OwnTopic | None:
+        """Create the topic and return it; None if it exists already.
+
+        Raises TopicUnavailableError or JournalError.
+        """
+        try:
+            topic_id = topics.send(lambda to: topics.kafka.create_topic(to, topics.topic, replicas, config))
+        except CallError as error:
+            if error.code == error_codes.TOPIC_ALREADY_EXISTS:
+                return None
+            if error.is_final:
+                raise topics.unavailable("cannot be created", str(error), error.code) from None
+            raise JournalError(f"topic {topics.topic} cannot be created: {error}") from None
+        return cls(topics, topic_id, replicas[0])
 
     @property
     def name(self) -> str:
@@ -116,6 +156,22 @@ class OwnTopic:
                 return False
         self._awaits_follower = True
         return True
+
+    def add_missing_replicas(self, copies: int) -> None:
+        """Add replicas on living brokers to a topic that was created while fewer of them were alive, if possible.
+
+        Raises TopicUnavailableError, TopicOfflineError or NoBrokerAnswersError.
+        """
+        found = self._topics.locate()
+        if found is None:
+            return
+        others = {each: address for each, address in self._topics.living.items() if each not in found.replicas}
+        if len(found.replicas) >= copies or not others:
+            return
+        # A late broker begins its copy late. A later run adds one as well.
+        late = self._topics.kafka.find_late(others, LATE_AFTER_S)
+        if missing := [each for each in others if each not in late][: copies - len(found.replicas)]:
+            self.add_followers([*found.replicas, *missing])
 
     def wait_for_follower(self) -> None:
         """Wait until a follower that was added is in sync: then each acknowledged record is on two brokers.

@@ -26,12 +26,11 @@ from .._kafka.errors import CallError, NoBrokerAnswersError
 from .._kafka.settings import Address
 from .._kafka.topics import OWN_TOPIC_CONFIG
 from .._model.run import Progress, looks
-from .find_own_topic import OwnTopics
 from .journal import LockLostError
 from .own_topic import OwnTopic
 from .record import Entry, JournalError
 from .run_state import RUN_TOPIC_RIGHTS, Holder, RunState
-from .topic_by_name import TopicUnavailableError, send_to_any
+from .topic_by_name import TopicByName, TopicUnavailableError, send_to_any
 
 RUN_TOPIC = "_kafkaops_run"
 MOST_REPLICAS = 3
@@ -93,8 +92,8 @@ class RunTopics:
         return TopicLog(self, OwnTopic(self._own, topic_id, leader_id), holder)
 
     @property
-    def _own(self) -> OwnTopics:
-        return OwnTopics(self.kafka, self.living, self.addresses, self.topic, RUN_TOPIC_RIGHTS, self.pace.timeout_s)
+    def _own(self) -> TopicByName:
+        return TopicByName(self.kafka, self.living, self.addresses, self.topic, RUN_TOPIC_RIGHTS, self.pace.timeout_s)
 
     def check_creation(self) -> bool:
         """Let the controller validate the creation of the topic, without creating it. Return False if it exists.
@@ -151,11 +150,11 @@ class RunTopics:
         """
         replicas = self._own.choose_brokers(MOST_REPLICAS)
         try:
-            own = self._own.create(replicas[:1], CONFIG)
+            own = OwnTopic.create(self._own, replicas[:1], CONFIG)
         except TopicUnavailableError:
             if len(replicas) == 1:
                 raise
-            own = self._own.create(replicas, CONFIG)
+            own = OwnTopic.create(self._own, replicas, CONFIG)
         else:
             if own is not None and len(replicas) > 1 and not own.add_followers(replicas):
                 own = self._create_again(own, replicas)
@@ -168,7 +167,7 @@ class RunTopics:
                 f"{own.name} was created with one replica, more could not be added, and it could not be deleted: "
                 f"{problem}. Delete it"
             )
-        return self._own.create(replicas, CONFIG)
+        return OwnTopic.create(self._own, replicas, CONFIG)
 
     def _existing(self, holder: Holder | None) -> TopicLog | None:
         found = self._own.locate()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look up a topic of this collection by its name, and send requests about it to any broker."""
+"""Look up and repair a topic of this collection by its name, and send requests about it to any broker."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from typing import TypeVar
 from .._kafka import error_codes
 from .._kafka.acls import grant_command
 from .._kafka.base_port import BaseKafka
-from .._kafka.errors import BrokerCallError, CallError, NoBrokerAnswersError
+from .._kafka.configs import TOPIC
+from .._kafka.errors import BrokerCallError, CallError, NoBrokerAnswersError, RequestRefusedError
 from .._kafka.settings import Address
 from .._model.partition import PartitionState
 from .._model.run import Clock
 from .record import JournalError
 
+LATE_AFTER_S = 1.0
+"""How long brokers may take to apply metadata before they count as late."""
 _PAUSE_S = 0.5
 _NOT_AUTHORIZED = (error_codes.TOPIC_AUTHORIZATION_FAILED, error_codes.CLUSTER_AUTHORIZATION_FAILED)
 Value = TypeVar("Value")
@@ -63,7 +66,7 @@ class TopicOfflineError(JournalError):
 
 @dataclass(frozen=True, slots=True)
 class TopicByName:
-    """The name of a topic of this collection, and the brokers to ask about it."""
+    """The name of a topic of this collection, and the brokers to ask about it. ``OwnTopic`` is a topic by its id."""
 
     kafka: BaseKafka
     living: Mapping[int, Address]
@@ -77,6 +80,46 @@ class TopicByName:
     """The time limit for one operation on the topic."""
     tell: Callable[[str], object] = str
     """Says what is waited for."""
+
+    def choose_brokers(self, copies: int) -> list[int]:
+        """Return the brokers for a new topic, leader first. Those that apply metadata late are left out, if possible.
+
+        A late broker does not know the topic for that time: as leader it refuses its records, and as follower it lets
+        acks=all wait.
+        """
+        late = self.kafka.find_late(self.living, LATE_AFTER_S)
+        fit = [each for each in self.living if each not in late]
+        return (fit if len(fit) > 1 else [*fit, *late])[:copies]
+
+    def repair(self, config: Mapping[str, str]) -> None:
+        """Give a topic of an earlier run the configs that differ from ``config``, because it inherits them.
+
+        Without DESCRIBE_CONFIGS nothing is known to differ, and the topic is used as it is. No lock is needed, because
+        every run sets the same values, and without them a run may not be able to claim the lock.
+
+        Raises TopicUnavailableError: a config differs, and cannot be set. NoBrokerAnswersError.
+        """
+        try:
+            found = self.kafka.read_configs(None, TOPIC, self.topic, [*config])
+        except RequestRefusedError:
+            return
+        edits = {name: value for name, value in config.items() if name in found and found[name].value != value}
+        if not edits:
+            return
+        try:
+            self.send(lambda to: self.kafka.write_configs(to, TOPIC, self.topic, edits))
+        except CallError as error:
+            problem = error
+            if error.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
+                return
+        else:
+            return
+        settings = ",".join(f"{name}={value}" for name, value in edits.items())
+        raise TopicUnavailableError(
+            f"topic {self.topic} has configs with which its records may be refused, unreadable or deleted, and they "
+            f"cannot be set: {problem}. Let an administrator run: kafka-configs.sh --alter --entity-type topics "
+            f"--entity-name {self.topic} --add-config {settings}"
+        )
 
     def locate(self) -> PartitionState | None:
         """Return the topic's partition; None if no living broker shows such a topic.

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .._changes.cluster_journal import ClusterJournal
-from .._changes.find_own_topic import OwnTopics
 from .._changes.journal_reader import JournalOptions
+from .._changes.own_topic import OwnTopic
+from .._changes.topic_by_name import TopicByName
 from .._kafka.cluster import Cluster
 from .._kafka.port import Kafka
 from .._model.partition import Broker
@@ -81,10 +82,12 @@ def _try_journal(journal: ClusterJournal) -> Iterator[Check]:
 def _try_memory(kafka: Kafka, cluster: Cluster, brokers: tuple[Broker, ...], name: str) -> Iterator[Check]:
     subject = f"topic {name}"
     try:
-        topic = OwnTopics(kafka, cluster.living(brokers), cluster.addresses, name, _RIGHTS, _TIMEOUT_S).find()
+        by_name = TopicByName(kafka, cluster.living(brokers), cluster.addresses, name, _RIGHTS, _TIMEOUT_S)
+        topic = OwnTopic.find(by_name)
         if topic is None:
             yield passed(CheckName.JOURNAL, "it does not exist: the first drain creates it", subject)
             return
+        topic.read(0)  # before our record: a topic that has lost all of its own must not seem to have some
         ((offset, _records),) = topic.append([(_TEST_KEY, None)])
         is_there = any(key == _TEST_KEY for _offset, (key, _value) in topic.read(offset).records)
     except KafkaOpsError as error:

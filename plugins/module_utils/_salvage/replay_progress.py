@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._changes.find_own_topic import OwnTopics
-from .._changes.topic_by_name import send_to_any
+from .._changes.own_topic import OwnTopic
+from .._changes.topic_by_name import TopicByName, send_to_any
 from .._kafka import error_codes
 from .._kafka.errors import CallError
 from .._kafka.log_reading import SETTLE_S, CommittedLog, OpenTransactionError, Tell
@@ -84,13 +84,13 @@ class ProgressTopic:
 
         Raises ReplayProgressError, JournalError or NoBrokerAnswersError.
         """
-        found = self._own.find()
+        found = OwnTopic.find(self._own)
         wait_s = SETTLE_S if waits else None
         return found.ask(lambda leader: self._read_from(leader, wait_s)) if found is not None else Ledgers({})
 
     @property
-    def _own(self) -> OwnTopics:
-        return OwnTopics(self.kafka, self.addresses, self.addresses, self.name, _RIGHTS, SETTLE_S, self.tell)
+    def _own(self) -> TopicByName:
+        return TopicByName(self.kafka, self.addresses, self.addresses, self.name, _RIGHTS, SETTLE_S, self.tell)
 
     def _read_from(self, leader: Address, wait_s: float | None) -> Ledgers:
         partition = TopicPartition(self.name, 0)

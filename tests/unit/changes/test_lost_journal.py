@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster_journal import ClusterJournal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_recovery import (
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster_journal import (
+    ClusterJournal,
     JournalLostError,
     recover_run_topic,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections import ElectionAnswer

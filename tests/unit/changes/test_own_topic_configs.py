@@ -16,8 +16,10 @@ import pytest
 from crc32c import crc32c
 from kafka.record.memory_records import MemoryRecordsBuilder
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.find_own_topic import OwnTopics
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.topic_by_name import TopicUnavailableError
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.topic_by_name import (
+    TopicByName,
+    TopicUnavailableError,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.topics import (
     OWN_TOPIC_CONFIG,
@@ -70,8 +72,8 @@ def test_a_codec_that_no_release_has_is_an_error_and_not_a_traceback(codec: int)
         decode_content(ADDRESS, batch(codec))
 
 
-def own_topics(topics: FakeTopics) -> OwnTopics:
-    return OwnTopics(topics, {1: ADDRESS}, {1: ADDRESS}, "t", "CREATE", 1.0)
+def own_topics(topics: FakeTopics) -> TopicByName:
+    return TopicByName(topics, {1: ADDRESS}, {1: ADDRESS}, "t", "CREATE", 1.0)
 
 
 def test_only_configs_that_differ_are_set() -> None:

@@ -15,7 +15,6 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal, LockLostError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.own_topic import (
     BYTES_PER_REQUEST,
-    FirstRecordsDeletedError,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     JournalError,
@@ -323,32 +322,6 @@ def test_a_read_during_a_deletion_does_not_fail(kafka: FakeTopics, is_read_first
     kafka.read_records = meet_a_deletion  # type: ignore[method-assign,assignment]
     state = topics(kafka, replace(QUICK, timeout_s=5)).read()
     assert (state is not None) == is_read_first
-
-
-def test_a_topic_that_its_leader_has_emptied_is_no_empty_journal(kafka: FakeTopics) -> None:
-    """The last broker with the journal came back with an empty disk."""
-    journal_of(acquire(kafka)).begin([CHANGE])
-    kafka.topics[TOPIC].records.clear()
-    kafka.leader_epoch = 1
-    for look in (topics(kafka).read, lambda: acquire(kafka, "next")):
-        with pytest.raises(FirstRecordsDeletedError, match="is empty, and its leader is not the first one"):
-            look()
-
-
-def test_a_topic_whose_creator_died_at_once_is_an_empty_journal(kafka: FakeTopics) -> None:
-    topics(kafka).create(a_run())
-    assert acquire(kafka, "next").state.pending == {}
-
-
-def test_records_that_the_leader_does_not_show_yet_are_no_empty_journal(kafka: FakeTopics) -> None:
-    """A leader that has just been elected shows records when its followers have fetched them."""
-    journal_of(acquire(kafka)).begin([CHANGE])
-    kafka.leader_epoch = 1
-    read_records: Callable[..., TopicRecords] = kafka.read_records
-    kafka.read_records = lambda *asked: read_records(*asked) and TopicRecords((), 0)  # type: ignore[method-assign]
-    state = topics(kafka).read()
-    assert state is not None
-    assert state.holder is None
 
 
 def test_a_successors_topic_is_not_taken_for_ours(kafka: FakeTopics) -> None:

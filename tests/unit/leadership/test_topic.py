@@ -188,13 +188,3 @@ def test_a_topic_of_several_partitions_is_refused(bastion: Bastion) -> None:
         bastion.cluster.add(number, (1, 2), leader=1)
     with pytest.raises(JournalError, match=r"topic orders has several partitions"):
         MemoryTopic(bastion.cluster, ADDRESSES, "orders").read()
-
-
-def test_a_memory_that_its_leader_has_emptied_is_not_empty(topics: FakeTopics, journal: Journal) -> None:
-    """The last broker with it came back with an empty disk. A drain would take the changed orders for the originals."""
-    memory = MemoryTopic(topics, ADDRESSES, "memory")
-    memory.open(journal)
-    topics.topics["memory"].records.clear()
-    topics.leader_epoch = 2
-    with pytest.raises(JournalError, match="then delete the topic"):
-        MemoryTopic(topics, ADDRESSES, "memory").read()
