@@ -40,8 +40,6 @@ NEW_TOPIC_S = 2.0
 
 Answer = TypeVar("Answer")
 Subject = TypeVar("Subject")
-NoteDoubt = Callable[[Iterable[str], float], None]
-"""Receives the subjects of a request (``record.subject_of``), and the monotonic time until which it may be executed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +55,24 @@ class Writer:
     """Brokers that answered. Each attempt begins with the next of them."""
     attempts: int
     verify_timeout_s: float
-    require_lock: Callable[[], None] | None = None
-    """Called before each write request. Raises JournalError if this run must not write."""
-    note_doubt: NoteDoubt | None = None
-    """Called for each request whose response was lost."""
+    journal: Journal | None = None
+    """It has the lock, without which nothing is written, and the subjects of requests whose responses were lost."""
 
     def with_journal(self, journal: Journal) -> Writer:
         """Return a writer that writes only while this run holds the lock, and notes late requests in the journal."""
-        return replace(self, require_lock=journal.require_lock, note_doubt=journal.note_lost_response)
+        return replace(self, journal=journal)
 
     def note_doubt_after(self, error: CallError, subjects: Iterable[str]) -> None:
         """Note that a failed request may still be executed, unless it was refused or not sent."""
-        if error.may_be_executed and self.note_doubt is not None:
-            self.note_doubt(subjects, self.kafka.clock.monotonic() + forwarded_for_s(self.kafka))
+        if error.may_be_executed and self.journal is not None:
+            until = self.kafka.clock.monotonic() + forwarded_for_s(self.kafka)
+            self.journal.note_lost_response(subjects, until)
 
     def why_forbidden(self) -> str:
         """Return why this run must not send a write request now; empty if it may."""
         try:
-            if self.require_lock is not None:
-                self.require_lock()
+            if self.journal is not None:
+                self.journal.require_lock()
         except JournalError as error:
             return str(error)
         return ""

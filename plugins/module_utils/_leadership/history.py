@@ -123,7 +123,7 @@ def _compare(
         elif own > led:
             later[partition] = own, led
     expired = _find_expired(kafka, living, pairs, {each: own for each, (own, _led) in later.items()})
-    lacking = {
+    lacking: dict[TopicPartition, str] = {
         each: say(_LACKS, broker=pairs[each][0], broker_leader=pairs[each][1], offset=own, first=led)
         for each, (own, led) in later.items()
         if each not in expired

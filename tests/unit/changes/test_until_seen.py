@@ -22,6 +22,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause
+from unit.fakes.journals import FakeDoubtNotes
 from unit.fakes.writes import ADDRESSES, FakeWrites
 
 SEEN, OTHER, FOREIGN = Seen(True), Seen(False, "it is still 1"), Seen(False, "another party set 7", is_final=True)
@@ -135,8 +136,8 @@ def test_a_creation_is_undone_as_soon_as_a_broker_shows_it() -> None:
 
 
 def test_a_lost_response_is_in_doubt_for_as_long_as_a_broker_keeps_the_request() -> None:
-    noted: dict[str, float] = {}
-    writer = replace(a_writer(1), note_doubt=lambda names, until: noted.update(dict.fromkeys(names, until)))
+    noted = FakeDoubtNotes()
+    writer = replace(a_writer(1), journal=noted)
     lost = BrokerCallError("broker-1.invalid:9092", Cause.HUNG, "no answer within 1000 ms", request="AlterConfigs")
 
     def send(_to: Address, _subjects: Sequence[str]) -> dict[str, str | None]:
@@ -144,4 +145,4 @@ def test_a_lost_response_is_in_doubt_for_as_long_as_a_broker_keeps_the_request()
 
     unseen = until_seen(writer, ["a"], send, Subject(OTHER).look, name=str)
     assert unseen == {"a": NotSeen(f"the outcome is unknown: {lost}", may_be_made=True)}
-    assert noted == {"a": 61.0}, "60 s, and the time limit of one request"
+    assert noted.until == {"a": 61.0}, "60 s, and the time limit of one request"

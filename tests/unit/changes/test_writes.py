@@ -13,7 +13,7 @@ request may still be executed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +28,12 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import SettingWriter
 from ansible_collections.kafkaops.recovery.plugins.module_utils._leadership.deprioritize import write_config
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import KafkaOpsError, NullProgress
+from unit.fakes.journals import FakeDoubtNotes
 from unit.fakes.writes import ADDRESSES, PARTITION, FakeWrites
 
 DIRECTORY = Path(__file__).parent / "scenarios"
 CHANGE = ReplicaChange("t", 0, "A" * 22, 3, (1, 2, 3), 1, 1)
 SETTING = SettingChange("broker", "3", "log.cleaner.backoff.ms", None, "15001")
-
-
-class NoteLate:
-    """The part of a journal that notes late requests."""
-
-    def __init__(self) -> None:
-        self.subjects: set[str] = set()
-
-    def __call__(self, subjects: Iterable[str], _until: float) -> None:
-        self.subjects.update(subjects)
 
 
 def _order(writer: Writer, _journal: Journal) -> str:
@@ -74,12 +65,12 @@ def _cases() -> list[Any]:
 
 @pytest.mark.parametrize(("write", "scenario"), _cases())
 def test_a_write_does_what_its_scenario_says(write: str, scenario: dict[str, Any], journal: Journal) -> None:
-    kafka, noted = FakeWrites([*scenario["responses"]]), NoteLate()
+    kafka, noted = FakeWrites([*scenario["responses"]]), FakeDoubtNotes()
     if write == "leadership":
         # Its order is set already. What the scenario scripts is the election.
         kafka.state = kafka.state._replace(leader_id=2)
         kafka.responses.insert(0, "executed")
-    writer = Writer(kafka, [*ADDRESSES.values()], 3, 30.0, note_doubt=noted)
+    writer = Writer(kafka, [*ADDRESSES.values()], 3, 30.0, journal=noted)
     try:
         reason = WRITES[write](writer, journal) or ""
     except KafkaOpsError as error:
@@ -89,7 +80,7 @@ def test_a_write_does_what_its_scenario_says(write: str, scenario: dict[str, Any
     assert len(requests) == scenario["requests"]
     assert scenario["outcome"] in (reason or "done")
     assert least <= kafka.clock.now <= most
-    assert bool(noted.subjects) is scenario["late"]
+    assert bool(noted.until) is scenario["late"]
 
 
 def test_every_kind_of_write_has_each_scenario_that_it_can_have() -> None:

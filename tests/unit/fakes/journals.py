@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
@@ -32,6 +32,19 @@ def open_journal(kafka: BaseKafka) -> Iterator[Journal]:
         yield journal
     finally:
         log.close(is_settled=not journal.pending)
+
+
+class FakeDoubtNotes(Journal):
+    """A journal whose lock is held, and that only collects what is in doubt, with the time until which it is."""
+
+    def __init__(self) -> None:
+        self.until: dict[str, float] = {}
+
+    def require_lock(self) -> None:
+        pass
+
+    def note_lost_response(self, subjects: Iterable[str], until: float) -> None:
+        self.until |= dict.fromkeys(subjects, until)
 
 
 def read_pending(kafka: BaseKafka) -> tuple[Change, ...]:
