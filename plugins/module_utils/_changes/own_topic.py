@@ -57,7 +57,7 @@ class OwnTopic:
         self._topics = topics
         self._partition = TopicPartition(topics.topic, 0)
         self.topic_id = topic_id
-        self._leader_id = leader_id
+        self.leader_id = leader_id
         self._leader_epoch = leader_epoch
         self._awaits_follower = False
 
@@ -212,10 +212,10 @@ class OwnTopic:
         for _look in looks(self._topics.kafka.clock, self._topics.timeout_s):
             is_denied = False
             try:
-                if self._leader_id in self._topics.addresses:
-                    return request(self._topics.addresses[self._leader_id])
+                if self.leader_id in self._topics.addresses:
+                    return request(self._topics.addresses[self.leader_id])
                 problem = (
-                    f"broker {self._leader_id}, its leader, did not answer when this run began. If it is dead or hung, "
+                    f"broker {self.leader_id}, its leader, did not answer when this run began. If it is dead or hung, "
                     "the controller elects another leader after broker.session.timeout.ms: run this again then"
                 )
             except RequestRefusedError as error:
@@ -245,7 +245,7 @@ class OwnTopic:
 
     def _is_leader_current(self) -> bool:
         """Return whether the leader has applied all metadata. If it denies the topic, only late brokers show it."""
-        leader = {self._leader_id: self._topics.addresses[self._leader_id]}
+        leader = {self.leader_id: self._topics.addresses[self.leader_id]}
         return not self._topics.kafka.find_late(leader, LATE_AFTER_S)
 
     def _update_leader(self) -> bool:
@@ -261,7 +261,7 @@ class OwnTopic:
             return False
         if found.topic_id != self.topic_id:
             return self._topics.is_shown(self.topic_id)
-        self._leader_id = found.leader_id
+        self.leader_id = found.leader_id
         return True
 
 

@@ -18,7 +18,7 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._kafka import error_codes
 from .._kafka.base_port import BaseKafka
@@ -114,8 +114,10 @@ class RunTopics:
             raise self._own.unavailable("cannot be created", str(error), error.code) from None
         return True
 
-    def acquire(self, holder: Holder, progress: Progress) -> TopicLog:
+    def acquire(self, holder: Holder, progress: Progress, *, retries: int = 1) -> TopicLog:
         """Take the lock, if it is free or its holder is dead. The log has the pending changes of that holder.
+
+        If the leader of a new topic takes no record, another broker gets the topic, at most ``retries`` times.
 
         Raises LockHeldError, TopicUnavailableError, TopicOfflineError, JournalError or NoBrokerAnswersError.
         """
@@ -127,10 +129,16 @@ class RunTopics:
             try:
                 if log is not None and log.take(progress):
                     return log
-            except TopicUnavailableError:
-                if created is not None:
-                    created.delete()
-                raise
+            except JournalError as error:
+                if created is None or isinstance(error, LockHeldError):
+                    raise
+                created.delete()
+                others = {each: address for each, address in self.living.items() if each != created.leader_id}
+                if isinstance(error, TopicUnavailableError) or not others or not retries:
+                    raise
+                # A broker whose disk hangs still answers other requests, and no new topic gets another leader.
+                progress.step(f"trying another leader: {error}")
+                return replace(self, living=others).acquire(holder, progress, retries=retries - 1)
         raise JournalError(
             f"the controller says that topic {self.topic} exists, but no broker has shown it within {limit_s:g} s: "
             "brokers lag behind the controller. Run again once they have caught up"
@@ -205,6 +213,10 @@ class TopicLog:
     @property
     def name(self) -> str:
         return self._own.name
+
+    @property
+    def leader_id(self) -> int:
+        return self._own.leader_id
 
     @property
     def state(self) -> RunState:

@@ -24,7 +24,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.elections
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, settings_from
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import TopicPartition as Partition
-from lab import Cluster, settings
+from lab import Cluster, faults, settings
 from lab.changes import Run, a_change, cluster_journal
 from lab.waiting import wait_until
 
@@ -315,6 +315,20 @@ def test_a_survivor_that_may_miss_the_last_entry_is_elected_only_if_the_operator
         assert journal.pending == (a_change(0),), "the last change is given up"
         assert "it may miss the last changes of that run" in journal.notes[0]
         journal.end(journal.pending, "test")
+    assert_gone(cluster)
+
+
+@pytest.mark.wide
+def test_a_broker_that_takes_no_record_does_not_keep_the_journal(cluster: Cluster) -> None:
+    """Its disk hangs: it answers other requests, and the controller does not fence it."""
+    with (
+        cluster_journal(cluster.bootstrap()) as lock,
+        cluster.proxy.inject(faults.SwallowRequest(), broker=1, api_key=_PRODUCE),
+        lock.open() as journal,
+    ):
+        journal.begin([a_change()])
+        assert cluster.client.leader(RUN_TOPIC) == 2
+        journal.end([a_change()], "test")
     assert_gone(cluster)
 
 

@@ -53,7 +53,7 @@ def test_records_that_the_leader_does_not_show_yet_are_no_empty_journal(kafka: F
         read_records(*asked)
         return TopicRecords((), 0)
 
-    kafka.read_records = show_none  # type: ignore[method-assign]
+    kafka.read_records = show_none  # type: ignore[method-assign,assignment]
     state = topics(kafka).read()
     assert state is not None
     assert state.holder is None
