@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._changes.leftovers import conflict_warnings, failure_message, leftover_results, restored_diff
 from .._changes.record import AnyLeftover
-from .._changes.rollback import has_restored
+from .._changes.rollback import conflict_warnings, failure_message, has_restored, leftover_results, restored_diff
 from .._kafka.port import Kafka
 from .._kafka.wire import Wire
 from .._model.run import count_by_status

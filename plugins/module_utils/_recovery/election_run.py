@@ -41,7 +41,7 @@ from .observation import has_taken_over, observe_partitions
 from .outcome import Outcome, doubt_leaders, outcome_of_election, outcome_of_left_alone
 from .plan import ElectionType, Plan, PlannedElection, Status, find_tails
 from .preconditions import PartitionObservation, judge_election
-from .reused_again import observe_reused_epochs
+from .reused_epochs import observe_reused_epochs
 from .silences import Silences
 
 

@@ -23,8 +23,11 @@ from .._kafka.header_reading import AskBatches, BatchAnswers, Questions, ask_bat
 from .._kafka.own_cluster import OwnCluster
 from .._kafka.settings import Address, ConnectionSettings
 from .._kafka.wire import Wire
-from .._model.partition import Broker, TopicPartition
+from .._model.partition import Broker, ReplicaLog, TopicPartition
 from .candidate import Candidate, Flag
+from .decide_again import rank_answers
+from .plan import PlannedElection
+from .preconditions import PartitionObservation
 
 _MOST_EPOCHS = 16
 """Epochs of two logs that are compared, the newest ones, if the newest one had two leaders."""
@@ -110,3 +113,30 @@ def ask_candidates(
     addresses = {each.broker_id: Address(each.host, each.port) for each in brokers if each.host and each.port}
     with Wire(settings, own_cluster=OwnCluster(cluster_id)) as wire:
         return ask_batches(wire, addresses, questions)
+
+
+def observe_reused_epochs(
+    elections: Iterable[PlannedElection], observations: Mapping[TopicPartition, PartitionObservation], ask: AskBatches
+) -> dict[TopicPartition, PartitionObservation]:
+    """Return the observations with these epochs. A replica that does not answer now counts as silent."""
+    ranked = {}
+    for election in elections:
+        candidates = rank_answers(election, observations[election.topic_partition])
+        if len(candidates) > 1:
+            ranked[election.topic_partition] = candidates
+    if not ranked:
+        return {**observations}
+    marked, failed = mark_reused_epochs(ranked, ask)
+    found = {**observations}
+    for partition, candidates in marked.items():
+        reused = {each.broker_id: each.reused_epochs for each in candidates if each.reused_epochs}
+        found[partition] = replace(found[partition], reused_epochs=reused)
+    for partition in ranked if failed else ():
+        logs = {
+            broker_id: ReplicaLog.failed(partition, broker_id, failed[broker_id].cause, str(failed[broker_id]))
+            if broker_id in failed
+            else log
+            for broker_id, log in found[partition].logs.items()
+        }
+        found[partition] = replace(found[partition], logs=logs)
+    return found

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._changes.leftovers import conflict_warnings, failure_message, leftover_results
 from .._changes.record import AnyLeftover, Leftover, SettingChange, Undoing
-from .._changes.rollback import has_restored
+from .._changes.rollback import conflict_warnings, failure_message, has_restored, leftover_results
 from .._model.partition import Broker, TopicPartition
 from .._model.reasons import plural
 from .._module.run import diff_of, list_rows, partition_results, to_json_types

@@ -13,17 +13,17 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.leftovers import (
-    conflict_warnings,
-    failure_message,
-)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.record import (
     AnyLeftover,
     ReplicaChange,
     Undoing,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.replica_sets import ReplicaSets
-from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import Rollback
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.rollback import (
+    Rollback,
+    conflict_warnings,
+    failure_message,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.setting_writer import (
     THROTTLE_RATE,

@@ -28,9 +28,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.decide
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.forecast import forecast_losses
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.plan import find_tails, plan_election
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.preconditions import PartitionObservation
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.reused_again import observe_reused_epochs
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.reused_epochs import (
     mark_reused_epochs,
+    observe_reused_epochs,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
 from unit.recovery.wreckage import a_candidate, an_offline_partition
