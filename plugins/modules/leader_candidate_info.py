@@ -15,7 +15,7 @@ description:
   - Asks every surviving replica of the offline partitions for the state of its log, ranks the replicas, explains each
     rank, and plans the election of the best replica that can be elected.
   - The best replica has the highest last written leader epoch. Among replicas with the same epoch, the longest log is
-    the best. Among equal logs, the first one in the replica list is the best.
+    the best, then the log that begins first. Among equal logs, the first one in the replica list is the best.
   - Spark ranks. If it is not there in time, the module does the same by itself.
   - The loss of electing each replica is computed from the epochs in the logs. It is exact against replicas that
     answered, and a lower bound or unknown against those that did not.

@@ -133,7 +133,7 @@ def rank_logs(logs: Iterable[AnsweredLog]) -> list[RankedLog]:
     """Return the logs of one partition, best first.
 
     ``sort_keys.RANKING`` is the order: the newest leader epoch that was written, then the longest log, then the most on
-    the own disk, then the first place in the replica list.
+    the own disk, then the first log start, then the first place in the replica list.
     """
     ordered = sorted(logs, key=_ORDER)
     if not ordered:
@@ -207,10 +207,11 @@ def _explain_first(standings: Sequence[Standing]) -> str:
         return f"{epoch}, {end}"
     if first.log_end_offset != second.log_end_offset:
         return f"{epoch}, and {end} the highest of the logs that share it"
-    if _starts_earlier(first, second):
+    if earlier := _find_earlier_start(first, second):
+        what, start, other = earlier
         return (
-            f"{epoch}, {end}, as broker {second.broker_id}, but its own disk has more: from offset "
-            f"{first.local_log_start_offset} on, and not only from {_local_start_in_words(second)} on"
+            f"{epoch}, {end}, as broker {second.broker_id}, but its {what} has more: from offset {start} on, and not "
+            f"only from {other} on"
         )
     equals = " and ".join(
         f"broker {other.broker_id}" for other in standings[1:] if _compared_values(other) == _compared_values(first)
@@ -230,20 +231,28 @@ def _explain_next(one: Standing, ahead: Standing) -> str:
         return reason
     if one.log_end_offset != ahead.log_end_offset:
         return f"{_epoch_in_words(one)} as {other}, but a shorter log ({one.log_end_offset} < {ahead.log_end_offset})"
-    if _starts_earlier(ahead, one):
+    if earlier := _find_earlier_start(ahead, one):
+        what, _start, start = earlier
         return (
-            f"{_epoch_in_words(one)} and log end offset {one.log_end_offset} as {other}, but its own disk has less: "
-            f"only from offset {_local_start_in_words(one)} on"
+            f"{_epoch_in_words(one)} and log end offset {one.log_end_offset} as {other}, but its {what} has less: only "
+            f"from offset {start} on"
         )
     return (
         f"equal to {other} ({_epoch_in_words(one)}, log end offset {one.log_end_offset}), but later in the replica list"
     )
 
 
-def _starts_earlier(one: Standing, other: Standing) -> bool:
-    """Return whether the first log is known to start earlier on its own disk than the other. Only for tiered topics."""
+def _find_earlier_start(one: Standing, other: Standing) -> tuple[str, int, str] | None:
+    """Return what of the first log starts before that of the other one, and both starts. None if nothing does.
+
+    Only logs of tiered topics may have less on their own disk than in all.
+    """
     start, others = one.local_log_start_offset, other.local_log_start_offset
-    return start is not None and (others is None or start < others)
+    if start is not None and (others is None or start < others):
+        return "own disk", start, _local_start_in_words(other)
+    if start == others and one.log_start_offset < other.log_start_offset:
+        return "log", one.log_start_offset, str(other.log_start_offset)
+    return None
 
 
 def _local_start_in_words(one: Standing) -> str:
@@ -279,8 +288,8 @@ def _epoch_in_words(one: Standing) -> str:
     return "no leader epoch" if one.last_written_epoch is None else f"last written epoch {one.last_written_epoch}"
 
 
-def _compared_values(one: Standing) -> tuple[int | None, int, int | None]:
-    return one.last_written_epoch, one.log_end_offset, one.local_log_start_offset
+def _compared_values(one: Standing) -> tuple[int | None, ...]:
+    return one.last_written_epoch, one.log_end_offset, one.local_log_start_offset, one.log_start_offset
 
 
 def explain_reused_epochs(candidates: Sequence[Candidate]) -> Iterator[str]:

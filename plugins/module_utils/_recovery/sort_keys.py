@@ -29,6 +29,8 @@ RANKING = (
     SortKey("log_end_offset", highest_first=True),
     # A replica of a tiered topic that was rebuilt from the tier has less on its own disk.
     SortKey("local_log_start_offset", highest_first=False),
+    # If a log that begins later leads, the others delete their older records (KIP-107).
+    SortKey("log_start_offset", highest_first=False),
     # The first place in the replica list (KIP-966).
     SortKey("place", highest_first=False),
     SortKey("broker_id", highest_first=False),

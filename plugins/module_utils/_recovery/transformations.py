@@ -27,7 +27,6 @@ RANKED_BY = (
     "topic",
     "partition",
     *(each.field for each in RANKING),
-    "log_start_offset",
     "lineage",
     "is_fenced",
     "is_future",

@@ -57,6 +57,14 @@ def test_ties_name_the_rule() -> None:
     ]
 
 
+def test_of_logs_with_the_same_end_the_one_that_begins_first_has_more() -> None:
+    assert explain_ranks([one(2, 7, 10), one(1, 7, 10, start=8)]) == [
+        "rank 1: last written epoch 7 is the highest, log end offset 10, as broker 1, but its log has more: from "
+        "offset 0 on, and not only from 8 on",
+        "rank 2: last written epoch 7 and log end offset 10 as broker 2, but its log has less: only from offset 8 on",
+    ]
+
+
 def test_logs_without_epochs() -> None:
     assert explain_ranks([one(1, 0, 1), one(2, None, 5, start=5), one(3, None, 0, Flag.EMPTY_LOG, Flag.GAP)]) == [
         "rank 1: last written epoch 0 is the highest, log end offset 1",

@@ -57,6 +57,14 @@ def test_equal_logs_rank_by_the_replica_list() -> None:
     assert found == {3: (1, []), 1: (2, []), 2: (3, [])}
 
 
+def test_of_logs_with_the_same_end_the_one_that_begins_first_ranks_higher() -> None:
+    """A swapped host may have the last segments only. If it leads, the others delete what is before them (KIP-107)."""
+    found = rank(
+        a_log("t", 0, 3, (7, 900), start=800), a_log("t", 0, 1, (7, 900)), a_log("t", 0, 2, (7, 901), start=900)
+    )
+    assert found == {2: (1, []), 1: (2, []), 3: (3, [])}, "what was written last counts more"
+
+
 def test_for_tiered_topics_a_whole_disk_ranks_before_a_rebuilt_one() -> None:
     def tiered(broker_id: int, local: int | None) -> ReplicaLog:
         return replace(a_log("t", 0, broker_id, (7, 10)), is_tiered=True, local_log_start_offset=local)
@@ -130,7 +138,7 @@ def expected(models: Sequence[Model]) -> Ranked:
     """Compute the ranking of one partition from every record. Broker ids are places in the list."""
     answered = [each for each, model in enumerate(models) if model.answers]
     newest = {each: max(models[each].epochs, default=-1) for each in answered}
-    order = sorted(answered, key=lambda each: (-newest[each], -models[each].end, each))
+    order = sorted(answered, key=lambda each: (-newest[each], -models[each].end, models[each].start, each))
     found: Ranked = {each: (None, []) for each in range(len(models))}
     for place, each in enumerate(order, start=1):
         own, best = models[each], models[order[0]]
