@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from .._kafka.cluster import Cluster
 from .._kafka.elections import UNCLEAN
 from .._kafka.errors import CallError
 from .._kafka.port import Kafka
@@ -29,7 +28,7 @@ from .journal_reader import JournalReader
 from .own_topic import FirstRecordsDeletedError
 from .record import JournalError
 from .run_state import new_holder
-from .run_topic import RunTopics, TopicLog
+from .run_topic import TopicLog
 from .stop_tickets import ticket_notes
 from .topic_by_name import TopicOfflineError, send_to_any
 
@@ -70,69 +69,58 @@ class ClusterJournal(JournalReader):
             journal.notes += [each for each in log.notes if each not in journal.notes]
 
     def _acquire(self, progress: Progress) -> TopicLog:
-        holder, topics = new_holder(), self.topics
+        holder = new_holder()
         try:
-            return topics.acquire(holder, progress)
+            return self.topics.acquire(holder, progress)
         except TopicOfflineError as error:
             progress.step("recovering the journal of an earlier run")
-            note = recover_run_topic(
-                self.kafka, topics, error.state, self.cluster, self.brokers, discard_lost=self.options.discard_lost
-            )
+            note = self.recover(error.state)
         except FirstRecordsDeletedError as error:
-            note = _discard_cut_journal(topics, error, discard_lost=self.options.discard_lost)
-        log = topics.acquire(holder, progress)
+            note = self._discard(error)
+        log = self.topics.acquire(holder, progress)
         log.notes.append(note)
         return log
 
+    def recover(self, state: PartitionState) -> str:
+        """Elect the best surviving replica of the run topic, or delete the topic if the operator gives it up.
 
-def recover_run_topic(
-    kafka: Kafka,
-    topics: RunTopics,
-    state: PartitionState,
-    cluster: Cluster,
-    brokers: Collection[Broker],
-    *,
-    discard_lost: bool,
-) -> str:
-    """Elect the best surviving replica of the run topic, or delete the topic if the operator gives it up.
-
-    ``state`` is that of the topic without a leader. Return a note on it. Raises JournalLostError or JournalError.
-    """
-    brokers = brokers or kafka.probe_brokers(cluster)
-    best = _find_best_replica(kafka, state, brokers)
-    in_sync = _had_all_entries(state)
-    if best is not None and (best.broker_id in in_sync or discard_lost):
-        return _elect_replica(kafka, state, best, [*cluster.living(brokers).values()])
-    if discard_lost:
-        if topics.log_of(state.topic_id, state.leader_id).delete():
-            return f"the journal of an earlier run (topic id {state.topic_id}) was lost, and was deleted"
-    elif _has_leader(kafka, state.topic_partition):
-        return f"the journal of an earlier run, topic {state.topic}, had no leader for a moment: a broker returned"
-    topic = f"topic {state.topic} (id {state.topic_id}) has no leader"
-    if best is None:
+        ``state`` is that of the topic without a leader. Return a note on it. Raises JournalLostError or JournalError.
+        """
+        brokers = self.brokers or self.kafka.probe_brokers(self.cluster)
+        best = _find_best_replica(self.kafka, state, brokers)
+        in_sync = _had_all_entries(state)
+        if best is not None and (best.broker_id in in_sync or self.options.discard_lost):
+            return _elect_replica(self.kafka, state, best, [*self.cluster.living(brokers).values()])
+        if self.options.discard_lost:
+            if self.topics.log_of(state.topic_id, state.leader_id).delete():
+                return f"the journal of an earlier run (topic id {state.topic_id}) was lost, and was deleted"
+        elif _has_leader(self.kafka, state.topic_partition):
+            return f"the journal of an earlier run, topic {state.topic}, had no leader for a moment: a broker returned"
+        topic = f"topic {state.topic} (id {state.topic_id}) has no leader"
+        if best is None:
+            raise JournalLostError(
+                f"the journal of an earlier run is lost: {topic}, and none of its replicas on brokers "
+                f"{[*state.replicas]} answers and has records. Start one of these brokers with its disk. {_GIVE_UP}"
+            )
         raise JournalLostError(
-            f"the journal of an earlier run is lost: {topic}, and none of its replicas on brokers "
-            f"{[*state.replicas]} answers. Start one of these brokers. {_GIVE_UP}"
+            f"the last entries of the journal of an earlier run may be lost: {topic}. Broker {best.broker_id} answers, "
+            f"and was not in sync. Brokers {sorted(in_sync)} had all entries: start one of them with its disk. "
+            f"{_GIVE_UP}"
         )
-    raise JournalLostError(
-        f"the last entries of the journal of an earlier run may be lost: {topic}. Broker {best.broker_id} answers, "
-        f"and was not in sync. Brokers {sorted(in_sync)} had all entries: start one of them with its disk. "
-        f"{_GIVE_UP}"
-    )
 
+    def _discard(self, error: FirstRecordsDeletedError) -> str:
+        """Delete a run topic that has lost its first records, if the operator gives it up, and return a note on it.
 
-def _discard_cut_journal(topics: RunTopics, error: FirstRecordsDeletedError, *, discard_lost: bool) -> str:
-    """Delete a run topic that has lost its first records, if the operator gives it up, and return a note on it.
-
-    Raises JournalLostError.
-    """
-    if not discard_lost:
-        raise JournalLostError(
-            f"{error}. Nothing was changed. Compare replica orders and throttles with what they should be. {_GIVE_UP}"
-        )
-    if not topics.log_of(error.topic_id, NO_LEADER).delete():
-        raise JournalLostError(f"{error}. The topic could not be deleted: delete it with kafka-topics.sh")
-    return f"{error}. It was deleted"
+        Raises JournalLostError.
+        """
+        if not self.options.discard_lost:
+            raise JournalLostError(
+                f"{error}. Nothing was changed. Compare replica orders and throttles with what they should be. "
+                f"{_GIVE_UP}"
+            )
+        if not self.topics.log_of(error.topic_id, NO_LEADER).delete():
+            raise JournalLostError(f"{error}. The topic could not be deleted: delete it with kafka-topics.sh")
+        return f"{error}. It was deleted"
 
 
 def _had_all_entries(state: PartitionState) -> frozenset[int]:
@@ -181,7 +169,7 @@ def _find_best_replica(kafka: Kafka, state: PartitionState, brokers: Collection[
         for broker in brokers
         if broker.broker_id in state.replicas and broker.state is BrokerState.ONLINE
         for log in kafka.probe_replicas(broker, partitions, deadline, checked=partitions)
-        if log.cause is None
+        if log.cause is None and log.log_end_offset  # one on a new disk is empty, and may be in the ISR all the same
     ]
     return max(logs, key=lambda log: (log.last_written_epoch or -1, log.log_end_offset or 0), default=None)
 

@@ -118,7 +118,11 @@ def ask_candidates(
 def observe_reused_epochs(
     elections: Iterable[PlannedElection], observations: Mapping[TopicPartition, PartitionObservation], ask: AskBatches
 ) -> dict[TopicPartition, PartitionObservation]:
-    """Return the observations with these epochs. A replica that does not answer now counts as silent."""
+    """Return the observations with these epochs, right before elections.
+
+    A plan made from evidence, or of very many replicas, does not have them. Nobody has compared the batches of a bare
+    designation's replicas, nor those of a replica that was silent in the plan. One that does not answer now is silent.
+    """
     ranked = {}
     for election in elections:
         candidates = rank_answers(election, observations[election.topic_partition])

@@ -297,6 +297,7 @@ def test_a_survivor_that_may_miss_the_last_entry_is_elected_only_if_the_operator
     """Broker 3 leaves the ISR, a change is recorded, and the two others die: only they have its undo record."""
     with cluster_journal(cluster.bootstrap()) as lock, lock.open() as journal:
         journal.begin([a_change(0)])
+        wait_until(lambda: 3 in cluster.client.describe(RUN_TOPIC)[0].isr, 30, what="broker 3 has the first change")
         cluster.brokers[3].kill()
         wait_until(lambda: 3 not in cluster.client.describe(RUN_TOPIC)[0].isr, 30, what="broker 3 is not in sync")
         journal.begin([a_change(1)])

@@ -14,7 +14,6 @@ import pytest
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.cluster_journal import (
     ClusterJournal,
     JournalLostError,
-    recover_run_topic,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal_reader import JournalOptions
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.run_topic import RUN_TOPIC
@@ -68,19 +67,18 @@ class FakeOfflineTopic(FakeTopics):
     def _state_of(self, broker_id: int) -> BrokerState:
         return BrokerState.ONLINE if broker_id in self.logs else BrokerState.FENCED
 
-    def recover(self, *, discard_lost: bool = False) -> str:
-        """Recover the topic as a run does that sees these brokers online."""
+    def journal(self, *, discard_lost: bool) -> ClusterJournal:
+        """Return the journal as a run has it that sees these brokers online."""
         address = Address("fake.invalid", 9092)
         cluster = Cluster("c", tuple(Registration(each, address, None, each not in self.logs) for each in (1, 2, 3)))
         brokers = tuple(
             Broker(each, "fake.invalid", 9092, None, each not in self.logs, self._state_of(each)) for each in (1, 2, 3)
         )
-        journal = ClusterJournal(self, cluster, JournalOptions(), brokers)
-        return recover_run_topic(self, journal.topics, self.state, cluster, brokers, discard_lost=discard_lost)
+        return ClusterJournal(self, cluster, JournalOptions(discard_lost=discard_lost), brokers)
 
 
 def recover(topic: FakeOfflineTopic, *, discard_lost: bool = False) -> str:
-    return topic.recover(discard_lost=discard_lost)
+    return topic.journal(discard_lost=discard_lost).recover(topic.state)
 
 
 @pytest.mark.parametrize(
@@ -116,3 +114,14 @@ def test_an_in_sync_broker_that_just_starts_is_waited_for() -> None:
 def test_without_any_replica_the_topic_is_named() -> None:
     with pytest.raises(JournalLostError, match=r"none of its replicas on brokers \[1, 2, 3\] answers"):
         recover(FakeOfflineTopic(OFFLINE, {}))
+
+
+def test_a_replica_on_a_new_disk_is_not_elected_although_it_was_in_sync() -> None:
+    topic = FakeOfflineTopic(OFFLINE._replace(isr=(3,)), {3: (0, 0)})
+    with pytest.raises(JournalLostError, match="answers and has records"):
+        recover(topic)
+    assert "ElectLeaders" not in topic.sent
+    topic.state = topic.state._replace(
+        topic_id=topic.create_topic(Address("fake.invalid", 9092), RUN_TOPIC, [1, 2, 3], {})
+    )
+    assert recover(topic, discard_lost=True).endswith("was lost, and was deleted")
