@@ -297,15 +297,17 @@ def voters_changes(plan: QuorumPlan, host: str) -> list[VotersChange]:
 
 def _apply_properties(changes: list[VotersChange], plan: QuorumPlan, backup_dir: str | None) -> str:
     """Replace the voters in the files of a host that is not the survivor's."""
-    place = ""
+    backup = ""
     for each in changes:
-        target = _backup_place(plan, backup_dir, Path(each.path))
+        place = _backup_place(plan, backup_dir, Path(each.path))
+        # The files of several hosts can have one name, and one directory, for example of NFS.
+        target = place.with_name(f"{place.name}-{each.host}")
         target.parent.mkdir(parents=True, exist_ok=True)
         copy_file(each.path, target)
         sync_to_disk(target.parent)
         replace_voters(each)
-        place = str(target)
-    return place
+        backup = str(target)
+    return backup
 
 
 def replace_voters(change: VotersChange) -> None:

@@ -128,9 +128,9 @@ def _begun(logs: Sequence[Any], copies: Sequence[LogCopy]) -> BegunRecovery | No
 
 def _read_outcome(outcome: Mapping[str, Any]) -> Verified | None:
     """Return what the verification found, by its module's results. None if there was none, or it failed."""
-    if not outcome or outcome.get("failed"):
-        return None
     names = {each.name for each in fields(Verified)}
+    if not names <= outcome.keys():  # it failed, or its host was away
+        return None
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in outcome.items() if name in names
     }
