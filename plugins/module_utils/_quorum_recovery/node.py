@@ -52,13 +52,14 @@ class NodeProperties:
     def require_log_dir(self) -> str:
         """Return the directory of the metadata log. Raises NodeFileError if only the node itself knows which it is.
 
-        Taken for a path of this process, it would look like an empty disk, and its log would be forgotten.
+        Taken for a path of this process, it would look like an empty disk, and its log would be forgotten. Kafka
+        replaces placeholders in the middle of a path, too, such as Strimzi's ``/kafka-log${STRIMZI_BROKER_ID}``.
         """
-        if os.path.isabs(self.log_dir):
+        if os.path.isabs(self.log_dir) and "${" not in self.log_dir:
             return self.log_dir
         raise NodeFileError(
             f"{self.path}: the metadata log is in {self.log_dir!r} (metadata.log.dir, or the first of log.dirs), which "
-            "is no absolute path: only the node itself knows its working directory and its configuration providers. "
+            "is no whole path: only the node itself knows its working directory and its configuration providers. "
             "Write the whole path there"
         )
 
@@ -74,17 +75,21 @@ def read_properties(path: str) -> NodeProperties:
     found = {name: value.strip() for name, value in content.items()}
     directories = found.get("log.dirs") or found.get("log.dir") or _DEFAULT_LOG_DIR
     node_id = found.get("node.id") or found.get("broker.id")
-    if not (node_id or "").isdecimal():
+    if node_id is None:
         raise NodeFileError(f"{path} has no node.id: it is no properties file of a Kafka node")
+    if not node_id.isdecimal():
+        raise NodeFileError(
+            f"{path}: node.id is {node_id!r}, and only the node itself knows the number. Write it there"
+        )
     names = tuple(_split(found.get("controller.listener.names", "")))
     endpoints = _listeners(found)
     return NodeProperties(
         path,
         found.get("metadata.log.dir") or next(iter(_split(directories)), ""),
-        int(node_id or 0),
+        int(node_id),
         tuple(_split(found.get("process.roles", ""))),
         tuple(parse_voters(found.get(VOTERS, ""), path)),
-        tuple(StaticVoter(int(node_id or 0), *endpoints[name]) for name in names if name in endpoints),
+        tuple(StaticVoter(int(node_id), *endpoints[name]) for name in names if name in endpoints),
         tuple(name for name in names if name in endpoints),
     )
 

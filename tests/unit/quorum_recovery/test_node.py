@@ -36,9 +36,19 @@ def test_the_metadata_log_is_where_kafka_has_it(tmp_path: Path, text: str, log_d
     assert read_properties(_write(tmp_path, text)).require_log_dir() == log_dir
 
 
-@pytest.mark.parametrize("value", ["data/controller", "${env:KAFKA_DATA}", "${file:/etc/kafka/dirs:log}", ","])
+@pytest.mark.parametrize(
+    "value", ["data/controller", "${env:KAFKA_DATA}", "${file:/etc/kafka/dirs:log}", "/a/log${ID}", ","]
+)
 @pytest.mark.parametrize("name", ["log.dirs", "metadata.log.dir"])
 def test_a_place_that_only_the_node_knows_is_no_empty_disk(tmp_path: Path, name: str, value: str) -> None:
     properties = read_properties(_write(tmp_path, f"{name}={value}"))
-    with pytest.raises(NodeFileError, match="which is no absolute path: only the node itself knows"):
+    with pytest.raises(NodeFileError, match="which is no whole path: only the node itself knows"):
         properties.require_log_dir()
+
+
+@pytest.mark.parametrize(("text", "reason"), [("node.id=${STRIMZI_BROKER_ID}", "only the node itself"), ("", "has no")])
+def test_the_number_of_a_node_may_be_a_placeholder(tmp_path: Path, text: str, reason: str) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(NodeFileError, match=f"{reason}.*"):
+        read_properties(str(path))
