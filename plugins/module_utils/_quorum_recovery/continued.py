@@ -105,6 +105,7 @@ def continue_recovery(
         refusals += _returned(begun, copies, answering)
     if not begun.was_started:
         refusals += _too_many(begun, copies)
+        refusals += _went_on(begun, copies)
         voters = {each.voter_id for each in plan.old_voters} - {*plan.lost_voters}
         running = [each for each in copies if each.is_running and each.node_id in voters]
         must_stop += map(name_controller, running)
@@ -206,6 +207,19 @@ def _too_many(begun: BegunRecovery, copies: Sequence[LogCopy]) -> Iterator[str]:
             f"{plural(len(before), 'voter', 'are')} a majority: run again with quorum_recovery_restore_backup, and "
             "then start them"
         )
+
+
+def _went_on(begun: BegunRecovery, copies: Sequence[LogCopy]) -> Iterator[str]:
+    """Yield the copies with records that the plan does not know, and whose epoch its change may have, too."""
+    plan = begun.plan
+    for each in copies:
+        is_other = each.host != begun.copy.host and each.cluster_id == plan.cluster_id
+        if is_other and each.last_epoch > plan.highest_epoch:
+            yield (
+                f"node {each.node_id} on {each.host} has records of epoch {each.last_epoch}, and when the recovery was "
+                f"planned, none was above {plan.highest_epoch}: old voters have led since then, or this host was not "
+                f"in the run. They would be forgotten without a word; {_GIVE_UP}, and look again"
+            )
 
 
 def _answering_elsewhere(

@@ -232,3 +232,20 @@ def test_a_plan_that_must_not_go_on_is_in_no_file(tmp_path: Path) -> None:
     found = begun.run(answering={"103": "c103:9093"}, output_file=str(file))
     assert (found["changed"], file.exists()) == (False, False)
     assert parse_plan(found["plan"]) == begun.plan, "it can be undone"
+
+
+@_BOTH_KINDS
+@pytest.mark.parametrize("is_changed", [True, False])
+def test_a_copy_that_went_on_since_ends_the_recovery(tmp_path: Path, *, dynamic: bool, is_changed: bool) -> None:
+    """Old voters led, and are lost again, or the first run lacked a host: its records are in no plan."""
+    begun = Begun(tmp_path, dynamic=dynamic)
+    if not is_changed:
+        begun.killed_before_the_change()
+    broker = Disk(tmp_path, 1, dynamic=dynamic, role="broker").add(topic_record("a"), topic_record("b"), epoch=7)
+    (refusal,) = begun.run(broker)["refusals"]
+    assert refusal.startswith(
+        "node 1 on node1 has records of epoch 7, and when the recovery was planned, none was above 3"
+    )
+    assert _GIVE_UP in refusal
+    if is_changed:  # it leads: nothing more is to be changed
+        assert begun.has_led().run(broker)["refusals"] == []
