@@ -156,14 +156,15 @@ def decide(
     others = {each: where for each, where in (answering or {}).items() if each in answered_by_others and each in lost}
     answering = {each: where for each, where in (answering or {}).items() if each not in others}
     usable = [each for each in copies if each.state is CopyState.WHOLE and each.log_end_offset]
-    survivor = max((each for each in usable if each.is_controller), key=lambda each: each.rank, default=None)
+    controllers = [each for each in usable if each.is_controller]
+    survivor = max(controllers, key=lambda each: (each.rank, _names_itself(each)), default=None)
     if survivor is None:
         reasons = [f"{each.host}: {each.reason}" for each in copies if each.reason]
         why = f": {'; '.join(reasons)}" if reasons else ""
         refusal = f"no controller's disk has a whole metadata log{why}{_newest_of_brokers(usable)}"
         return QuorumDecision(None, (refusal,), (), None, (), ())
     voters = {each.voter_id for each in old_voters(survivor)}
-    held = [each for each in usable if each.is_controller and _is_voter(each, survivor, voters)]
+    held = [each for each in controllers if _is_voter(each, survivor, voters)]
     refusals = tuple(find_refusals(copies, survivor, held, lost, answering))
     beyond = tuple(_beyond(survivor, [each for each in usable if each is not survivor], said or {}))
     running = [each for each in held if each.is_running]
@@ -199,6 +200,11 @@ def _newest_of_brokers(usable: Sequence[LogCopy]) -> str:
         f". The newest copy of a broker is that of broker {found.node_id} on {found.host}, in epoch {found.last_epoch} "
         f'up to offset {found.log_end_offset}: docs/quorum.md says how it goes on ("No controller\'s disk is left")'
     )
+
+
+def _names_itself(copy: LogCopy) -> bool:
+    """Return whether a controller is a voter. One that was not added yet follows the log like a broker."""
+    return copy.node_id in {each.voter_id for each in old_voters(copy)}
 
 
 def _is_voter(copy: LogCopy, survivor: LogCopy, voters: Collection[int]) -> bool:

@@ -52,7 +52,11 @@ def find_refusals(
             yield f"{name_ids('controller', kept)} {'runs' if len(kept) == 1 else 'run'}, {why}"
         return
     if survivor.node_id not in voters:
-        yield f"controller {survivor.node_id} has the newest log, and is none of the voters {_ids(voters)}"
+        yield (
+            f"controller {survivor.node_id} on {survivor.host} has the newest log, and is none of the voters "
+            f"{_ids(voters)}. To keep its log, give a copy of it to a voter: docs/quorum.md (\"No controller's disk is "
+            'left"). To forget what only it has, take its host out of the run'
+        )
     if not survivor.kraft_version and not any(each.voter_id == survivor.node_id for each in survivor.static_voters):
         yield f"{survivor.properties_file} does not name controller {survivor.node_id} in controller.quorum.voters"
     yield from _unusable(survivor)

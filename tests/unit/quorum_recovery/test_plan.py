@@ -78,6 +78,23 @@ def test_of_the_same_epoch_the_longest_log_wins(tmp_path: Path) -> None:
     assert plan.voter == voter(102)
 
 
+def test_of_equal_logs_that_of_a_voter_goes_on(tmp_path: Path) -> None:
+    """A controller that was not added yet follows the log like a broker. The inventory may name it first."""
+    voter, observer = [Disk(tmp_path, each, voters=VOTERS).add(topic_record("a")).read() for each in (101, 104)]
+    for copies in ([observer, voter], [voter, observer]):
+        found = decide(copies, [102, 103])
+        assert (found.refusals, found.survivor) == ((), voter)
+
+
+def test_a_controller_that_is_no_voter_is_ahead(tmp_path: Path) -> None:
+    voter, observer = Disk(tmp_path, 101), Disk(tmp_path, 104, voters=VOTERS).add(topic_record("a"))
+    (refusal,) = decide([observer.read(), voter.read()], [102, 103]).refusals
+    assert refusal.startswith(
+        "controller 104 on node104 has the newest log, and is none of the voters 101, 102 and 103"
+    )
+    assert "No controller's disk is left" in refusal
+
+
 def test_a_snapshot_after_the_end_of_the_log_counts(tmp_path: Path) -> None:
     """The node died after it had copied the snapshot, and before it cut its log to it."""
     crashed, other = two_of_five(tmp_path)
