@@ -25,6 +25,7 @@ from . import error_codes
 from .errors import BrokerCallError, RequestRefusedError
 from .messages import fetch_request, uuid_text
 from .quorum import KnownLeader, controllers, controllers_request, known_leader, known_leader_request
+from .record_batch import SNAPSHOT_FOOTER, control_type
 from .settings import Address
 from .wire import Wire
 
@@ -37,9 +38,6 @@ FIRST_RECORD = 1
 """Offset 0 has the control batch of the first leader of all."""
 _BATCH_LENGTH = Struct(">qi")
 """The base offset of a batch, and the bytes that follow."""
-_CONTROL_KEY = Struct(">hh")
-"""The version and type of a control record."""
-_SNAPSHOT_FOOTER = 4
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from aiokafka.errors import CorruptRecordException  # type: ignore[import-untyped]  # it ships no types
@@ -276,8 +274,7 @@ def ends_with_footer(content: bytes) -> bool:
     batch = MemoryRecords(content[begin:end]).next_batch() if end == len(content) else None
     if batch is None or not batch.is_control_batch:
         return False
-    key = next(iter(batch)).key
-    return _CONTROL_KEY.unpack(key)[1] == _SNAPSHOT_FOOTER if len(key) == _CONTROL_KEY.size else False
+    return control_type(next(iter(batch)).key) == SNAPSHOT_FOOTER
 
 
 def open_metadata_log(wire: Wire, addresses: Sequence[Address], cluster_id: str) -> MetadataLog:

@@ -41,8 +41,9 @@ _LOG_APPEND_TIME = 0x08
 _TRANSACTIONAL = 0x10
 _CONTROL = 0x20
 _KNOWN_ATTRIBUTES = 0x7F
-_CONTROL_KEY = struct.Struct(">hh")
-_CONTROL_VERSION = 0
+SNAPSHOT_FOOTER = 4
+CONTROL_KEY = struct.Struct(">hh")
+CONTROL_VERSION = 0
 _GZIP = 16 + zlib.MAX_WBITS
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16
@@ -163,14 +164,18 @@ def decode_records(header: BatchHeader, batch: bytes | memoryview) -> Iterator[B
 
 def read_control_type(header: BatchHeader, batch: bytes | memoryview) -> ControlType:
     """Return the type of the one record of a control batch. Raises BatchError."""
-    for record in _decode(header, batch):
-        if record.key is None or len(record.key) < _CONTROL_KEY.size:
-            break
-        version, kind = _CONTROL_KEY.unpack_from(record.key)
-        if version != _CONTROL_VERSION:
-            break
-        return {0: ControlType.ABORT, 1: ControlType.COMMIT}.get(kind, ControlType.OTHER)
-    return ControlType.OTHER
+    record = next(_decode(header, batch), None)
+    kind = control_type(record.key) if record is not None else None
+    markers: dict[int | None, ControlType] = {0: ControlType.ABORT, 1: ControlType.COMMIT}
+    return markers.get(kind, ControlType.OTHER)
+
+
+def control_type(key: bytes | None) -> int | None:
+    """Return Kafka's number of a control record's type. None if the key has another version."""
+    if key is None or len(key) < CONTROL_KEY.size:
+        return None
+    version, kind = CONTROL_KEY.unpack_from(key)
+    return kind if version == CONTROL_VERSION else None
 
 
 def _decode(header: BatchHeader, batch: bytes | memoryview) -> Iterator[Any]:

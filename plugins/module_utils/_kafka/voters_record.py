@@ -20,7 +20,7 @@ from typing import Any
 from .._model.quorum import Endpoint, VoterNode
 from .messages import parse_fields, parse_uuid
 from .metadata_records import MetadataRecordError, id_text
-from .record_batch import HEADER_BYTES, LENGTH_END, MAGIC
+from .record_batch import CONTROL_KEY, CONTROL_VERSION, HEADER_BYTES, LENGTH_END, MAGIC
 
 with suppress(ImportError):  # a missing library is reported before the module starts (_module/run.py)
     from crc32c import crc32c
@@ -28,9 +28,6 @@ with suppress(ImportError):  # a missing library is reported before the module s
 
 KRAFT_VERSION = 5
 KRAFT_VOTERS = 6
-SNAPSHOT_FOOTER = 4
-_KEY = struct.Struct(">hh")
-_KEY_VERSION = 0
 _RECORD_VERSION = 0
 _CONTROL_ATTRIBUTE = 0x20
 _AFTER_CRC = struct.Struct(">hiqqqhii")
@@ -47,14 +44,6 @@ _VOTERS = """
       KRaftVersionFeature KRaftVersionFeature
         MinSupportedVersion int16, MaxSupportedVersion int16
 """
-
-
-def control_type(key: bytes | None) -> int | None:
-    """Return Kafka's number of a control record's type. None if the key has another version."""
-    if key is None or len(key) < _KEY.size:
-        return None
-    version, kind = _KEY.unpack_from(key)
-    return kind if version == _KEY_VERSION else None
 
 
 def decode_kraft_version(value: bytes) -> int:
@@ -101,7 +90,7 @@ def encode_voters_batch(voters: Sequence[VoterNode], *, offset: int, epoch: int,
         compact=True,
         tagged=True,
     )
-    record = _record(_KEY.pack(_KEY_VERSION, KRAFT_VOTERS), value)
+    record = _record(CONTROL_KEY.pack(CONTROL_VERSION, KRAFT_VOTERS), value)
     head = _AFTER_CRC.pack(_CONTROL_ATTRIBUTE, 0, time_ms, time_ms, _NO_PRODUCER, _NO_PRODUCER, -1, 1)
     content = head + record
     length = HEADER_BYTES - LENGTH_END + len(record)

@@ -13,13 +13,14 @@ from typing import Any
 
 from .._documents.dataclass_json import codec
 from .._kafka.settings import Address
+from .._model.log_contents import EpochRange
 from .._module.connection import Arguments
 from .beyond import Overtaken
 from .copy import CopyState, LogCopy
 from .journal import PendingRecovery, read_pending
 from .node import NodeFileError, read_properties
 from .plan import encode_plan
-from .scan import ranges_of, read_copy
+from .scan import CopyReading, read_copy
 
 LOG_INFO = Arguments(
     argument_spec={
@@ -31,54 +32,38 @@ LOG_INFO = Arguments(
     required_one_of=[("properties", "log_dir")],
 )
 _CONNECT_TIMEOUT_S = 1.0
-_COPY = codec(LogCopy, "a copy of the metadata log is an object")
-_OVERTAKEN = codec(Overtaken, "overtaken replicas are an object")
+COPY = codec(LogCopy, "a copy of the metadata log is an object")
+OVERTAKEN = codec(Overtaken, "overtaken replicas are an object")
 
 
 def look(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the module's results. Problems of the files are results, because a lost disk is what it looks for."""
     host, log_dir = params["host"], params["log_dir"] or ""
+    pending = None
     try:
         properties = read_properties(params["properties"]) if params["properties"] else None
         log_dir = log_dir or (properties.require_log_dir() if properties else "")
-        reading = read_copy(host, log_dir, properties, lacking=ranges_of(params["lacking"] or ()))
-        copy, pending = reading.copy, read_pending(log_dir)
+        lacking = tuple(EpochRange(*each) for each in params["lacking"] or ())
+        reading = read_copy(host, log_dir, properties, lacking=lacking)
+        pending = read_pending(log_dir)
     except NodeFileError as error:
-        reason = str(error)
-        copy = LogCopy(
-            host=host, properties_file=params["properties"], log_dir=log_dir, state=CopyState.UNREADABLE, reason=reason
+        unreadable = LogCopy(
+            host=host,
+            properties_file=params["properties"],
+            log_dir=log_dir,
+            state=CopyState.UNREADABLE,
+            reason=str(error),
         )
-        return _results(copy)
-    return _results(copy) | {
-        "answering": _answering(copy, pending),
-        "beyond": reading.beyond,
-        "beyond_records": reading.beyond_count,
-        "overtaken": [_OVERTAKEN.encode(each) for each in reading.overtaken],
-        "pending_plan": encode_plan(pending.plan) if pending else None,
-        "pending_step": pending.step.value if pending else None,
-    }
-
-
-def decode_copy(values: Any) -> LogCopy:
-    """Return the copy in a module's result ``log``. Other JSON raises KeyError, TypeError or ValueError."""
-    return _COPY.decode(values)
-
-
-def decode_overtaken(values: Any) -> Overtaken:
-    """Return one of the module's results ``overtaken``. Other JSON raises KeyError, TypeError or ValueError."""
-    return _OVERTAKEN.decode(values)
-
-
-def _results(copy: LogCopy) -> dict[str, Any]:
+        reading = CopyReading(unreadable)
     return {
         "changed": False,
-        "log": _COPY.encode(copy),
-        "answering": {},
-        "beyond": [],
-        "beyond_records": 0,
-        "overtaken": [],
-        "pending_plan": None,
-        "pending_step": None,
+        "log": COPY.encode(reading.copy),
+        "answering": _answering(reading.copy, pending),
+        "beyond": reading.beyond,
+        "beyond_records": reading.beyond_count,
+        "overtaken": [OVERTAKEN.encode(each) for each in reading.overtaken],
+        "pending_plan": encode_plan(pending.plan) if pending else None,
+        "pending_step": pending.step.value if pending else None,
     }
 
 

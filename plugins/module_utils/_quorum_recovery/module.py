@@ -27,7 +27,7 @@ from .apply import ApplyError, FileChange, apply, own_pending, pending_changes
 from .continued import BegunRecovery, absent_hosts, continue_recovery
 from .copy import LogCopy
 from .journal import RecoveryStep
-from .look import decode_copy, decode_overtaken
+from .look import COPY, OVERTAKEN
 from .plan import QUORUM_RECOVERY_PLAN, QuorumDecision, QuorumPlan, decide, decode_plan, encode_plan, with_digest
 from .report import QUORUM_RECOVERY_REPORT, Verified, encode_recovery_report
 from .restore import pending_restoration, restore
@@ -68,7 +68,7 @@ def plan_results(params: Mapping[str, Any], *, check_mode: bool) -> dict[str, An
         refuse_existing(params["output_file"])
     report_file = ReportFile(params["report_file"])
     logs = [each for each in params["logs"] if each.get("log")]
-    copies = [decode_copy(each["log"]) for each in logs]
+    copies = [COPY.decode(each["log"]) for each in logs]
     decision, is_pending = _decide(params, logs, copies)
     plan = encode_plan(decision.plan) if decision.plan is not None else None
     going = plan if not decision.refusals and not decision.absent else None
@@ -103,7 +103,7 @@ def _decide(params: Mapping[str, Any], logs: Sequence[Any], copies: Sequence[Log
         absent = tuple(absent_hosts(begun, copies, params["unread"]))
         return replace(decision, notes=(*_unread(params), *decision.notes), absent=absent), True
     said = {
-        copy.host: (tuple(each["beyond"]), tuple(map(decode_overtaken, each["overtaken"])))
+        copy.host: (tuple(each["beyond"]), tuple(map(OVERTAKEN.decode, each["overtaken"])))
         for copy, each in zip(copies, logs, strict=True)
     }
     lost = params["lost_voters"] or (reviewed.lost_voters if reviewed is not None else ())

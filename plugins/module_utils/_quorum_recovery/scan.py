@@ -21,15 +21,8 @@ from typing import NamedTuple
 from .._disk.log_dir import LogDirError, is_in_use, list_segments, read_log_dir
 from .._disk.segment import Batch, Damage, DamageKind, Segment, read_segment
 from .._kafka.metadata_records import MetadataRecordError, RecordType, read_head
-from .._kafka.record_batch import BatchError, BatchHeader, decode_records
-from .._kafka.voters_record import (
-    KRAFT_VERSION,
-    KRAFT_VOTERS,
-    SNAPSHOT_FOOTER,
-    control_type,
-    decode_kraft_version,
-    decode_voters,
-)
+from .._kafka.record_batch import SNAPSHOT_FOOTER, BatchError, BatchHeader, control_type, decode_records
+from .._kafka.voters_record import KRAFT_VERSION, KRAFT_VOTERS, decode_kraft_version, decode_voters
 from .._model.log_contents import EpochRange, Stretches
 from .._model.quorum import VoterNode
 from .beyond import Overtaken
@@ -353,8 +346,3 @@ def _values(batch: Batch) -> list[bytes]:
     """Return the metadata records of a batch. Raises BatchError."""
     header = batch.header
     return [] if header.is_control else [each.value or b"" for each in decode_records(header, batch.data)]
-
-
-def ranges_of(values: Sequence[Sequence[int]]) -> Stretches:
-    """Return ranges from lists of epoch, first offset, and the offset after the last one."""
-    return tuple(EpochRange(*each) for each in values)

@@ -17,10 +17,8 @@ from pathlib import Path
 
 from crc32c import crc32c
 
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.voters_record import (
-    SNAPSHOT_FOOTER,
-    encode_voters_batch,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import SNAPSHOT_FOOTER
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.voters_record import encode_voters_batch
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.quorum import Endpoint, VoterNode
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.copy import LogCopy
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.node import read_properties

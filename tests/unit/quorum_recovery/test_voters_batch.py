@@ -13,13 +13,13 @@ from crc32c import crc32c
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.metadata_records import MetadataRecordError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.record_batch import (
+    control_type,
     decode_records,
     has_valid_checksum,
     read_header,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.voters_record import (
     KRAFT_VOTERS,
-    control_type,
     decode_voters,
     encode_voters_batch,
 )
