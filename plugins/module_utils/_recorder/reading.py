@@ -41,6 +41,8 @@ with suppress(ImportError):  # a missing library is reported before the module s
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    from .rows import RECORDED_SCHEMA
+
     _TIME = pa.timestamp("us", "UTC")
 
 if TYPE_CHECKING:
@@ -185,12 +187,13 @@ def _newest_rows(scope: Path, topics: Sequence[str], names: Sequence[SnapshotNam
             raise DamagedSnapshotError([name.text])
         try:
             for file in files:
-                table = pq.ParquetFile(file).read()
+                # Another release may have recorded fewer columns. Spark takes them for null, too.
+                table = pq.read_table(file, schema=RECORDED_SCHEMA, partitioning=None)
                 chosen = table.filter(pc.is_in(table["topic"], pa.array(topics, pa.string())))
                 newest.update({(row["topic"], row["partition"], row["broker_id"]): row for row in chosen.to_pylist()})
         except (FileNotFoundError, PermissionError):
             raise
-        except (OSError, pa.ArrowException, KeyError) as error:
+        except (OSError, pa.ArrowException) as error:
             raise DamagedSnapshotError([name.text]) from error
     return [{**row, "recorded_at": names[-1].at} for row in newest.values()]
 

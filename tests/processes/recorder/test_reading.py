@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -67,6 +68,15 @@ def test_the_newest_answer_of_each_replica(spark: SparkSession, recorded: Path, 
         for broker_id, each in found.seen[_ORDERS].items()
     }
     assert ends == {1: (12, 2), 2: (11, 3)}
+
+
+def test_columns_that_another_release_did_not_record_are_unknown(recorded: Path) -> None:
+    for file in recorded.glob("*/*/*/replicas/*.parquet"):
+        pq.write_table(pq.ParquetFile(file).read().drop(["known_epoch", "size_bytes"]), file)
+    found = find_last_seen(str(recorded), "cluster", [_ORDERS], no_spark)
+    assert found.notes == ()
+    assert {each.known_epoch for each in found.seen[_ORDERS].values()} == {None}
+    assert found.seen[_ORDERS][1].log_end_offset == 12
 
 
 def test_other_partitions_are_left_out(recorded: Path) -> None:
