@@ -36,7 +36,8 @@ def next_step(observation: Observation) -> str:
     if len(answering) >= majority:
         return (
             f"{_named(answering)} of {voters} answered, and {majority} are a majority: wait a minute for an "
-            "election. If there is none, look at the network between them and at their logs. Nothing is lost"
+            "election. If there is none, look at the network between them and at their logs. Nothing is lost, as long "
+            f"as they have their old disks: one with a new disk answers, too, and must not be counted ({_CHAPTER})"
         )
     if not answering:
         return (

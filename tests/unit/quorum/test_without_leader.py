@@ -62,6 +62,7 @@ def test_unknown_losses_are_left_to_the_operator(lost: str) -> None:
 def test_a_majority_that_answers_waits_and_recovers_nothing(answering: set[int], silent: set[int | None]) -> None:
     step = next_step(_without_leader(answering, silent))
     assert "wait a minute for an election" in step
+    assert "Nothing is lost, as long as they have their old disks: one with a new disk answers, too" in step
     assert _RECOVER not in step
 
 
