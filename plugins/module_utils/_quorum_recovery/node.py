@@ -14,8 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._kafka.errors import SettingsError
-from .._kafka.settings import parse_addresses
 from .._model.run import KafkaOpsError
 from .copy import StaticVoter, Vote
 
@@ -27,7 +25,7 @@ QUORUM_STATE = "quorum-state"
 EPOCHS = "leader-epoch-checkpoint"
 VOTERS = "controller.quorum.voters"
 _DEFAULT_LOG_DIR = "/tmp/kafka-logs"  # Kafka's own default
-_WILDCARDS = ("", "0.0.0.0", "::")
+_WILDCARDS = ("0.0.0.0", "::")
 
 
 class NodeFileError(KafkaOpsError):
@@ -98,14 +96,11 @@ def parse_voters(text: str, path: str) -> list[StaticVoter]:
     """Read a value of ``controller.quorum.voters``. Raises NodeFileError."""
     voters = []
     for each in _split(text):
-        number, at, where = each.partition("@")
+        number, _at, where = each.partition("@")
         try:
-            (address,) = parse_addresses(where)
-            voters.append(StaticVoter(int(number), address.host, address.port))
-        except (ValueError, SettingsError):
-            at = ""
-        if not at:
-            raise NodeFileError(f"{path}: {each!r} in {VOTERS} is not ID@HOST:PORT")
+            voters.append(StaticVoter(int(number), *_host_and_port(where)))
+        except ValueError:
+            raise NodeFileError(f"{path}: {each!r} in {VOTERS} is not ID@HOST:PORT") from None
     return voters
 
 
@@ -124,6 +119,14 @@ def read_vote(metadata_dir: str) -> Vote | None:
         raise NodeFileError(f"{path} is not what Kafka writes there") from None
 
 
+def _host_and_port(where: str) -> tuple[str, int]:
+    """Read an address as Kafka does (``Utils.getHost``): IPv6 with or without brackets. Raises ValueError."""
+    host, _colon, port = where.rpartition("://")[2].rpartition(":")
+    if not host:
+        raise ValueError(where)
+    return host.strip("[]"), int(port)
+
+
 def _split(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
@@ -134,8 +137,8 @@ def _listeners(found: Mapping[str, str]) -> dict[str, tuple[str, int]]:
     for key in ("listeners", "advertised.listeners"):
         for each in _split(found.get(key, "")):
             name, _separator, where = each.partition("://")
-            host, _colon, port = where.rpartition(":")
-            host = host.strip("[]")
-            if port.isdecimal() and host not in _WILDCARDS:
-                endpoints[name.strip()] = (host, int(port))
+            with suppress(ValueError):
+                host, port = _host_and_port(where)
+                if host not in _WILDCARDS:
+                    endpoints[name.strip()] = (host, port)
     return endpoints

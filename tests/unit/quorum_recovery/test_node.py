@@ -12,8 +12,10 @@ import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.node import (
     NodeFileError,
+    parse_voters,
     read_properties,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._quorum_recovery.plan import format_voters
 
 
 def _write(directory: Path, text: str) -> str:
@@ -52,3 +54,22 @@ def test_the_number_of_a_node_may_be_a_placeholder(tmp_path: Path, text: str, re
     path.write_text(text, encoding="utf-8")
     with pytest.raises(NodeFileError, match=f"{reason}.*"):
         read_properties(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("1@kafka_1:9093, 2@c2:9093", "1@kafka_1:9093,2@c2:9093"),
+        ("1@[fe80::1]:9093", "1@[fe80::1]:9093"),
+        ("1@fe80::1:9093", "1@[fe80::1]:9093"),
+        ("1@CONTROLLER://c1:9093", "1@c1:9093"),
+    ],
+)
+def test_addresses_of_voters_are_read_as_kafka_reads_them(text: str, after: str) -> None:
+    assert format_voters(tuple(parse_voters(text, "any.properties"))) == after
+
+
+@pytest.mark.parametrize("text", ["1@c1", "1@:9093", "c1:9093", "x@c1:9093", "1@c1:port"])
+def test_an_entry_that_kafka_refuses(text: str) -> None:
+    with pytest.raises(NodeFileError, match=r"any.properties: .* is not ID@HOST:PORT"):
+        parse_voters(text, "any.properties")
