@@ -212,15 +212,12 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.python import REQUIRED_PYTHON  # noqa: F401  # pylint: disable=unused-import
 from ansible_collections.kafkaops.recovery.plugins.module_utils._documents.report_file import ReportFile
-from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.options import (
-    EXPOSING,
-    read_wanted,
-    read_where,
-)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.options import EXPOSING, read_wanted
 from ansible_collections.kafkaops.recovery.plugins.module_utils._exposure.report import EXPOSURE_REPORT, encode_exposure
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.libraries import DOCUMENTS, SPARK
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.options import progress_to
 from ansible_collections.kafkaops.recovery.plugins.module_utils._module.run import call_all, run, to_json_types
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recorder.options import read_spark
 
 _MOST_PARTITIONS = 1000
 ARGUMENTS = EXPOSING
@@ -241,7 +238,7 @@ def results(module: AnsibleModule) -> dict[str, Any]:
     params = module.params
     wanted, where, report = call_all(
         lambda: read_wanted(params),
-        lambda: read_where(params["spark"]),
+        lambda: read_spark(params["spark"], memory="2g"),
         lambda: ReportFile(params["report_file"]),
     )
     place, progress = params["recordings"], progress_to(params["progress_file"])

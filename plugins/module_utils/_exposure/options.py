@@ -14,8 +14,7 @@ from typing import Any
 from .._model.run import KafkaOpsError
 from .._module.connection import Arguments
 from .._module.options import PROGRESS, SPARK, read_time
-from .._recorder.options import read_spark
-from .._spark.options import PASSWORD_IN_URI, SparkOptions, has_password
+from .._spark.options import PASSWORD_IN_URI, has_password
 
 EXPOSING = (
     Arguments(
@@ -65,9 +64,3 @@ def read_wanted(params: Mapping[str, Any]) -> Period:
         raise ExposureOptionsError(f"gap_minutes is {minutes}: give minutes, from 1 to {_MOST_MINUTES}")
     limit = None if minutes is None else timedelta(minutes=minutes)
     return Period([*dict.fromkeys(params["clusters"])], start, end, limit)
-
-
-def read_where(given: Mapping[str, Any] | None) -> SparkOptions:
-    """Return where Spark runs. Raises a KafkaOpsError."""
-    memory = {"driver_memory": "2g", **{name: value for name, value in (given or {}).items() if value is not None}}
-    return read_spark(memory)

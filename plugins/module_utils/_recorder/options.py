@@ -22,7 +22,6 @@ from .._spark.options import PASSWORD_IN_URI, SparkOptions, has_password, is_uri
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
 """What Spark reads as a pattern of file names: it would find no snapshot, or those of another place."""
 _MOST_HOURS = 24 * 3660
-_MEMORY = "1g"
 
 RECORDING = (
     Arguments(
@@ -83,16 +82,13 @@ def read_keep(hours: int) -> timedelta:
     return timedelta(hours=hours)
 
 
-def read_spark(given: Mapping[str, Any] | None) -> SparkOptions:
-    """Return where Spark runs. Raises RecorderOptionsError or SparkOptionsError."""
-    options = parse_spark_options({"driver_memory": _MEMORY, **_given(given)}) or SparkOptions()
+def read_spark(given: Mapping[str, Any] | None, memory: str = "1g") -> SparkOptions:
+    """Return where Spark runs, with this memory if none is given. Raises RecorderOptionsError or SparkOptionsError."""
+    named = {name: value for name, value in (given or {}).items() if value is not None}
+    options = parse_spark_options({"driver_memory": memory, **named}) or SparkOptions()
     if options.remote is not None:
         raise RecorderOptionsError(
             "recordings need a driver on this host, which renames what was written: give spark.master instead of "
             "spark.remote, or nothing"
         )
     return options
-
-
-def _given(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {name: value for name, value in (given or {}).items() if value is not None}
