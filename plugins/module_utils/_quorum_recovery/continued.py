@@ -99,18 +99,20 @@ def continue_recovery(
     notes = ["a recovery was begun with this plan, and was not verified", *notes_on_others(others)]
     refusals: list[str] = []
     must_stop: list[str] = []
+    # A broker may have the id of a controller: Kafka does not compare it with those of dynamic voters.
+    controllers = [each for each in copies if each.is_controller]
     if begun.was_started and begun.copy.is_running:
-        notes += _notes_on_returned(begun, copies, answering)
+        notes += _notes_on_returned(begun, controllers, answering)
     else:
-        refusals += _returned(begun, copies, answering)
+        refusals += _returned(begun, controllers, answering)
     if not begun.was_started:
-        refusals += _too_many(begun, copies)
+        refusals += _too_many(begun, controllers)
         refusals += _went_on(begun, copies)
         voters = {each.voter_id for each in plan.old_voters} - {*plan.lost_voters}
-        running = [each for each in copies if each.is_running and each.node_id in voters]
+        running = [each for each in controllers if each.is_running and each.node_id in voters]
         must_stop += map(name_controller, running)
         must_stop += overtaken_that_run(copies, running, plan.forgets)
-        must_stop += _answering_elsewhere(begun, copies, answering)
+        must_stop += _answering_elsewhere(begun, controllers, answering)
     if begun.ran_with_old_voters:
         refusals.append(
             f"controller {plan.node_id} on {begun.copy.host} was started with its old voters after the killed run: "
@@ -195,7 +197,6 @@ def _too_many(begun: BegunRecovery, copies: Sequence[LogCopy]) -> Iterator[str]:
         for each in copies
         if each.state is CopyState.WHOLE
         and each.log_end_offset
-        and each.is_controller
         and each.cluster_id == plan.cluster_id
         and _has_old_disk(plan, each)
     }

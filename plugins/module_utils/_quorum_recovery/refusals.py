@@ -63,7 +63,9 @@ def find_refusals(
     yield from _undeclared(voters, whole, lost)
     gone = [each for each in voters if each not in whole]
     for node_id in gone:
-        here = next((each for each in copies if each.node_id == node_id and each.is_running), None)
+        # A broker may have this id, too: Kafka does not compare it with those of dynamic voters.
+        running = (each for each in copies if each.is_controller and each.is_running)
+        here = next((each for each in running if each.node_id == node_id), None)
         if node_id in answering:
             yield (
                 f"voter {node_id} answers at {answering[node_id]}: stop it, because it may lead with its old voters. "

@@ -249,3 +249,13 @@ def test_a_copy_that_went_on_since_ends_the_recovery(tmp_path: Path, *, dynamic:
     assert _GIVE_UP in refusal
     if is_changed:  # it leads: nothing more is to be changed
         assert begun.has_led().run(broker)["refusals"] == []
+
+
+def test_a_broker_with_the_id_of_a_voter_hides_no_controller(tmp_path: Path) -> None:
+    begun = Begun(tmp_path, voters=_FIVE)
+    brokers = [Disk(tmp_path / "brokers", each, role="broker").add(topic_record("a")) for each in (102, 104)]
+    answering = {"102": "c102:9093", "104": "c104:9093"}
+    found = begun.run(*brokers, running=brokers, answering=answering)
+    assert found["must_stop"] == ["controller 104, which answers at c104:9093"]
+    (refusal,) = found["refusals"]
+    assert refusal.startswith("voter 102 answers at c102:9093")

@@ -34,6 +34,7 @@ from unit.quorum_recovery.disks import (
     a_plan,
     a_verified,
     directory_id,
+    locked_by_another_process,
     topic_record,
     voter,
 )
@@ -191,6 +192,14 @@ def test_the_operator_says_which_address_another_program_answers(
     decision = decide([Disk(tmp_path).read()], VOTERS[1:], answering, answered_by_others=others)
     assert bool(decision.refusals) == is_refused
     assert any("c103.invalid:9093 answers. It is not voter 103" in each for each in decision.notes) != is_refused
+
+
+def test_a_broker_with_the_id_of_a_lost_voter_may_run(tmp_path: Path) -> None:
+    """Kafka does not compare the ids of brokers with those of dynamic voters."""
+    broker = Disk(tmp_path, 102, role="broker").add(topic_record("a"))
+    with locked_by_another_process(broker.log_dir):
+        found = decide([Disk(tmp_path).add(topic_record("a")).read(), broker.read()], VOTERS[1:])
+    assert (found.refusals, found.must_stop) == ((), ())
 
 
 def test_a_lost_voter_that_runs_with_a_damaged_disk(tmp_path: Path) -> None:
