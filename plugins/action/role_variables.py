@@ -72,7 +72,7 @@ class ActionModule(ActionBase):
         variables = task_vars or {}
         role = self._task.args["role"]
         own = argument_specs(role)
-        shared = argument_specs("kafka_connection", "variables")
+        shared = argument_specs("kafka_connection")
         values, problems = self._checked(role, variables)
         problems += self._task.args.get("refusals", [])
         later: dict[str, Any] = {}
@@ -83,7 +83,8 @@ class ActionModule(ActionBase):
         if problems:
             named = "; ".join(dict.fromkeys(problems))
             stop = "" if named.endswith("?") else "."
-            return printed_once(result | {"failed": True, "msg": f"{named}{stop} Nothing was read or changed."})
+            failure = {"failed": True, "msg": f"{named}{stop} Nothing was read or changed."}
+            return printed_once(result | failure, self._task)
         # A result is printed with -v: secrets stay where they are.
         open_ = {name: value for name, value in values.items() if not (own | shared)[name].get("no_log")}
         groups: dict[str, dict[str, Any]] = {"kafka": {}, "controllers": {}, "journal": {}}
@@ -114,7 +115,7 @@ class ActionModule(ActionBase):
     def _checked(self, role: str, variables: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return the values of a role's variables and of the shared ones, and what is wrong with them."""
         own = argument_specs(role)
-        shared = argument_specs("kafka_connection", "variables")
+        shared = argument_specs("kafka_connection")
         given, faults = self._given(own | shared, variables)
         problems = [*self._unknown(role, own, shared, variables), *_emptied(own), *faults.values()]
         known = {name: spec for name, spec in (own | shared).items() if name not in faults}

@@ -12,29 +12,54 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible.errors import AnsibleError
+from ansible.playbook.task import Task
+
 try:
-    from ansible._internal._errors._captured import AnsibleActionCapturedError, CapturedErrorSummary
+    from ansible._internal._errors import _captured
+    from ansible._internal._errors._error_utils import ContributesToTaskResult
     from ansible.module_utils._internal._messages import Event
 except ImportError:  # ansible-core 2.18 prints it once
-    CapturedErrorSummary = None
+    _captured = None
 else:
+    _OfAResult = getattr(_captured, "AnsibleActionCapturedError", None)
 
-    class PrintedOnceError(AnsibleActionCapturedError):
+    class _WithoutException:
         """A failure whose result has the message, and no exception that would be printed too."""
 
         @property
         def omit_exception_key(self) -> bool:
             return True
 
+    if _OfAResult:  # ansible-core 2.19 and 2.20
 
-def printed_once(result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result that prints its message once if the task fails.
+        class ReturnedError(_WithoutException, _OfAResult):
+            """The failure of a result that an action returned."""
 
-    A module that crashed keeps its exception: its message is not enough.
+    class RaisedError(_WithoutException, AnsibleError, ContributesToTaskResult):
+        """The failure of an action."""
+
+        def __init__(self, result: dict[str, Any]) -> None:
+            super().__init__(str(result["msg"]))
+            self._result = result
+
+        def as_task_result(self, utr: Any) -> Any:
+            return utr.from_action_result_dict(self._result)
+
+
+def printed_once(result: dict[str, Any], task: Task) -> dict[str, Any]:
+    """Return a result that prints its message once if the task fails. With ansible-core 2.21, raise the failure.
+
+    A module that crashed keeps its exception: its message is not enough. ansible-core 2.21 evaluates ``failed_when``
+    only for a returned result: there, such a task prints its message twice.
     """
     exception = result.get("exception")
     is_crash = bool(getattr(getattr(exception, "event", None), "formatted_traceback", exception))
-    if CapturedErrorSummary is None or not result.get("failed") or not result.get("msg") or is_crash:
+    if _captured is None or not result.get("failed") or not result.get("msg") or is_crash:
         return result
-    event = Event(msg=str(result["msg"]))
-    return result | {"exception": CapturedErrorSummary(event=event, error_type=PrintedOnceError)}
+    if _OfAResult:
+        event = Event(msg=str(result["msg"]))
+        return result | {"exception": _captured.CapturedErrorSummary(event=event, error_type=ReturnedError)}
+    if task.failed_when:
+        return result
+    raise RaisedError(result)

@@ -59,7 +59,9 @@ class PrintingAction(ActionBase):
         result["invocation"] = {"module_args": files}
         if not failure:
             result["verdict"] = self.verdict(arguments, blocks)
-        return printed_once(result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}))
+        return printed_once(
+            result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}), self._task
+        )
 
     def _started_with(self) -> Iterator[tuple[str, ...]]:
         """Yield the options of ansible-playbook, each with its value, that a printed command needs as this run did.
@@ -74,7 +76,7 @@ class PrintingAction(ActionBase):
                 yield from ((option, each) for each in context.CLIARGS.get(argument) or ())
             if context.CLIARGS.get("ask_vault_pass"):
                 yield ("--ask-vault-pass",)
-        options = argument_specs("kafka_connection", "variables")
+        options = argument_specs("kafka_connection")
         for name in load_extra_vars(self._loader):
             if options.get(name, {}).get("no_log"):
                 yield "-e", f"{name}={name.removeprefix('kafka_').upper()}"

@@ -30,11 +30,15 @@ _TEXTS = frozenset(
 
 
 @lru_cache
-def argument_specs(role: str, entry_point: str = "main") -> dict[str, Any]:
-    """Return the options of a role's argument specs."""
+def argument_specs(role: str) -> dict[str, Any]:
+    """Return the options of a role's argument specs.
+
+    Their entry point is one that no tasks have. Otherwise Ansible itself checked them, before the role does: it
+    refuses spellings that the role reads, and prints the whole argument spec.
+    """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = (_ROLES / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
-    options: dict[str, Any] = yaml.load(text, loader)["argument_specs"][entry_point]["options"]
+    options: dict[str, Any] = yaml.load(text, loader)["argument_specs"]["variables"]["options"]
     return options
 
 
@@ -45,7 +49,7 @@ def every_role() -> list[str]:
 
 def variables_of(role: str) -> dict[str, str]:
     """Return the variable of each module option that a role passes on."""
-    own, shared = argument_specs(role), argument_specs("kafka_connection", "variables")
+    own, shared = argument_specs(role), argument_specs("kafka_connection")
     names = {each.removeprefix(_SHARED): each for each in shared} | {
         each.removeprefix(f"{role}_"): each for each in own
     }

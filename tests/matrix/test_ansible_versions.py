@@ -47,6 +47,13 @@ def test_every_playbook(cluster: Cluster, installation: Installation, tmp_path: 
     run_every_playbook(installation.run, cluster, f"lost-{installation.directory.name}", tmp_path)
 
 
+def test_a_failure_is_printed_once(installation: Installation) -> None:
+    """ansible-core 2.19 to 2.21 would also print it as an error with lines of the role, each in its own way."""
+    ran = installation.run("kafkaops.recovery.check_stop", {"stop_gate_minutes": "soon"})
+    assert ran.returncode == 2
+    assert ran.output.count("stop_gate_minutes: soon is not a whole number") == 1, ran.output
+
+
 def test_every_spelling_of_every_variable(installation: Installation) -> None:
     """An option has the same value however it was typed, with this ansible-core's templates and conditions.
 

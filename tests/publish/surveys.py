@@ -95,21 +95,21 @@ def render() -> str:
 
 
 def _survey(name: str, role: str, variables: list[str]) -> dict[str, Any]:
-    main = _entry_point(role, "main")
-    options = main["options"] | _entry_point("kafka_connection", "variables")["options"]
+    specs = _argument_specs(role)
+    options = specs["options"] | _argument_specs("kafka_connection")["options"]
     questions = []
     for each in variables:
         variable = each if each.startswith("kafka_") else f"{role}_{each}"
         option = options[variable]
         required = option.get("required", False) or (name, each) in _REQUIRED
         questions.append(_question(variable, option, required=required))
-    return {"name": name, "description": _plain(main["short_description"]), "spec": questions}
+    return {"name": name, "description": _plain(specs["short_description"]), "spec": questions}
 
 
-def _entry_point(role: str, name: str) -> dict[str, Any]:
+def _argument_specs(role: str) -> dict[str, Any]:
     specs = PROJECT / "roles" / role / "meta" / "argument_specs.yml"
-    entry_point: dict[str, Any] = yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"][name]
-    return entry_point
+    described: dict[str, Any] = yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"]["variables"]
+    return described
 
 
 def _question(variable: str, option: dict[str, Any], *, required: bool) -> dict[str, Any]:

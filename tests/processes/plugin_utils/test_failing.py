@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.playbook.task import Task
 
 from ansible_collections.kafkaops.recovery.plugins.plugin_utils.failing import printed_once
 
@@ -91,4 +92,4 @@ def test_the_message_is_in_what_a_rescue_reads(tmp_path: Path) -> None:
     "result", [{"changed": True}, {"failed": True}, {"failed": True, "msg": "MODULE FAILURE", "exception": "Traceback"}]
 )
 def test_other_results_stay_as_they_are(result: dict[str, Any]) -> None:
-    assert printed_once(result) is result
+    assert printed_once(result, Task()) is result

@@ -39,13 +39,13 @@ def own_options(role: str) -> set[str]:
 
 def options(role: str) -> dict[str, dict[str, Any]]:
     """Return all variables of a role, as argument specs describe them: its own, and those that all roles share."""
-    return specs(role) | specs("kafka_connection", "variables")
+    return specs(role) | specs("kafka_connection")
 
 
-def specs(role: str, entry_point: str = "main") -> dict[str, dict[str, Any]]:
+def specs(role: str) -> dict[str, dict[str, Any]]:
     """Return the variables of a role's own argument specs."""
     described: dict[str, dict[str, Any]]
-    described = loaded(role, "meta/argument_specs.yml")["argument_specs"][entry_point]["options"]
+    described = loaded(role, "meta/argument_specs.yml")["argument_specs"]["variables"]["options"]
     return described
 
 

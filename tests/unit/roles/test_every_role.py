@@ -32,7 +32,7 @@ def test_the_defaults_are_those_of_the_argument_specs(role: str) -> None:
 
 
 def test_every_connection_option_of_the_modules_is_a_shared_variable_of_its_type() -> None:
-    variables = {name.removeprefix("kafka_"): each for name, each in specs(CONNECTING, "variables").items()}
+    variables = {name.removeprefix("kafka_"): each for name, each in specs(CONNECTING).items()}
     assert variables.keys() == SHARED.keys()
     for name, variable in variables.items():
         each = SHARED[name]
@@ -90,7 +90,7 @@ def test_the_connection_is_the_shared_one(role: str) -> None:
 
 
 def test_the_secrets_of_a_connection_are_those_that_no_result_shows() -> None:
-    described = specs(CONNECTING, "variables")
+    described = specs(CONNECTING)
     secrets = {name for name, spec in described.items() if spec.get("no_log")}
     assert {f"kafka_{name}" for name in loaded(CONNECTING, "vars/main.yml")["__kafka_connection_secrets"]} == secrets
 
