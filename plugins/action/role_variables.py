@@ -7,14 +7,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ansible import context
+from ansible import errors
 from ansible.errors import AnsibleError
-from ansible.parsing.splitter import parse_kv
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 
@@ -48,14 +47,18 @@ _THEN_RESTORES, _RESTORING = "unclean_recovery_then_restore_redundancy", "redund
 _LATER_OUTPUTS = ("redundancy_report_file", "redundancy_report_html")
 _REPORTS = {"unclean_recovery": "recovery", "leadership_drain": "leadership"}
 """The roles that write a report of every run, and how the names of these files begin."""
-_NO_PAIRS = ("@", "[", "{")
-"""How a value of ``-e`` begins that is a file, or JSON."""
+_OF_A_JOB = "awx_job_id"
+"""AWX passes it to each job with the answers to its survey."""
 _HIDDEN_FAULT = (
     "{} cannot be evaluated: it holds {{{{, {{% or {{#, which Ansible reads as the begin of a template. If that is "
     "part of the secret, mark the value with !unsafe, or encrypt it with ansible-vault encrypt_string"
 )
 _OF_A_CLUSTER = ("kafka_bootstrap_servers", "kafka_command_config")
 """Hosts that differ in one of these are of different clusters, as for roles/kafka_connection/tasks/one_host.yml."""
+
+
+_omitted = getattr(errors, "AnsibleValueOmittedError", ())
+"""ansible-core 2.18 returns the value of the variable omit."""
 
 
 class ActionModule(ActionBase):
@@ -117,7 +120,7 @@ class ActionModule(ActionBase):
         own = argument_specs(role)
         shared = argument_specs("kafka_connection")
         given, faults = self._given(own | shared, variables)
-        problems = [*self._unknown(role, own, shared, variables), *_emptied(own), *faults.values()]
+        problems = [*self._unknown(role, own, shared, variables), *self._emptied(own, given), *faults.values()]
         known = {name: spec for name, spec in (own | shared).items() if name not in faults}
         try:
             return checked(known, given, self._path), problems
@@ -168,11 +171,11 @@ class ActionModule(ActionBase):
             ]
         of_role = {*own, *(f"{role}_{each}" for each in _ELSEWHERE)}
         of_kafka = {*shared, *(each for each in variables if each.startswith(_OF_OTHERS))}
-        others = [each for each in typed if not each.startswith((f"{role}_", _SHARED))]
+        others = {each: variables[each] for each in variables if not each.startswith((f"{role}_", _SHARED))}
         return [
             *unknown(f"{role}_", of_role, variables, typed),
             *unknown(_SHARED, of_kafka, variables, typed),
-            *with_slips(own, others, variables, _is_of_a_role),
+            *with_slips(role, own, others, typed, _is_of_a_role),
         ]
 
     def _given(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -180,18 +183,33 @@ class ActionModule(ActionBase):
 
         Also return why some cannot be evaluated. Ansible's own error shows the line with the value.
         """
-        omit = variables.get("omit")
+        omit = variables.get("omit", _omitted)
         values: dict[str, Any] = {}
         faults: dict[str, str] = {}
         for name in (each for each in options if each in variables):
             try:
                 value = self._templar.template(variables[name])
+            except _omitted:
+                continue
             except AnsibleError as error:
-                faults[name] = _HIDDEN_FAULT.format(name) if options[name].get("no_log") else f"{name}: {error}"
+                why = str(error).rstrip(".")
+                faults[name] = _HIDDEN_FAULT.format(name) if options[name].get("no_log") else f"{name}: {why}"
             else:
                 if value is not omit and value != omit:
                     values[name] = value
         return values, faults
+
+    def _emptied(self, own: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the role's variables that are empty, wherever they are set: that would lift a limit, or select all.
+
+        Only an answer to a survey of AWX may be empty: the question was seen.
+        """
+        typed = load_extra_vars(self._loader)
+        answers = typed if _OF_A_JOB in typed else ()
+        for name, spec in own.items():
+            is_needed = spec.get("required") or spec.get("default") == ""
+            if name in given and given[name] in (None, "") and not is_needed and name not in answers:
+                yield f"{name} is empty: give a value, or leave it out"
 
     def _shared_outputs(self, values: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[str]:
         """Yield the files that this cluster and another one of the play would write: no file is ever overwritten."""
@@ -236,18 +254,6 @@ class ActionModule(ActionBase):
         is_ours = self._is_local() and not self._play_context.become
         state = state_directory() if is_ours else "~/.local/state/kafkaops-recovery"
         return f"{state}/reports/{_REPORTS[role]}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%f')}.json"
-
-
-def _emptied(own: Collection[str]) -> Iterator[str]:
-    """Yield the role's variables that were typed as ``-e name=``: what is empty would lift a limit, or select all.
-
-    An empty value in a file, in JSON or in a survey of AWX means that nothing was chosen.
-    """
-    for text in context.CLIARGS.get("extra_vars") or ():
-        if not text.startswith(_NO_PAIRS):
-            for name, value in parse_kv(text).items():
-                if name in own and value == "":
-                    yield f"{name} is empty, as by a shell variable that is not set: give a value, or leave it out"
 
 
 def _is_of_a_role(name: str) -> bool:

@@ -305,8 +305,8 @@ def unknown(
     """Return a line for each variable with this prefix that is no option, with the option of the nearest name.
 
     A user's own variables may begin with a common word such as ``kafka_`` or ``readiness_``: there, only variables that
-    are typed for this run are refused, and of ``kafka_`` only those that are an option with a slip. A result that a
-    play registered is no variable of a role.
+    are typed for this run are refused, and those that are an option with a slip; of ``kafka_`` only those that are
+    both. A result that a play registered is no variable of a role.
 
     Args:
         prefix: such as ``unclean_recovery_``.
@@ -315,39 +315,54 @@ def unknown(
         typed: the names of the variables that the command line sets.
     """
     is_common = "_" not in prefix.rstrip("_")
+    # The prefix is the same, so it says nothing about what is near.
+    short = {each.removeprefix(prefix): each for each in known}
     for name in sorted(each for each in variables if each.startswith(prefix)):
         if name in known or _is_registered(variables[name]):
             continue
-        # The prefix is the same, so it says nothing about what is near.
-        short = {each.removeprefix(prefix): each for each in known}
         near = get_close_matches(name.removeprefix(prefix), short, 1, _ANY_NEAR)
-        is_slip = bool(get_close_matches(name, known, 1, _A_SLIP))
-        if is_common and (name not in typed or (prefix == "kafka_" and not is_slip)):
-            continue
-        hint = f": did you mean {short[near[0]]}?" if near else ""
-        yield f"{name} is no variable of this collection{hint}"
+        is_slip = bool(get_close_matches(name.removeprefix(prefix), short, 1, _A_SLIP))
+        is_ours = name in typed and is_slip if prefix == "kafka_" else name in typed or is_slip
+        if is_ours or not is_common:
+            hint = f": did you mean {short[near[0]]}?" if near else ""
+            yield f"{name} is no variable of this collection{hint}"
 
 
 def with_slips(
+    role: str,
     options: Collection[str],
-    typed: Collection[str],
     variables: Mapping[str, object],
+    typed: Collection[str],
     is_known: Callable[[str], bool],
 ) -> Iterator[str]:
-    """Return a line for each typed name that is an option of the role with a slip, perhaps in its prefix.
+    """Return a line for each variable that is an option of the role with a slip in its prefix.
 
-    A name that an option's value refers to is a variable of the user's own.
+    Of the variables that are typed for this run, also for those that are an option with any slip. A name that an
+    option's value refers to is a variable of the user's own.
 
     Args:
+        role: the name of the role.
         options: the names of the role's options.
-        typed: the names of the variables that the command line sets.
         variables: all variables of the host, as they are before they are evaluated.
+        typed: the names of the variables that the command line sets.
         is_known: returns whether a name has a meaning elsewhere, such as for another role.
     """
-    for name in sorted(typed):
+    short = tuple(each.removeprefix(role) for each in options)
+    for name in sorted(each for each in variables if each in typed or each.endswith(short)):
         near = get_close_matches(name.lower(), options, 1, _A_SLIP)
-        if near and not is_known(name) and not any(name in str(variables.get(each, "")) for each in options):
+        if (
+            near
+            and (name in typed or _is_slip_in_prefix(name, near[0], role))
+            and not is_known(name)
+            and not any(name in str(variables.get(each, "")) for each in options)
+        ):
             yield f"{name} is no variable of this collection: did you mean {near[0]}?"
+
+
+def _is_slip_in_prefix(name: str, option: str, role: str) -> bool:
+    """Return whether a name begins almost like the option. One that has more or fewer words is the user's own."""
+    prefix = name.removesuffix(option.removeprefix(role))
+    return abs(len(prefix) - len(role)) <= 1 and bool(get_close_matches(prefix.lower(), [role], 1, _A_SLIP))
 
 
 def _is_registered(value: object) -> bool:

@@ -91,6 +91,8 @@ def test_every_job_template(cluster: Cluster, installation: Installation, tmp_pa
     controllers = ",".join(f"{each.host}:{each.port}" for each in cluster.controllers.values())
     connection: dict[str, object] = {
         **{f"kafka_{each}": "" for each in empty},
+        # AWX sends it to every job. Only with it, an answer may be empty.
+        "awx_job_id": 1,
         "kafka_command_config": str(properties),
         "kafka_bootstrap_controllers": controllers,
     }

@@ -82,7 +82,7 @@ def test_a_value_that_ansible_cuts_at_a_space_is_refused(tmp_path: Path) -> None
     [
         ("redundancy_throttle_bytes_per_second=10MB", "redundancy_throttle_bytes_per_second: 10MB is not a whole"),
         ("redundancy_throttle_bytes_per_secnd=1000000", "did you mean redundancy_throttle_bytes_per_second?"),
-        ("redundancy_plan_file=", "redundancy_plan_file is empty, as by a shell variable"),
+        ("redundancy_plan_file=", "redundancy_plan_file is empty"),
     ],
 )
 def test_what_restores_redundancy_afterwards_is_checked_before_the_elections(
@@ -144,21 +144,82 @@ def test_a_password_in_any_url_is_refused_before_a_result_shows_it(tmp_path: Pat
     assert "hunter2" not in shown
 
 
+LIMIT = "unclean_recovery_max_lost_records"
+
+
 @pytest.mark.parametrize(
     ("typed", "is_refused"),
     [
-        ("unclean_recovery_max_lost_records=", True),
-        ("unclean_recovery_wait_ms=3 unclean_recovery_plan_digest=''", True),
-        ('{"unclean_recovery_max_lost_records": ""}', False),
-        ("kafka_command_config=", False),
+        ([f"{LIMIT}="], True),
+        (["unclean_recovery_wait_ms=3 unclean_recovery_plan_digest=''"], True),
+        ([json.dumps({LIMIT: ""})], True),
+        ([json.dumps({LIMIT: None})], True),
+        ([json.dumps({LIMIT: "{{ nobody | default('') }}"})], True),
+        ([json.dumps({LIMIT: "{{ nobody | default(omit) }}"})], False),
+        ([json.dumps({LIMIT: "", "awx_job_id": 7})], False),
+        (["kafka_command_config="], False),
     ],
 )
-def test_a_variable_of_the_shell_that_is_not_set_lifts_no_limit(typed: str, is_refused: bool, tmp_path: Path) -> None:
-    """AWX passes an unanswered question of a survey as an empty string, in JSON."""
-    ran = checked_as_typed(tmp_path, "kafka_bootstrap_servers=kafka1:9092", typed)
-    assert (ran.returncode, "is empty, as by a shell variable" in ran.stdout + ran.stderr) == (
+def test_an_empty_value_lifts_no_limit(typed: list[str], is_refused: bool, tmp_path: Path) -> None:
+    """Only AWX passes an empty value on purpose: an unanswered question of a survey."""
+    ran = checked_as_typed(tmp_path, "kafka_bootstrap_servers=kafka1:9092", *typed)
+    assert (ran.returncode, "is empty: give a value, or leave it out." in ran.stdout + ran.stderr) == (
         (2, True) if is_refused else (0, False)
     )
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        ({LIMIT: ""}, f"{LIMIT} is empty"),
+        ({"unclean_recovry_max_lost_records": 0}, f"did you mean {LIMIT}?"),
+        ({"unclean_recovery_max_lost_record": 0}, f"did you mean {LIMIT}?"),
+    ],
+)
+@pytest.mark.parametrize("source", ["play", "file", "host", "fact"])
+def test_it_does_not_matter_where_a_limit_is_set(
+    source: str, variables: dict[str, object], why: str, tmp_path: Path
+) -> None:
+    play = tmp_path / "play.yml"
+    checks: dict[str, Any] = {"kafkaops.recovery.role_variables": {"role": "unclean_recovery"}}
+    written: dict[str, Any] = {"hosts": "localhost", "gather_facts": False, "tasks": [checks]}
+    if source == "play":
+        written["vars"] = variables
+    elif source == "file":
+        written["vars_files"] = ["set.yml"]
+        (tmp_path / "set.yml").write_text(json.dumps(variables))
+    elif source == "host":
+        (tmp_path / "host_vars").mkdir()
+        (tmp_path / "host_vars" / "localhost.json").write_text(json.dumps(variables))
+    else:
+        written["tasks"] = [{"ansible.builtin.set_fact": variables}, checks]
+    play.write_text(json.dumps([written]))
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play)]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert why in ran.stdout
+    assert ran.stdout.count("Nothing was read or changed.") == 1
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        {"roles": ["kafkaops.recovery.unclean_recovery"]},
+        {"tasks": [{"ansible.builtin.include_role": {"name": "kafkaops.recovery.unclean_recovery"}}]},
+        {"tasks": [{"ansible.builtin.import_role": {"name": "kafkaops.recovery.unclean_recovery"}}]},
+    ],
+)
+def test_however_a_play_runs_a_role_only_the_role_checks_its_variables(runs: dict[str, Any], tmp_path: Path) -> None:
+    """Ansible would refuse ``1-2``, and print 467 lines for ``soon``."""
+    play = tmp_path / "play.yml"
+    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, **runs}]))
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play)]
+    command += ["-e", "unclean_recovery_lost_brokers=1-2 unclean_recovery_wait_ms=soon"]
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1"}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert '"msg": "unclean_recovery_wait_ms: soon is not a whole number. Nothing was read or changed."' in ran.stdout
+    assert len(ran.stdout) < 1500
 
 
 def test_the_play_of_a_readme_reads_what_is_typed_and_names_a_slip_in_one_line(tmp_path: Path) -> None:

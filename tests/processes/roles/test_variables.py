@@ -248,7 +248,7 @@ def is_of_a_role(name: str) -> bool:
     ],
 )
 def test_a_slip_in_the_prefix_lifts_no_limit(typed: str) -> None:
-    (line,) = with_slips(specs("unclean_recovery"), [typed], {typed: 0}, is_of_a_role)
+    (line,) = with_slips("unclean_recovery", specs("unclean_recovery"), {typed: 0}, [typed], is_of_a_role)
     assert line == f"{typed} is no variable of this collection: did you mean unclean_recovery_max_lost_records?"
 
 
@@ -261,12 +261,32 @@ def test_a_variable_of_others_is_no_slip(role: str) -> None:
         *("cluster_name", "cluster_hosts", "broker_ids", "unclean_shutdown_hosts", "prometheus_metrics_url", "env"),
         *("log_dirs", "spark_master", "quorum_hosts", "readiness_probe_url", "group", "drain_brokers", "stop_minutes"),
     ]
-    assert [*with_slips(specs(role), of_roles + of_users, {}, is_of_a_role)] == []
+    variables = dict.fromkeys(of_roles + of_users, 0)
+    assert [*with_slips(role, specs(role), variables, variables, is_of_a_role)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_refused"),
+    [
+        ("unclean_recovry_max_lost_records", True),
+        ("uncleanrecovery_max_lost_records", True),
+        ("Unclean_Recovery_max_lost_records", True),
+        # A play of the user's own may have these for other commands.
+        ("my_unclean_recovery_max_lost_records", False),
+        ("recovery_max_lost_records", False),
+        ("unclean_recovry_max_lost_recods", False),
+    ],
+)
+def test_a_slip_in_the_prefix_is_found_in_an_inventory(name: str, is_refused: bool) -> None:
+    found = [*with_slips("unclean_recovery", specs("unclean_recovery"), {name: 0}, (), is_of_a_role)]
+    assert bool(found) is is_refused
 
 
 def test_a_variable_of_the_user_that_an_option_is_made_of_is_no_slip() -> None:
     variables = {"unclean_recovery_max_lost_records": "{{ recovery_max_lost_records }}"}
-    assert not [*with_slips(specs("unclean_recovery"), ["recovery_max_lost_records"], variables, is_of_a_role)]
+    variables["recovery_max_lost_records"] = "0"
+    typed = ["recovery_max_lost_records"]
+    assert not [*with_slips("unclean_recovery", specs("unclean_recovery"), variables, typed, is_of_a_role)]
 
 
 @pytest.mark.parametrize(
@@ -276,6 +296,8 @@ def test_a_variable_of_the_user_that_an_option_is_made_of_is_no_slip() -> None:
         ("unclean_recovery_", "unclean_recovery_result", {"changed": False, "failed": False}, False, False),
         ("readiness_", "readiness_probe_url", "x", False, False),
         ("readiness_", "readiness_fail", "x", True, True),
+        ("readiness_", "readiness_certificate_day", 30, False, True),
+        ("readiness_", "readiness_fail_url", "x", False, False),
         ("kafka_", "kafka_bootstrap_server", "x", True, True),
         ("kafka_", "kafka_bootstrap_server", "x", False, False),
         ("kafka_", "kafka_heap_opts", "x", True, False),
