@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,10 @@ _HIDDEN_FAULT = (
     "{} cannot be evaluated: it holds {{{{, {{% or {{#, which Ansible reads as the begin of a template. If that is "
     "part of the secret, mark the value with !unsafe, or encrypt it with ansible-vault encrypt_string"
 )
+_NO_TABLES = (
+    f"{sys.executable}, which runs Ansible, lacks rich, without which no result can be printed: install it "
+    f"({sys.executable} -m pip install 'rich>=15')"
+)
 _OF_A_CLUSTER = ("kafka_bootstrap_servers", "kafka_command_config")
 """Hosts that differ in one of these are of different clusters, as for roles/kafka_connection/tasks/one_host.yml."""
 
@@ -78,6 +84,8 @@ class ActionModule(ActionBase):
         shared = argument_specs("kafka_connection")
         values, problems = self._checked(role, variables)
         problems += self._task.args.get("refusals", [])
+        if find_spec("rich") is None:
+            problems.append(_NO_TABLES)
         later: dict[str, Any] = {}
         if values.get(_THEN_RESTORES):
             later, more = self._checked(_RESTORING, variables)

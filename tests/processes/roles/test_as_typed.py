@@ -144,6 +144,20 @@ def test_a_password_in_any_url_is_refused_before_a_result_shows_it(tmp_path: Pat
     assert "hunter2" not in shown
 
 
+def test_without_the_library_that_prints_the_result_nothing_is_changed(tmp_path: Path) -> None:
+    """Modules on another host have their own libraries there: the elections would be done, and not printed."""
+    play = tmp_path / "play.yml"
+    tasks = [{"kafkaops.recovery.role_variables": {"role": "unclean_recovery"}}]
+    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['rich'] = None\n")
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "PYTHONPATH": str(tmp_path)}
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), str(play)]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "which runs Ansible, lacks rich, without which no result can be printed: install it (" in ran.stdout
+    assert "Nothing was read or changed." in ran.stdout
+
+
 LIMIT = "unclean_recovery_max_lost_records"
 
 
