@@ -95,7 +95,7 @@ class ActionModule(ActionBase):
             named = "; ".join(dict.fromkeys(problems))
             stop = "" if named.endswith("?") else "."
             failure = {"failed": True, "msg": f"{named}{stop} Nothing was read or changed."}
-            return printed_once(result | failure, self._task)
+            return printed_once(result | failure, self._task, variables)
         # A result is printed with -v: secrets stay where they are.
         open_ = {name: value for name, value in values.items() if not (own | shared)[name].get("no_log")}
         groups: dict[str, dict[str, Any]] = {"kafka": {}, "controllers": {}, "journal": {}}

@@ -62,7 +62,11 @@ class LookupModule(LookupBase):
     def run(
         self, terms: Sequence[Any], variables: Mapping[str, Any] | None = None, variable: str = "", **_options: Any
     ) -> list[str]:
-        given = [each for term in terms for each in ([term] if isinstance(term, str) else term)]
+        given = [each for term in terms for each in ([term] if isinstance(term, str) else term or ())]
+        if "" in given or not given:
+            raise AnsibleLookupError(
+                f"{variable or 'hosts'} is empty, so nothing was done: give a value, or leave it out"
+            )
         if context.CLIARGS.get("syntax"):
             return given
         if _is_ours() and (skipping := [*_skipping()]):

@@ -10,6 +10,7 @@ role, which the user did not write, and again as the task's result. The result a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleError
@@ -47,11 +48,11 @@ else:
             return utr.from_action_result_dict(self._result)
 
 
-def printed_once(result: dict[str, Any], task: Task) -> dict[str, Any]:
+def printed_once(result: dict[str, Any], task: Task, variables: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result that prints its message once if the task fails. With ansible-core 2.21, raise the failure.
 
     A module that crashed keeps its exception: its message is not enough. ansible-core 2.21 evaluates ``failed_when``
-    only for a returned result: there, such a task prints its message twice.
+    only for a returned result.
     """
     exception = result.get("exception")
     is_crash = bool(getattr(getattr(exception, "event", None), "formatted_traceback", exception))
@@ -60,6 +61,7 @@ def printed_once(result: dict[str, Any], task: Task) -> dict[str, Any]:
     if _OfAResult:
         event = Event(msg=str(result["msg"]))
         return result | {"exception": _captured.CapturedErrorSummary(event=event, error_type=ReturnedError)}
-    if task.failed_when:
+    registered = dict.fromkeys(task.register or (), result)
+    if task.failed_when and not task._resolve_conditional(task.failed_when, {**variables, **registered}):
         return result
     raise RaisedError(result)

@@ -59,9 +59,8 @@ class PrintingAction(ActionBase):
         result["invocation"] = {"module_args": files}
         if not failure:
             result["verdict"] = self.verdict(arguments, blocks)
-        return printed_once(
-            result | {"changed": False} | ({"failed": True, "msg": failure} if failure else {}), self._task
-        )
+        result |= {"changed": False} | ({"failed": True, "msg": failure} if failure else {})
+        return printed_once(result, self._task, task_vars or {})
 
     def _started_with(self) -> Iterator[tuple[str, ...]]:
         """Yield the options of ansible-playbook, each with its value, that a printed command needs as this run did.

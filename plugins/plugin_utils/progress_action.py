@@ -79,8 +79,8 @@ class ModuleAction(ActionBase):
             result["msg"] = end
         role = self._task._role
         if role is None or role._role_collection != _COLLECTION or role._role_name in _WITHOUT_VARIABLES:
-            return printed_once(result, self._task)
-        return printed_once(name_variables(result, variables_of(role._role_name)), self._task)
+            return printed_once(result, self._task, task_vars or {})
+        return printed_once(name_variables(result, variables_of(role._role_name)), self._task, task_vars or {})
 
     def results(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """Run the module with these arguments, and return its results."""

@@ -92,4 +92,4 @@ def test_the_message_is_in_what_a_rescue_reads(tmp_path: Path) -> None:
     "result", [{"changed": True}, {"failed": True}, {"failed": True, "msg": "MODULE FAILURE", "exception": "Traceback"}]
 )
 def test_other_results_stay_as_they_are(result: dict[str, Any]) -> None:
-    assert printed_once(result, Task()) is result
+    assert printed_once(result, Task(), {}) is result
