@@ -129,12 +129,12 @@ def _converted(value: Any, spec: Spec, path: Paths) -> Any:
 
 
 def _str(value: Any, spec: Spec, _path: Paths) -> str:
-    if isinstance(value, bool):
-        # YAML takes a choice such as off for a boolean, unless it is quoted.
-        meant = _BOOLEANS[value].intersection(spec.get("choices", ()))
+    # YAML takes off and yes for booleans, unless they are quoted.
+    if isinstance(value, bool) and spec.get("choices"):
+        meant = _BOOLEANS[value].intersection(spec["choices"])
         return meant.pop() if meant else str(value)
-    if value is None or isinstance(value, (Mapping, list)):
-        raise TypeError("is not a string")
+    if value is None or isinstance(value, (bool, Mapping, list)):
+        raise TypeError(f"is not a string{': quote it' if isinstance(value, bool) else ''}")
     return str(value)
 
 

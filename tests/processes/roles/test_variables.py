@@ -178,6 +178,11 @@ def test_a_common_prefix_is_not_what_makes_a_name_near() -> None:
     assert line == "unclean_recovery_batch_size is no variable of this collection"
 
 
+def test_a_topic_that_yaml_takes_for_a_boolean_is_no_other_topic() -> None:
+    with pytest.raises(VariablesError, match="topic: true is not a string: quote it"):
+        checked(specs("unclean_recovery"), {"unclean_recovery_partitions": [{"topic": True}]}, at_start)
+
+
 def test_null_is_no_name() -> None:
     with pytest.raises(VariablesError, match="is not a string"):
         checked({"a": {"type": "list", "elements": "str"}}, {"a": ["x", None]}, at_start)
