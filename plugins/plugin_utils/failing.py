@@ -13,39 +13,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.errors import AnsibleError
 from ansible.playbook.task import Task
 
 try:
+    from ansible._internal import _task
     from ansible._internal._errors import _captured
-    from ansible._internal._errors._error_utils import ContributesToTaskResult
     from ansible.module_utils._internal._messages import Event
 except ImportError:  # ansible-core 2.18 prints it once
     _captured = None
 else:
-    _OfAResult = getattr(_captured, "AnsibleActionCapturedError", None)
+    _of_action: Any = getattr(_captured, "AnsibleActionCapturedError", None)
+    """Until ansible-core 2.20, the error of a failed result that an action returned."""
+    _base: Any = _of_action or _captured.AnsibleResultCapturedError
 
-    class _WithoutException:
+    class PrintedOnceError(_base):
         """A failure whose result has the message, and no exception that would be printed too."""
 
         @property
         def omit_exception_key(self) -> bool:
             return True
-
-    if _OfAResult:  # ansible-core 2.19 and 2.20
-
-        class ReturnedError(_WithoutException, _OfAResult):
-            """The failure of a result that an action returned."""
-
-    class RaisedError(_WithoutException, AnsibleError, ContributesToTaskResult):
-        """The failure of an action."""
-
-        def __init__(self, result: dict[str, Any]) -> None:
-            super().__init__(str(result["msg"]))
-            self._result = result
-
-        def as_task_result(self, utr: Any) -> Any:
-            return utr.from_action_result_dict(self._result)
 
 
 def printed_once(result: dict[str, Any], task: Task, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,10 +44,10 @@ def printed_once(result: dict[str, Any], task: Task, variables: Mapping[str, Any
     is_crash = bool(getattr(getattr(exception, "event", None), "formatted_traceback", exception))
     if _captured is None or not result.get("failed") or not result.get("msg") or is_crash:
         return result
-    if _OfAResult:
-        event = Event(msg=str(result["msg"]))
-        return result | {"exception": _captured.CapturedErrorSummary(event=event, error_type=ReturnedError)}
+    event = Event(msg=str(result["msg"]))
+    if _of_action:
+        return result | {"exception": _captured.CapturedErrorSummary(event=event, error_type=PrintedOnceError)}
     registered = dict.fromkeys(task.register or (), result)
     if task.failed_when and not task._resolve_conditional(task.failed_when, {**variables, **registered}):
         return result
-    raise RaisedError(result)
+    raise PrintedOnceError(event, _task.UnifiedTaskResult.from_action_result_dict(result))
