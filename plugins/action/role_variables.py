@@ -149,13 +149,15 @@ class ActionModule(ActionBase):
     ) -> dict[str, Any]:
         """Return what a command needs that repeats this run: no secret, and no value that is the default.
 
-        ROLE_hosts is a variable of the playbook, and not one of the role.
+        A default that was typed counts: an inventory may have another value. ROLE_hosts is a variable of the playbook,
+        and not one of the role.
         """
+        typed = load_extra_vars(self._loader)
         hosts = self._acting_hosts(self._templar.template(variables.get(f"{role}_hosts", "")), variables)
         given = {
             name: bool(value) if name == _PLAN else value
             for name, value in values.items()
-            if value != options[name].get("default")
+            if name in typed or value != options[name].get("default")
         }
         return given | ({f"{role}_hosts": hosts} if hosts else {})
 

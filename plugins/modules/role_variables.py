@@ -63,8 +63,8 @@ journal:
   sample: {journal_topic: _kafkaops_run}
 variables:
   description:
-    - The variables by their full names, and C(ROLE_hosts), for commands that repeat the run. Secrets and values that
-      are the default are left out.
+    - The variables by their full names, and C(ROLE_hosts), for commands that repeat the run. Secrets are left out, and
+      values that are the default, unless C(-e) set them.
     - Of a dictionary, only whether it is given.
   returned: success
   type: dict

@@ -57,6 +57,15 @@ def test_ansible_hands_on_what_was_typed(number: int, tmp_path: Path) -> None:
     assert values == {name: value for name, value in expected.items() if name not in secret}
 
 
+def test_a_command_repeats_a_default_that_was_typed_over_an_inventory(tmp_path: Path) -> None:
+    """Without it, the command would not save records that the run saves."""
+    (tmp_path / "plays" / "host_vars").mkdir(parents=True)
+    set_there = {"unclean_recovery_salvage": "off", "unclean_recovery_proof": "accept"}
+    (tmp_path / "plays" / "host_vars" / "localhost.json").write_text(json.dumps(set_there))
+    result = ansible(tmp_path, "unclean_recovery", {"unclean_recovery_salvage": "best_effort"})
+    assert result["variables"] == {"unclean_recovery_salvage": "best_effort", "unclean_recovery_proof": "accept"}
+
+
 def checked_as_typed(directory: Path, *typed: str, more: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """Check the variables of unclean_recovery that are typed, each behind -e."""
     play = directory / "play.yml"
