@@ -64,6 +64,8 @@ _REQUIRED = {("drain", "brokers"), ("salvage", "kafka_command_config"), ("replay
 
 _TYPES = {"int": "integer", "float": "float"}
 _MARKUP = re.compile(r"\b[A-Z]\(([^()]*(?:\([^()]*\))?[^()]*)\)")
+_OF_A_PLUGIN = re.compile(r"[\w.]+#(?:role:\w+|module):")
+"""How an option of another role or module is named."""
 _LARGEST = 2**31 - 1
 _HEADER = """\
 ---
@@ -139,7 +141,7 @@ def _question(variable: str, option: dict[str, Any], *, required: bool) -> dict[
 
 def _plain(text: str) -> str:
     """Return a text without Ansible's markup, which AWX does not know."""
-    return _MARKUP.sub(r"\1", text)
+    return _OF_A_PLUGIN.sub("", _MARKUP.sub(r"\1", text))
 
 
 if __name__ == "__main__":

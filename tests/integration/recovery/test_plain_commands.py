@@ -75,6 +75,10 @@ def test_a_look_a_slip_and_a_recovery_from_another_directory(cluster: Cluster, t
     assert "</html>" in (tmp_path / "report.html").read_text("utf-8")
     assert cluster.client.describe("typed", broker=offline.best)[0].leader == offline.best
 
+    online = run(cluster, tmp_path, RECOVER, unclean_recovery_partitions="typed", unclean_recovery_report_html="p.html")
+    assert f"HTML report: {tmp_path}/p.html" in online.words, online.output
+    assert "</html>" in (tmp_path / "p.html").read_text("utf-8")
+
 
 @pytest.mark.wide
 def test_a_drain_moves_leaders_by_default_and_by_every_spelling(cluster: Cluster, tmp_path: Path) -> None:
