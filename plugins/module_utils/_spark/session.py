@@ -172,6 +172,8 @@ def kill_jvms() -> None:
     Whoever waits for it gets an error at once. PySpark does not return the process of a JVM before it has started, so
     it is looked up among this process' children. A system without /proc finds only one that has started.
     """
+    if not _OPEN_DIRECTORIES:  # no session, as on a host without PySpark
+        return
     found = {pid for pid in _children() if any(each in _command_of(pid) for each in _OPEN_DIRECTORIES)}
     if SparkContext._gateway is not None:
         found.add(_jvm().pid)

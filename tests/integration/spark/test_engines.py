@@ -75,10 +75,10 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path / "tmp")}
 
 
-def run(body: str, environment: dict[str, str]) -> list[dict[str, Any]]:
+def run(body: str, environment: dict[str, str], first: str = "") -> list[dict[str, Any]]:
     """Run a program, and return what it printed for each ranking. Nothing is left of its sessions."""
     ran = subprocess.run(
-        [sys.executable, "-c", _PROGRAM + body], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", first + _PROGRAM + body], env=environment, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
     found = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -145,6 +145,14 @@ rank(EngineOptions())
     assert "is not a program" in java["reason"]
     assert "memory" in memory["reason"]
     assert "lacks pyspark 99 or later" in pyspark["reason"]
+
+
+def test_where_pyspark_is_not_installed_this_process_ranks(environment: dict[str, str]) -> None:
+    hide = "import sys\nsys.modules.update(pyspark=None, py4j=None)\n"
+    [found] = run("rank(EngineOptions())", environment, first=hide)
+    assert found["engine"] == "process"
+    assert "lacks pyspark" in found["reason"]
+    assert "(not installed)" in found["reason"]
 
 
 def test_the_engine_process_starts_no_jvm(environment: dict[str, str]) -> None:
