@@ -21,7 +21,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._spark.failures import explain_failure
+from .._spark.failures import describe_failure, explain_failure
 from .names import (
     BROKERS,
     CLUSTER,
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 _STAGING, _EXPIRED, _DAMAGED = "_staging-", "_expired-", "_damaged-"
 _UNREADABLE = ("FAILED_READ_FILE", "PATH_NOT_FOUND")
 """What Spark says of a file that is damaged or missing. It names the file."""
-_CAUSED = "Caused by: "
 _STALE_AFTER = timedelta(hours=24)
 """No job writes for so long: the directory is one of a killed job."""
 
@@ -199,20 +198,11 @@ def explained(place: str, work: Callable[[], Result]) -> Result:
         return work()
     except (Py4JJavaError, PySparkException) as error:
         text = str(error)
-        known = explain_failure(text)
         # A file that may not be read, or for which memory is lacking, is not damaged: damaged ones are moved away.
-        damaged = names_in(text) if not known and any(each in text for each in _UNREADABLE) else None
+        damaged = names_in(text) if not explain_failure(text) and any(each in text for each in _UNREADABLE) else None
         if damaged:
             raise DamagedSnapshotError(damaged) from error
-        raise RecordingError(f"{place}: {known or _cause_of(text)}") from error
-
-
-def _cause_of(text: str) -> str:
-    """Return the first line of a Java error that says what failed, and its first cause, such as a full disk."""
-    lines = [line.strip(": ") for line in text.strip().splitlines()]
-    failed = next((line for line in lines if "Exception:" in line), lines[0] if lines else "unknown")
-    causes = [line for line in lines if line.startswith(_CAUSED)]
-    return f"{failed} {causes[-1]}" if causes and causes[-1].removeprefix(_CAUSED) not in failed else failed
+        raise RecordingError(f"{place}: {describe_failure(text)}") from error
 
 
 def recordings_of(spark: SparkSession, root: str, cluster_id: str, scope: str = "") -> Recordings:

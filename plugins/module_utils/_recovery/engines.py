@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from .._model.background import BackgroundContext, in_background
 from .._model.run import KafkaOpsError
 from .._module.libraries import SPARK, missing_libraries_message
+from .._spark.failures import describe_failure
 from .._spark.java import SparkUnavailableError
 from .._spark.options import EngineName, EngineOptions, EngineUse
 from .on_this_host import OnThisHost
@@ -229,5 +230,6 @@ def _first_line(error: BaseException | None) -> str:
     """Return the error in one line. An error of this collection is written for a person; of others, name the class."""
     if error is None:
         return ""
-    text = next(iter(str(error).strip().splitlines()), "")
-    return text if isinstance(error, KafkaOpsError) else f"Spark failed: {type(error).__name__}: {text}"
+    if isinstance(error, KafkaOpsError):
+        return " ".join(str(error).split())
+    return f"Spark failed: {type(error).__name__}: {describe_failure(str(error))}"

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from .._model.partition import Broker, BrokerState, EpochEnd, PartitionState, ReplicaLog, TopicPartition
 from .._model.program import program
 from .._module.libraries import missing_libraries_message
-from .._spark.failures import explain_failure
+from .._spark.failures import describe_failure
 from .._spark.interpreted import interpreted
 from .._spark.java import SparkUnavailableError, find_java
 from .._spark.options import SparkOptions
@@ -96,7 +96,7 @@ class OnSpark:
         try:
             rows.write.parquet(uri)
         except (PySparkException, Py4JJavaError) as error:
-            return explain_failure(str(error)) or next(iter(str(error).strip().splitlines()), "unknown")
+            return describe_failure(str(error))
         return ""
 
 

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from .._model.run import KafkaOpsError
 from .._module.libraries import missing_libraries_message
+from .._spark.failures import describe_failure
 from .._spark.options import SparkOptions, local_uri
 from .._spark.session import spark_session
 from .directory import CLAIM_FILE
@@ -225,7 +226,5 @@ def _session() -> Iterator[SparkSession]:
 
 
 def _summarize(error: Exception) -> str:
-    """Return the first line of a Java error, without class names."""
-    said = error.java_exception.toString() if isinstance(error, Py4JJavaError) else str(error)
-    first = said.strip().splitlines()[0] if said.strip() else "unknown"
-    return first.rsplit("Exception: ", 1)[-1]
+    """Return what failed, without class names."""
+    return describe_failure(str(error)).rsplit("Exception: ", 1)[-1]

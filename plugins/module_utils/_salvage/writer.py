@@ -25,6 +25,7 @@ from .._model.log_contents import Stretches
 from .._model.partition import TopicPartition
 from .._model.run import VERSION, KafkaOpsError, utc_now
 from .._module.libraries import missing_libraries_message
+from .._spark.failures import describe_failure
 from .._spark.options import SparkOptions
 from .._spark.tasks import distribute_groups
 from .directory import UnfinishedSalvage, UnsyncedSalvageError, open_unfinished_salvage, sync_finished
@@ -193,7 +194,9 @@ class SalvageWriter:
         try:
             on_spark.write(spark, source, self._directory.records_uri)
         except (PySparkException, Py4JJavaError) as error:
-            raise SalvageError(_describe_spark_error(error)) from None
+            raise SalvageError(
+                f"the records could not be written: {describe_failure(str(error))}. Nothing was saved"
+            ) from None
         files = self._directory.files()
         return Written(on_spark.read_back(spark, self._directory.records_uri), files)
 
@@ -258,10 +261,3 @@ def _user_name() -> str:
     with suppress(KeyError):
         return pwd.getpwuid(os.geteuid()).pw_name
     return f"uid {os.geteuid()}"
-
-
-def _describe_spark_error(error: Exception) -> str:
-    """Return a message with the line of a Java stack trace that names the cause."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line for line in lines if "No space left" in line or line.startswith("Caused by:") or "OSError" in line]
-    return f"the records could not be written: {(causes or lines or ['unknown'])[0]}. Nothing was saved"

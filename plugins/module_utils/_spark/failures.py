@@ -27,6 +27,9 @@ _DENIED = re.compile(
     r"Mkdirs failed to create (?:file:)?(?P<created>/[^\n]+?)(?:/_temporary/[^\n]*)? \("
 )
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
+_CALL = "An error occurred while calling "
+"""Before the error of a Java method."""
+_CAUSED = "Caused by: "
 _TOKEN = re.compile(r"UNAUTHENTICATED|[Ii]nvalid authentication token|authentication token", re.ASCII)
 
 _PYTHON = (
@@ -105,6 +108,14 @@ def explain_failure(text: str) -> str | None:
         if found:
             return describe(found)
     return None
+
+
+def describe_failure(text: str) -> str:
+    """Return cause and remedy of an error that Spark reported, or at least its first line and its first cause."""
+    lines = [line.strip(": ") for line in text.splitlines() if line.strip(": ")] or ["unknown"]
+    failed = lines[1] if lines[0].startswith(_CALL) and len(lines) > 1 else lines[0]
+    first_cause = next((each.removeprefix(_CAUSED) for each in reversed(lines) if each.startswith(_CAUSED)), "")
+    return explain_failure(text) or (failed if first_cause in failed else f"{failed} {_CAUSED}{first_cause}")
 
 
 def explain_refused_token(text: str) -> str | None:

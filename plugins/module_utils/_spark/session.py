@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from .._model.background import in_background
-from .failures import explain_failure
+from .failures import describe_failure, explain_failure
 from .host_environment import forget_other_sessions, has_no_name, in_environment, log_in_by_number
 from .java import ClassArchive, Java, SparkUnavailableError, class_archive, find_java, is_recorded, lean_spark_home
 from .options import SparkOptions
@@ -264,7 +264,7 @@ def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) 
             log_in_by_number(gateway)
         return SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, *_LOST) as error:
-        reason = _shorten(str(error))
+        reason = describe_failure(str(error))
         if SparkContext._gateway is not None:
             _forget_jvm().kill()
         raise SparkUnavailableError(
@@ -360,5 +360,5 @@ def _jvm_output(directory: Path) -> str:
 
 def _shorten(output: str) -> str:
     """Return the last lines of Java's output, without stack traces."""
-    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("\tat ")]
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return " | ".join(lines[-_LINES_SHOWN:])

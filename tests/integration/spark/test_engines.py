@@ -161,6 +161,23 @@ def test_the_engine_process_starts_no_jvm(environment: dict[str, str]) -> None:
 
 
 @pytest.mark.wide
+def test_evidence_at_a_uri_that_spark_cannot_write_is_explained(environment: dict[str, str]) -> None:
+    body = """
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.java import SparkUnavailableError
+def write(engines):
+    try:
+        engines.write_parquet(ROWS, "s3a://bucket/evidence")
+    except SparkUnavailableError as error:
+        assert "Class org.apache.hadoop.fs.s3a.S3AFileSystem not found" in str(error), error
+    else:
+        raise AssertionError("it was written")
+rank(EngineOptions(wait_ms=60_000), write)
+"""
+    [found] = run(body, environment)
+    assert (found["engine"], found["reason"]) == ("spark", "")
+
+
+@pytest.mark.wide
 def test_two_runs_at_the_same_time_and_little_memory_change_nothing(environment: dict[str, str]) -> None:
     """Each run kills only its own JVM: one is killed while the other one ranks."""
     program = _PROGRAM + "rank(EngineOptions(wait_ms=60_000, spark=SparkOptions(driver_memory='512m')), wait_until_open"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.failures import (
+    describe_failure,
     explain_failure,
     explain_refused_token,
 )
@@ -68,3 +69,33 @@ def test_unknown_error_is_not_explained() -> None:
 
 def test_a_refused_token() -> None:
     assert "SPARK_CONNECT_AUTHENTICATE_TOKEN" in (explain_refused_token("status = StatusCode.UNAUTHENTICATED") or "")
+
+
+_TRACE = "\n\tat org.apache.hadoop.fs.FileSystem.get(FileSystem.java:558)"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            f"An error occurred while calling o59.parquet.\n: java.io.IOException: no host: hdfs:///x{_TRACE}",
+            "java.io.IOException: no host: hdfs:///x",
+        ),
+        (
+            f"An error occurred while calling o1.x.\n: a.SparkException: Failed.{_TRACE}\nCaused by: b.Full: disk",
+            "a.SparkException: Failed. Caused by: b.Full: disk",
+        ),
+        (
+            f"An error occurred while calling o1.x.\n: java.nio.channels.Unresolved{_TRACE}",
+            "java.nio.channels.Unresolved",
+        ),
+        (
+            f"[PATH_ALREADY_EXISTS] Path file:/x already exists.{_TRACE}",
+            "[PATH_ALREADY_EXISTS] Path file:/x already exists.",
+        ),
+        ("", "unknown"),
+    ],
+    ids=["of Java", "with its cause", "without a message", "of Spark SQL", "without a text"],
+)
+def test_an_error_that_is_not_known_is_told_in_the_words_of_java(text: str, said: str) -> None:
+    assert describe_failure(text) == said
