@@ -14,7 +14,7 @@ from typing import Any
 
 _OF_OTHER_SESSIONS = (
     "SPARK_LOCAL_DIRS",
-    *("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE"),
+    *("PYSPARK_SUBMIT_ARGS", "SPARK_SUBMIT_OPTS", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE"),
     *("SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE", "MASTER"),
 )
 """Environment variables by which PySpark opens another session than ``SparkOptions`` says. Hosts that submit jobs to a

@@ -253,7 +253,7 @@ def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) 
         os.environ["SPARK_LOCAL_DIRS"] = str(directory)
     else:
         # A host may not be able to resolve its own name, and no other host connects to this Spark.
-        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+        os.environ["SPARK_LOCAL_IP"] = os.environ["SPARK_LOCAL_HOSTNAME"] = "127.0.0.1"
     try:
         with (directory / _LOG).open("wb") as output, in_environment("SPARK_HOME", str(home)):
             # In a new session the JVM does not get the terminal's signals. It ends when we end it, or when our process

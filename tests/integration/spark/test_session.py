@@ -117,6 +117,8 @@ def test_the_environment_of_another_spark_changes_nothing(environment: dict[str,
     # As on a host from which jobs are submitted to a cluster.
     others = {
         "PYSPARK_SUBMIT_ARGS": "--master yarn --packages com.example:none:1 pyspark-shell",
+        "SPARK_SUBMIT_OPTS": "-XX:+UseG1GC",
+        "SPARK_LOCAL_HOSTNAME": "none.invalid",
         "SPARK_HOME": "/opt/none",
         "SPARK_REMOTE": "sc://none.example:15002",
         "SPARK_CONNECT_MODE_ENABLED": "1",
