@@ -79,10 +79,7 @@ def collect_evidence(
     how: Gathering,
     progress: Progress,
 ) -> Collected:
-    """Ask the replicas of all offline partitions, and store their answers.
-
-    Raises EvidenceError if they cannot be stored in the directory that the operator named.
-    """
+    """Ask the replicas of all offline partitions, and store their answers."""
     progress.step(f"asking the replicas of {plural(len(found.offline), 'partition')}")
     evidence, notes = gather_evidence(
         engines,
@@ -92,24 +89,21 @@ def collect_evidence(
         native=how.native,
         settings_reference=how.settings_reference,
     )
-    stored = _store(engines, evidence, how.evidence_dir)
+    stored = store_evidence(engines, evidence, how.evidence_dir)
     return replace(stored, notes=(*notes, *stored.notes))
 
 
-def _store(engines: Engines, evidence: Evidence, root: str | None) -> Collected:
-    """Store evidence. A file system that fails must not cost a recovery, unless the operator named a directory."""
-    if root is not None and not is_uri(root):
-        return Collected(evidence, str(write_evidence(evidence, root)))
-    notes = []
-    try:
-        if root is not None:
-            return Collected(evidence, write_evidence_to_uri(evidence, root, engines.write_parquet))
-    except SparkUnavailableError as error:
-        notes.append(f"the evidence is not in {root}: {error}")
-    try:
-        return Collected(evidence, str(write_evidence(evidence, default_evidence_dir())), tuple(notes))
-    except EvidenceError as error:
-        return Collected(evidence, None, (*notes, f"the answers of the replicas are not stored: {error}"))
+def store_evidence(engines: Engines, evidence: Evidence, root: str | None) -> Collected:
+    """Store evidence where the operator wants it, or else in the state directory. A full disk costs no recovery."""
+    notes: list[str] = []
+    for place in filter(None, (root, default_evidence_dir())):
+        try:
+            if is_uri(place):
+                return Collected(evidence, write_evidence_to_uri(evidence, place, engines.write_parquet), tuple(notes))
+            return Collected(evidence, str(write_evidence(evidence, place)), tuple(notes))
+        except (EvidenceError, SparkUnavailableError) as error:
+            notes.append(f"the evidence is not in {place}: {error}")
+    return Collected(evidence, None, tuple(notes))
 
 
 def gather_evidence(
@@ -162,7 +156,7 @@ def plan_from_survey(  # noqa: PLR0917
     """Ask the replicas of all offline partitions, rank them and plan. ``leaders`` are those that a person chose.
 
     ``find_outages`` waits for what is known besides the logs, which is asked for meanwhile. ``recordings`` is the path
-    or URI of a recorder, and ``retentions`` that of each topic for what was recorded. Raises EvidenceError.
+    or URI of a recorder, and ``retentions`` that of each topic for what was recorded.
     """
     collected = collect_evidence(engines, settings, found, how, progress)
     progress.step("ranking replicas")

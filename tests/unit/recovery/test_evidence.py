@@ -15,6 +15,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Cause, ReplicaLog
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.engines import Engines
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.evidence import (
     PARTITIONS_FILE,
     REPLICA_LOGS_FILE,
@@ -25,8 +26,9 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.eviden
     write_evidence,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.on_this_host import OnThisHost
-from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import plan_recovery
+from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.pipeline import plan_recovery, store_evidence
 from ansible_collections.kafkaops.recovery.plugins.module_utils._recovery.strategy import Policy, Strategy
+from ansible_collections.kafkaops.recovery.plugins.module_utils._spark.options import EngineOptions
 from ansible_collections.kafkaops.recovery.plugins.modules import leader_candidate_info
 from unit.fakes.brokers import a_log, a_partition
 from unit.recovery.test_ranking import to_table
@@ -82,6 +84,22 @@ def test_a_directory_that_cannot_be_created_is_named(evidence: Evidence, tmp_pat
     (tmp_path / "evidence").write_text("mine")
     with pytest.raises(EvidenceError, match="cannot be created: Not a directory"):
         write_evidence(evidence, tmp_path / "evidence")
+
+
+@pytest.mark.parametrize("place", ["file", "hdfs://namenode/evidence", None])
+def test_a_place_that_takes_no_evidence_costs_no_recovery(
+    place: str | None, evidence: Evidence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    Path("file").touch()
+    with Engines(EngineOptions()) as engines:
+        stored = store_evidence(engines, evidence, place)
+    assert stored.place is not None
+    assert stored.place.startswith(str(tmp_path))
+    assert read_evidence(stored.place) == evidence
+    assert [each.partition(": ")[0] for each in stored.notes] == [f"the evidence is not in {place}"] * bool(place)
 
 
 def test_a_cluster_id_that_leaves_the_directory_is_refused(evidence: Evidence, tmp_path: Path) -> None:
