@@ -9,6 +9,7 @@ The server's executors get this collection's code as an artifact of the session.
 
 from __future__ import annotations
 
+import os
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -117,8 +118,9 @@ def _close_active_session() -> None:
 
 
 def _check_port(remote: str) -> None:
-    """Check that the port is open, because Spark's client would retry for minutes."""
+    """Check that the port is open, because Spark's client would retry for minutes. From here, it needs no proxy."""
     place = urlsplit(remote)
+    os.environ.update(no_grpc_proxy=place.hostname or "")
     try:
         socket.create_connection((place.hostname or "", place.port or _PORT), _CONNECT_TIMEOUT_S).close()
     except (OSError, ValueError) as error:

@@ -263,7 +263,7 @@ def _start(conf: SparkConf, options: SparkOptions, home: Path, directory: Path) 
         if has_no_name():
             log_in_by_number(gateway)
         return SparkContext(conf=conf, gateway=gateway)
-    except (PySparkException, *_LOST) as error:
+    except (PySparkException, Py4JError, OSError) as error:
         reason = describe_failure(str(error))
         if SparkContext._gateway is not None:
             _forget_jvm().kill()

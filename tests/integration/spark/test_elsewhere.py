@@ -319,7 +319,12 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
 
 
 @pytest.mark.wide
-def test_a_spark_connect_server_makes_the_same_plan(embedded: bytes, gather: Gather, tmp_path: Path) -> None:
+def test_a_spark_connect_server_makes_the_same_plan(
+    embedded: bytes, gather: Gather, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A host has them for the Internet. gRPC would use the first one.
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
     with ConnectServer(tmp_path) as server, spark_session(SparkOptions(remote=server.remote)) as spark:
         assert type(spark).__module__.startswith("pyspark.sql.connect")
         assert plan_bytes(OnSpark(spark), gather(OnSpark(spark))) == embedded
