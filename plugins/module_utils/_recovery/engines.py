@@ -15,10 +15,10 @@ from __future__ import annotations
 import atexit
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .._model.background import BackgroundContext, in_background
 from .._model.run import KafkaOpsError
@@ -180,7 +180,7 @@ class Engines:
             # A Spark Connect server that does not react; or the first session of this host, which loads more classes
             # for the archive. The run goes on.
             if self._options.where.is_local:
-                atexit.register(wait, [end], _REHEARSAL_S)
+                atexit.register(_end_at_last, end)
             if self._options.where.remote is not None:
                 from .._spark.connect import explain_server_error
 
@@ -218,6 +218,14 @@ class Engines:
 def describe_fallback(used: EngineUse | None) -> list[str]:
     """Return a note for a person if another engine did the work than the one that the operator chose."""
     return [f"the module worked without Spark: {used.reason}"] if used is not None and used.reason else []
+
+
+def _end_at_last(end: Future[Any]) -> None:
+    """Wait for the end of a session on this host, and kill its JVM if it does not react."""
+    from .._spark.session import kill_jvms
+
+    if wait([end], _REHEARSAL_S).not_done:
+        kill_jvms()
 
 
 def _on_spark(spark: SparkSession) -> OnSpark:

@@ -127,6 +127,20 @@ def test_a_jvm_that_is_killed_after_it_ranked_is_not_missed(environment: dict[st
     assert (found["engine"], "JVM ended" in found["reason"]) == ("process", True), found
 
 
+@pytest.mark.wide
+def test_a_jvm_that_freezes_at_its_end_does_not_stay(environment: dict[str, str]) -> None:
+    body = """
+with Engines(EngineOptions(wait_ms=60_000, spark=SparkOptions(conf={"spark.x": "no kill"}))) as it:
+    it.begin(80)
+    it.rank(ROWS)
+    pids = jvms()
+    signal_jvm(signal.SIGSTOP)(it)
+print(json.dumps({"same": True, "pids": pids}))
+"""
+    [found] = run(body, environment)
+    wait_until(lambda: not any(Path(f"/proc/{each}").exists() for each in found["pids"]), 5, what="the JVM ends")
+
+
 def test_without_java_or_memory_or_pyspark_this_process_ranks(environment: dict[str, str], tmp_path: Path) -> None:
     body = f"""
 java = os.environ.pop("JAVA_HOME", None)
