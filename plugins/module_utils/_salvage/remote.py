@@ -150,7 +150,8 @@ class RemoteDirectory:
         try:
             return call()
         except (Py4JJavaError, PySparkException) as error:
-            raise SalvageDirectoryError(f"{self.uri} {what}: {_summarize(error)}") from None
+            cause = describe_failure(str(error)).rsplit("Exception: ", 1)[-1]  # without the names of classes
+            raise SalvageDirectoryError(f"{self.uri} {what}: {cause}") from None
 
 
 @contextmanager
@@ -223,8 +224,3 @@ def _session() -> Iterator[SparkSession]:
         raise SalvageDirectoryError(f"other file systems than the local one need Spark: {missing}")
     with spark_session(SparkOptions(driver_memory=DRIVER_MEMORY)) as spark:
         yield spark
-
-
-def _summarize(error: Exception) -> str:
-    """Return what failed, without class names."""
-    return describe_failure(str(error)).rsplit("Exception: ", 1)[-1]

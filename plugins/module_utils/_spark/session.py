@@ -313,12 +313,9 @@ def _end_accumulators(context: SparkContext) -> None:
     in_background(server.shutdown, "spark-accumulators")
 
 
-def _gateway() -> Any:
-    return SparkContext._gateway
-
-
 def _jvm() -> subprocess.Popen[bytes]:
-    process: subprocess.Popen[bytes] = _gateway().proc
+    gateway: Any = SparkContext._gateway
+    process: subprocess.Popen[bytes] = gateway.proc
     return process
 
 
