@@ -16,7 +16,7 @@ import atexit
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -168,8 +168,9 @@ class Engines:
 
     def _close(self, error: Exception | None) -> str:
         """End Spark, and return what happened to it, in one line."""
+        text = _first_line(error)
         if not self._ahead.has_begun:
-            return _first_line(error)
+            return text
         is_stuck = isinstance(error, SparkUnavailableError)
         if is_stuck or not self._ahead.is_over(0):
             self._abandon()
@@ -184,10 +185,10 @@ class Engines:
             if self._options.where.remote is not None:
                 from .._spark.connect import explain_server_error
 
-                error = explain_server_error(error, self._options.where) or error
+                return _first_line(explain_server_error(error, self._options.where)) or text
         except Exception as explained:  # noqa: BLE001 - see _work
-            return _first_line(explained)
-        return _first_line(error)
+            return _first_line(explained) if isinstance(explained, KafkaOpsError) else text
+        return text
 
     def _abandon(self) -> None:
         """Stop waiting for a session that starts too slowly, or that hangs. Kill its JVM, if it is on this host."""
@@ -240,4 +241,7 @@ def _first_line(error: BaseException | None) -> str:
         return ""
     if isinstance(error, KafkaOpsError):
         return " ".join(str(error).split())
-    return f"Spark failed: {type(error).__name__}: {describe_failure(str(error))}"
+    text = "its JVM has ended"
+    with suppress(Exception):  # the JVM is asked for the text of some errors
+        text = describe_failure(str(error))
+    return f"Spark failed: {type(error).__name__}: {text}"

@@ -193,12 +193,11 @@ class SalvageWriter:
             self._directory = self._local.enter_context(open_unfinished_salvage(self._place))
         try:
             on_spark.write(spark, source, self._directory.records_uri)
+            files = self._directory.files()
+            return Written(on_spark.read_back(spark, self._directory.records_uri), files)
         except (PySparkException, Py4JJavaError) as error:
-            raise SalvageError(
-                f"the records could not be written: {describe_failure(str(error))}. Nothing was saved"
-            ) from None
-        files = self._directory.files()
-        return Written(on_spark.read_back(spark, self._directory.records_uri), files)
+            cause = describe_failure(str(error))
+            raise SalvageError(f"the records could not be written and read back: {cause}. Nothing was saved") from None
 
     def finish(
         self,

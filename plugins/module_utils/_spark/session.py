@@ -12,7 +12,6 @@ no user interface, no Hive.
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -73,11 +72,6 @@ _LOWEST_PRIORITY = 19
 _EXIT_WAIT_S = 2
 _LOG = "jvm.log"
 _LINES_SHOWN = 8
-_ABORTED = re.compile(r"Job (aborted|\d+ cancelled) .*|java\.lang\.OutOfMemoryError.*|.*stopped SparkContext.*")
-"""The line of a Java stack trace with the cause.
-
-Errors of our own code in a task are PythonExceptions instead.
-"""
 
 
 _DEFAULT_OPTIONS = SparkOptions()
@@ -202,8 +196,8 @@ def _explain_error(error: Exception, directory: Path) -> str | None:
     if isinstance(error, _LOST) and _is_dying(_jvm()):
         output = _jvm_output(directory)
         return f"Spark's JVM ended: it was killed, perhaps because memory ran out. Its output: {output}"
-    aborted = _ABORTED.search(str(error)) if isinstance(error, Py4JJavaError) else None
-    cause = explain_failure(str(error)) or (aborted[0] if aborted else None)
+    # Errors of our own code in a task are PythonExceptions. Only a JVM that lives has the text of its errors.
+    cause = describe_failure(str(error)) if isinstance(error, Py4JJavaError) else explain_failure(str(error))
     return None if cause is None else f"Spark aborted the work: {cause}"
 
 

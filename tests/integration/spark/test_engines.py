@@ -174,6 +174,20 @@ def test_the_engine_process_starts_no_jvm(environment: dict[str, str]) -> None:
     assert (found["engine"], found["reason"]) == ("process", "")
 
 
+def test_an_error_of_java_that_nobody_knows_costs_no_ranking(environment: dict[str, str]) -> None:
+    body = """
+def fail(engines):
+    try:
+        engines.read(lambda spark: spark._jvm.java.lang.Class.forName("com.example.Missing"))
+    except Exception as error:
+        assert type(error).__name__ == "SparkUnavailableError", error
+rank(EngineOptions(wait_ms=60_000), fail)
+"""
+    [found] = run(body, environment)
+    assert found["engine"] == "process"
+    assert found["reason"].endswith("java.lang.ClassNotFoundException: com.example.Missing"), found
+
+
 @pytest.mark.wide
 def test_evidence_at_a_uri_that_spark_cannot_write_is_explained(environment: dict[str, str]) -> None:
     body = """

@@ -175,6 +175,23 @@ def test_killed_jvm_is_reported_with_its_cause(environment: dict[str, str]) -> N
 
 
 @pytest.mark.wide
+def test_a_salvage_that_cannot_be_read_back_is_refused(environment: dict[str, str], tmp_path: Path) -> None:
+    program = f"""
+from processes.salvage.test_read_back import RowSource, SalvageWriter, TransactionOutcome, batch, rows
+place = {str(tmp_path / "saved")!r}
+def damage(number):
+    with open(place + ".unfinished/records/part-x.parquet", "wb") as file:
+        file.write(b"PAR1 this is no parquet file PAR1")
+    yield from rows(0, [(batch(0, [b"v"]), TransactionOutcome.NONE)])
+with SalvageWriter(place, SparkOptions()) as writer:
+    writer.write(RowSource([1], damage, lambda each: 1, lambda each: each))
+"""
+    reported = run_and_report(indent(program, "    "), environment)
+    assert reported.startswith("SalvageError the records could not be written and read back: ")
+    assert not list(tmp_path.glob("saved*"))
+
+
+@pytest.mark.wide
 def test_aborted_job_differs_from_an_error_of_our_code(environment: dict[str, str]) -> None:
     program = """
 import os
