@@ -130,7 +130,7 @@ class RunTopics:
                 if log is not None and log.take(progress):
                     return log
             except JournalError as error:
-                if created is None or isinstance(error, LockHeldError):
+                if created is None or isinstance(error, LockHeldError) or created.is_claimed_by_another():
                     raise
                 created.delete()
                 others = {each: address for each, address in self.living.items() if each != created.leader_id}
@@ -251,6 +251,12 @@ class TopicLog:
         self._beating = threading.Thread(target=self._write_heartbeats, name="kafkaops-heartbeat", daemon=True)
         self._beating.start()
         return True
+
+    def is_claimed_by_another(self) -> bool:
+        """Return whether another run has claimed the topic meanwhile, as far as it can be read."""
+        with suppress(JournalError, NoBrokerAnswersError):
+            return self.refresh().holder not in (None, self._holder)
+        return False
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Append entries, and wait until all in-sync replicas have them. Raises LockLostError or JournalError."""

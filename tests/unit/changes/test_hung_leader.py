@@ -46,3 +46,24 @@ def test_if_no_broker_takes_records_no_topic_stays(clock: FakeClock) -> None:
     with pytest.raises(JournalError, match=r"Produce at broker-2\."):
         acquire(kafka)
     assert kafka.topics == {}
+
+
+class FakeLateDisk(FakeHungDisks):
+    """The disk of broker 1 hangs for run a. Meanwhile run b claims the topic."""
+
+    is_claimed = False
+
+    def append_records(self, leader: Address, partition: TopicPartition, records: Sequence[Record]) -> int:
+        if not self.is_claimed:
+            self.is_claimed = True
+            hung, self.hung = self.hung, set()
+            acquire(self, "b")
+            self.hung = hung
+        return super().append_records(leader, partition, records)
+
+
+def test_the_topic_of_another_run_is_not_deleted(clock: FakeClock) -> None:
+    kafka = FakeLateDisk(clock, 1)
+    with pytest.raises(JournalError, match="no response"):
+        acquire(kafka)
+    assert "DeleteTopics" not in kafka.sent
