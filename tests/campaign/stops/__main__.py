@@ -57,8 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def ask(cluster: Cluster, brokers: Sequence[int]) -> Gate:
     """Return the answer of the gate, which may ask the controllers, too."""
-    # On a busy machine, a controller that does not answer in 2 s is not silent.
-    options = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 5000})
+    options = settings_from({"bootstrap_servers": cluster.bootstrap(), "request_timeout_ms": 2000})
     controllers = tuple(
         Address(each.host, each.ports["CONTROLLER"]) for each in cluster.nodes if "CONTROLLER" in each.ports
     )
@@ -72,7 +71,7 @@ def run_seed(cluster: Cluster, seed: int, kafka_version: str, sets: int = SETS, 
     Odd seeds are calm. In every fifth seed, leaders have records of acks=1 that followers in sync do not have yet.
     """
     verdict = Verdict(seed, kafka_version)
-    state = RandomState(cluster, random.Random(f"stops, seed {seed}"), is_calm=seed % 2 == 1)
+    state = RandomState(cluster, random.Random(f"stops, seed {seed}"), f"t{seed}", is_calm=seed % 2 == 1)
     with timed(verdict):
         if seed % _EVERY_FIFTH == _EVERY_FIFTH - 1:
             state.held = HeldFetches(cluster)

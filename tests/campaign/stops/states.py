@@ -83,6 +83,9 @@ class RandomState:
 
     cluster: Cluster
     rng: random.Random
+    prefix: str
+    """Of the names of its topics. A broker that was restarted may describe the config of a deleted topic as that of a
+    new one of the same name: this would be another test."""
     is_calm: bool = False
     """Few events, and topics that bear the loss of a broker. Without such states, the answer is hardly ever yes."""
     topics: dict[str, Topic] = field(default_factory=dict)
@@ -128,7 +131,7 @@ class RandomState:
             min_isr = self.rng.choice([1, 1, 2] if self.is_calm else [1, 2, 2, 3])
             topic = Topic(min_isr, self.rng.choice([False, True, None]))
             copies = self.rng.choice([3, 3, 4] if self.is_calm else [1, 2, 3, 3, 3, 4])
-            name = f"t{number}"
+            name = f"{self.prefix}_{number}"
             config = {"min.insync.replicas": min_isr, "follower.replication.throttled.replicas": "*"}
             if topic.unclean is not None:
                 config[_UNCLEAN] = str(topic.unclean).lower()
@@ -275,7 +278,7 @@ class RandomState:
             return False
         # Not the first one: it has the metadata log, without which a broker halts.
         disk = self.cluster.brokers[broker].data_dirs[-1]
-        on_it = [each.name.rpartition("-") for each in disk.glob("t[0-9]-[0-9]")]
+        on_it = [each.name.rpartition("-") for each in disk.glob(f"{self.prefix}_[0-9]-[0-9]")]
         if not on_it:
             return False
         self._note(f"lost a disk: {broker}, with {len(on_it)} replicas")
