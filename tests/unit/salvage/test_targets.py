@@ -109,7 +109,7 @@ def test_a_topic_with_its_brokers_timestamps_accepts_records_of_any_time() -> No
     ("configs", "is_noted"),
     [
         ({"retention.ms": "5000", "cleanup.policy": "delete"}, True),
-        ({"retention.ms": "60000", "cleanup.policy": "delete"}, False),
+        ({"retention.ms": "86400000", "cleanup.policy": "delete"}, False),
         ({"retention.ms": "-1", "cleanup.policy": "delete"}, False),
         ({"retention.ms": "5000", "cleanup.policy": "compact"}, False),
         ({"retention.ms": "5000", "cleanup.policy": "delete", "message.timestamp.type": "LogAppendTime"}, False),
