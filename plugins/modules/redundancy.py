@@ -97,7 +97,7 @@ options:
     default: 10
   stall_timeout_ms:
     description:
-      - Cancel the copies of a partition that have not grown for so long.
+      - Cancel the copies of a partition that have had the same size for so long.
     type: int
     default: 600000
   attempts:

@@ -9,7 +9,8 @@
 2. Request its target, if each broker that gets a replica copies fewer than ``at_once`` others.
 3. Look until the new replicas are in sync. If all lost replicas of a partition are back in sync first, they stay: the
    copy is canceled, or not begun. While one of them is missing, it goes on.
-4. A partition whose copies do not grow for ``stall_s`` is canceled, and the others go on.
+4. A partition whose copies keep their size for ``stall_s`` is canceled, and the others go on. A copy also shrinks while
+   it goes on, because its broker compacts it.
 5. A partition that loses its leader for a while has failed, and its reassignment stays.
 6. If a new replica is offline for a while, its broker died, or the disk is full. Nothing more is begun on that broker,
    and its partitions are ``left`` to the caller, who plans them again or gives them up. Their other copies go on.
@@ -50,7 +51,7 @@ class CopyPace:
     at_once: int
     """How many replicas each broker copies at the same time."""
     stall_s: float
-    """Give up a partition whose copies have not grown for so long."""
+    """Give up a partition whose copies have had the same size for so long."""
 
 
 @dataclass(slots=True)
@@ -58,8 +59,10 @@ class _Copy:
     """A move that is running."""
 
     move: ReplicaMove
-    bytes_copied: int
-    grew_at: float
+    changed_at: float
+    """When a size was last read that differs from the one before."""
+    sizes: dict[int, int] = field(default_factory=dict)
+    """The bytes that the new replicas have, by broker."""
     offline: tuple[int, ...] = ()
     """The brokers that get a replica and whose replica is offline."""
     offline_since: float = 0.0
@@ -164,7 +167,7 @@ class ReplicaCopier:
                 status = ReplicaStatus.FAILED if unseen[partition].may_be_made else finals.get(partition)
                 self._end(outcome_of(move, status or ReplicaStatus.FAILED, reason))
             else:
-                self._running[partition] = _Copy(move, 0, self._now())
+                self._running[partition] = _Copy(move, self._now())
 
     def _watch(self) -> None:
         if not self._running:
@@ -200,7 +203,7 @@ class ReplicaCopier:
         if state.is_offline and copy.leaderless_since is None:
             copy.leaderless_since = self._now()
         elif not state.is_offline and copy.leaderless_since is not None:
-            copy.leaderless_since, copy.grew_at = None, self._now()
+            copy.leaderless_since, copy.changed_at = None, self._now()
         if {*move.adding} <= {*state.isr}:
             if now.is_complete:
                 waits = "" if running is None else _STAYS_RUNNING
@@ -211,7 +214,7 @@ class ReplicaCopier:
             self._end(outcome_of(move, status, problem or explain_returned(move)))
 
     def _read_sizes(self) -> None:
-        """Read how much is copied, now and then. What cannot be read has not grown."""
+        """Read how much is copied, now and then. What cannot be read has not changed."""
         if self._now() - self._sizes_at < _SIZES_EVERY_S:
             return
         self._sizes_at = self._now()
@@ -225,14 +228,11 @@ class ReplicaCopier:
         answers = kafka.in_parallel(
             lambda broker_id: kafka.describe_log_dirs(self.living[broker_id], by_broker[broker_id]), by_broker
         )
-        copied: Counter[TopicPartition] = Counter()
-        for answer in answers.values():
-            if not isinstance(answer, CallError):
-                for partition, copies in answer.replicas.items():
-                    copied[partition] += sum(each.size_bytes for each in copies if not each.is_future)
-        for partition, copy in self._running.items():
-            if copied[partition] > copy.bytes_copied:
-                copy.bytes_copied, copy.grew_at = copied[partition], self._now()
+        for broker_id, answer in answers.items():
+            for partition, copies in () if isinstance(answer, CallError) else answer.replicas.items():
+                copy, size = self._running[partition], sum(each.size_bytes for each in copies if not each.is_future)
+                if copy.sizes.get(broker_id, 0) != size:
+                    copy.sizes[broker_id], copy.changed_at = size, self._now()
 
     def _give_up_hopeless(self) -> None:
         for partition, copy in [*self._running.items()]:
@@ -245,9 +245,9 @@ class ReplicaCopier:
                     self.given_up.update(copy.offline)
                     self.left.append(copy.move)
                     del self._running[partition]
-            elif self._now() - copy.grew_at > self.pace.stall_s:
+            elif self._now() - copy.changed_at > self.pace.stall_s:
                 brokers = ", ".join(map(str, copy.move.adding))
-                why = f"the copy on broker {brokers} has not grown for {self.pace.stall_s:.0f} s"
+                why = f"the copy on broker {brokers} has had the same size for {self.pace.stall_s:.0f} s"
                 problem = self._cancel(copy.move)
                 self._end(outcome_of(copy.move, ReplicaStatus.FAILED, f"{why}: {problem or 'it was canceled'}"))
 
@@ -311,7 +311,7 @@ class ReplicaCopier:
 
     def _report(self) -> None:
         """Report how much is copied, the rate, and the time left at this rate."""
-        copied = self._done_bytes + sum(each.bytes_copied for each in self._running.values())
+        copied = self._done_bytes + sum(sum(each.sizes.values()) for each in self._running.values())
         seconds = max(self._now() - self._began_at, 0.001)
         rate = copied / seconds
         left = max(0, self._total_bytes - copied)
