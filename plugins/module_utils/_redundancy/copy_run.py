@@ -93,8 +93,11 @@ class CopyRun:
         outcomes: dict[TopicPartition, MoveOutcome] = {}
         gone: frozenset[int] = frozenset()
         while moves:
+            # A broker that has returned since the run began may get replicas, too.
+            online, _silent = self._look_at_brokers()
+            throttle.writer = SettingWriter(writer, online)
             unthrottled = self._throttle(throttle, moves)
-            copier = self._copier(writer)
+            copier = self._copier(writer, online)
             done = copier.carry_out([each for each in moves if each not in unthrottled])
             done += [outcome_of(move, ReplicaStatus.FAILED, why) for move, why in unthrottled.items()]
             outcomes |= {each.topic_partition: each for each in done}
@@ -129,11 +132,11 @@ class CopyRun:
         failures = throttle.apply(rate, [*replicas])
         return {replicas[each]: f"it was not begun: {why}" for each, why in failures.items()}
 
-    def _copier(self, writer: Writer) -> ReplicaCopier:
+    def _copier(self, writer: Writer, online: Mapping[int, Address]) -> ReplicaCopier:
         params = self.params
         pace = CopyPace(at_once=params["max_concurrent"], stall_s=params["stall_timeout_ms"] / 1000)
         is_throttled = params["throttle_bytes_per_second"] is not None
-        return ReplicaCopier(writer, self.living, pace, self.progress, self.stop, cancels_on_stop=is_throttled)
+        return ReplicaCopier(writer, online, pace, self.progress, self.stop, cancels_on_stop=is_throttled)
 
     def _wait_for_late_requests(self, moves: Sequence[ReplicaMove]) -> bool:
         """Wait until no request with a lost response can be executed any more. Return False if asked to stop first."""

@@ -178,19 +178,18 @@ class _Run:
         opened: AbstractContextManager[Journal] = home.open(progress)
         with opened as journal:
             locked = CopyRun(self.params, writer, living, journal, progress, self.stop)
-            # Another run may have changed the partitions before this one had the lock.
-            done = locked.carry_out(lambda: self._plan(cluster, brokers), self._plan_again)
+            # Before this run had the lock, another one may have changed the partitions, and a lost broker may be back.
+            done = locked.carry_out(lambda: self._plan(*self._look_at_brokers()), self._plan_again)
         return replace(done, journal_notes=tuple(journal.notes))
 
     def _find_brokers(self, progress: Progress, *, waits: bool) -> tuple[Cluster, tuple[Broker, ...]]:
         """Return the brokers. A run that writes first waits until the controller fences those that do not answer."""
-
-        def look_again() -> tuple[Cluster, tuple[Broker, ...]]:
-            cluster = self.kafka.describe_cluster()
-            return cluster, self.kafka.probe_brokers(cluster)
-
         limit_ms = self.params["fencing_wait_ms"] if waits else 0
-        return wait_for_fencing(look_again, self._find_in_doubt, limit_ms, self.kafka.clock, progress.step)
+        return wait_for_fencing(self._look_at_brokers, self._find_in_doubt, limit_ms, self.kafka.clock, progress.step)
+
+    def _look_at_brokers(self) -> tuple[Cluster, tuple[Broker, ...]]:
+        cluster = self.kafka.describe_cluster()
+        return cluster, self.kafka.probe_brokers(cluster)
 
     def _find_in_doubt(self, found: tuple[Cluster, tuple[Broker, ...]]) -> Sequence[object]:
         """Return the partitions of which it is unknown whether they lack replicas, because brokers do not answer."""
@@ -233,8 +232,7 @@ class _Run:
         """Return moves with other brokers than these, which died during the copies; none if the plan was reviewed."""
         if self.given is not None:
             return ()
-        cluster = self.kafka.describe_cluster()
-        found = look(self.kafka, cluster, self.kafka.probe_brokers(cluster))
+        found = look(self.kafka, *self._look_at_brokers())
         return plan_moves(found, replace(self.wish, lost_brokers=self.wish.lost_brokers | gone))[0]
 
     def _foreseen(self, plan: RedundancyPlan) -> tuple[MoveOutcome, ...]:

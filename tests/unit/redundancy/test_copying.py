@@ -8,34 +8,44 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import cast
 
 import pytest
 
+from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.journal import Journal
 from ansible_collections.kafkaops.recovery.plugins.module_utils._changes.sender import Writer
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.cluster import Cluster, Registration
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.errors import BrokerCallError
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.log_dirs import LogDirs, ReplicaOnDisk
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.partitions import PartitionStates
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.port import Kafka
-from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address
+from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.settings import Address, ConnectionSettings
 from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.wire import Wire
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
+    Broker,
+    BrokerState,
     Cause,
     PartitionState,
     Reassignment,
     TopicPartition,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.run import NullProgress
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.copy_run import CopyRun
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.copying import (
     CopyPace,
     ReplicaCopier,
 )
 from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.move_now import foresee
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import ReplicaMove, ReplicaStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import (
+    RedundancyPlan,
+    ReplicaMove,
+    ReplicaStatus,
+)
 from unit.fakes.clock import FakeClock
+from unit.fakes.settings import CONNECTION
 
 _TOPIC_ID = "A" * 22
 _SIZE = 100
@@ -116,6 +126,19 @@ class FakeCopies(Kafka):
 
     def in_parallel(self, work, brokers):  # type: ignore[no-untyped-def]  # as many answers as brokers, one by one
         return {each: work(each) for each in brokers}
+
+    @property
+    def settings(self) -> ConnectionSettings:
+        return CONNECTION
+
+    def describe_cluster(self) -> Cluster:
+        return Cluster("c", tuple(Registration(*each, None, is_fenced=False) for each in _LIVING.items()))
+
+    def probe_brokers(self, cluster: Cluster, mentioned: frozenset[int] = frozenset()) -> tuple[Broker, ...]:
+        return tuple(
+            each.as_broker(BrokerState.UNREACHABLE if each.broker_id in self.dead else BrokerState.ONLINE)
+            for each in cluster.registrations
+        )
 
     @property
     def dead(self) -> set[int]:
@@ -235,6 +258,22 @@ def test_a_broker_that_dies_is_given_up_also_if_a_stall_would_be_seen_first(kafk
     run = copier(kafka, stall_s=30)
     assert run.carry_out([a_move(0, (1, 4, 5))]) == []
     assert (run.given_up, [each.partition for each in run.left], kafka.canceled) == ({4}, [0], [])
+
+
+def test_a_broker_that_has_returned_since_the_run_began_is_watched(kafka: FakeCopies, journal: Journal) -> None:
+    """Broker 6 was down. Broker 4 dies, and what it was to hold is planned again on broker 6."""
+    kafka.dies.add(4)
+    first = a_move(0, (1, 4, 5))
+    again = replace(a_move(0, (1, 6, 5)), replicas=(1, 4, 5, 3))
+    plan = RedundancyPlan(
+        cluster_id="c", created_at="", lost_brokers=(3,), moves=(first,), left_alone=(), racks=(), notes=()
+    )
+    params = {"max_concurrent": 20, "stall_timeout_ms": 8000, "throttle_bytes_per_second": None}
+    writer = Writer(kafka, [*_LIVING.values()], 2, 1.0)
+    at_first = {each: _LIVING[each] for each in (1, 4)}
+    run = CopyRun(params, writer, at_first, journal, NullProgress(), threading.Event())
+    (outcome,) = run.carry_out(lambda: plan, lambda _gone: [again]).outcomes
+    assert (outcome.status, outcome.target, kafka.canceled) == (ReplicaStatus.RESTORED, (1, 6, 5), [])
 
 
 @pytest.mark.parametrize("stall_s", [30, 600])
