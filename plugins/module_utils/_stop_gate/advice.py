@@ -10,7 +10,7 @@ only the gate right before a wave compares them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -34,25 +34,39 @@ class Wave:
     brokers: tuple[BrokerId, ...]
 
 
-def is_allowed(view: ClusterView, stopped: Collection[int], bears: Bears) -> bool:
-    """Return whether these brokers may stop together, by leaders, in-sync replicas and quorum."""
-    return bears(stopped) and not predict_stop(view, stopped).effects
-
-
-def largest_allowed(view: ClusterView, wanted: Sequence[int], bears: Bears) -> tuple[int, ...]:
-    """Return the largest part of a set of brokers that may stop together, or all. Empty if none of them may.
+def largest_allowed(view: ClusterView, wanted: Collection[int], bears: Bears) -> tuple[int, ...]:
+    """Return the largest part of a set of live brokers that may stop together, or all. Empty if none of them may.
 
     Every part is tried as long as that is at most _MOST_TRIALS parts; then brokers are added one by one.
     """
+    conflicts = _find_conflicts(view, wanted)
+    able = [each for each in wanted if frozenset({each}) not in conflicts]
     trials = 0
-    for size in range(len(wanted), 0, -1):
-        for some in combinations(wanted, size):
+    for size in range(len(able), 0, -1):
+        for some in combinations(able, size):
             if trials == _MOST_TRIALS:
-                return _add_one_by_one(view, wanted, bears)
+                return _add_one_by_one(view, able, bears)
             trials += 1
-            if is_allowed(view, some, bears):
+            if bears(some) and not any(each.issubset(some) for each in conflicts):
                 return some
     return ()
+
+
+def _find_conflicts(view: ClusterView, wanted: Collection[int]) -> set[frozenset[int]]:
+    """Return sets of live brokers that must not stop together, by leaders and in-sync replicas, and no larger ones.
+
+    A set that has none of them may stop. One partition decides by its own replicas, and each further broker that stops
+    makes it worse or changes nothing. So many parts are judged at the cost of a few predictions of all partitions.
+    """
+    found: set[frozenset[int]] = set()
+    for state in view.touched_by({*wanted}):
+        here = [each for each in wanted if each in state.replicas and each not in state.offline_replicas]
+        for size in range(1, len(here) + 1):
+            for some in map(frozenset, combinations(here, size)):
+                is_known = any(each <= some for each in found)
+                if not is_known and predict_stop(view, some, [state]).effects:
+                    found.add(some)
+    return found
 
 
 def plan_waves(view: ClusterView, bears: Bears, last: Collection[int] = ()) -> tuple[tuple[Wave, ...], tuple[int, ...]]:

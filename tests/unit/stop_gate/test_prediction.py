@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import (
     NO_LEADER,
@@ -24,7 +27,11 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._model.stop_pred
     StopReasonKind,
     predict_stop,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.advice import Wave, plan_waves
+from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.advice import (
+    Wave,
+    largest_allowed,
+    plan_waves,
+)
 from ansible_collections.kafkaops.recovery.plugins.module_utils._stop_gate.gate import (
     notes_about,
     reasons_of,
@@ -191,6 +198,35 @@ def test_the_largest_part_and_what_has_to_be_in_sync() -> None:
     assert f"{key}: its disk seems to have been replaced" in notes_about(with_new_disk)
     single = a_view(STATE._replace(replicas=(1,), isr=(1,)))
     assert "more replicas" in smallest_changes(single, (1,), bears)[1][0]
+
+
+_SOME = st.lists(st.sampled_from(sorted(RACKS)), max_size=3, unique=True).map(tuple)
+
+
+@st.composite
+def states_of_all_kinds(draw: st.DrawFn) -> PartitionState:
+    replicas = draw(st.permutations(sorted(RACKS)).flatmap(lambda ids: st.integers(1, 4).map(lambda n: tuple(ids[:n]))))
+    isr, elr, offline = (tuple(each for each in replicas if each in draw(_SOME)) for _ in range(3))
+    leader = draw(st.sampled_from([NO_LEADER, *(each for each in isr if each not in offline)]))
+    number = draw(st.integers(0, 10_000))
+    return STATE._replace(
+        partition=number, replicas=replicas, isr=isr, elr=elr, offline_replicas=offline, leader_id=leader
+    )
+
+
+@given(
+    st.lists(states_of_all_kinds(), max_size=4, unique_by=lambda each: each.partition),
+    st.dictionaries(st.sampled_from(sorted(RACKS)), st.sampled_from([BrokerState.HUNG, BrokerState.FENCED])),
+    st.sampled_from([{"min_isr": each, "unclean": one} for each in (1, 2, 3) for one in (False, True)]),
+)
+def test_no_larger_part_may_stop(
+    states: list[PartitionState], down: dict[int, BrokerState], settings: dict[str, Any]
+) -> None:
+    view = a_view(*states, down=down, **settings)
+    live = sorted(view.live)
+    parts = [some for size in range(len(live), 0, -1) for some in combinations(live, size)]
+    allowed = [some for some in parts if not predict_stop(view, some).effects]
+    assert largest_allowed(view, live, bears) == (allowed[0] if allowed else ())
 
 
 @pytest.mark.parametrize("state", [BrokerState.HUNG, BrokerState.NOT_AUTHORIZED])
