@@ -21,7 +21,7 @@ description:
     replicas reach C(min.insync.replicas) and at least two copies remain. All refusals are reported, each with its
     remedy.
   - Without O(partitions), it reads the copies in the marked log directories, and repairs the damaged ones.
-  - On failure or timeout, it cancels the running reassignment and restores the original replicas in their order. The
+  - On failure or timeout, it cancels a running drop and restores the original replicas in their order. The
     journal holds this for the next run after a crash.
 author: [the kafkaops.recovery authors (@kafkaops)]
 extends_documentation_fragment: [

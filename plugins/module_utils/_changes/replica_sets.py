@@ -50,7 +50,7 @@ class ReplicaSets:
         return Leftover(change, undoing, reason)
 
     def restore_replica(self, change: ReplicaChange) -> tuple[Undoing, str]:
-        """Cancel a running reassignment, request the original replicas, and wait until the replica is in sync.
+        """Cancel a running drop, request the original replicas, and wait until the replica is in sync.
 
         The replicas are requested also if they seem to be restored: a broker that lags behind the controller shows the
         original ones. The caller ends the change in the journal unless the undo failed. Raises JournalError.
@@ -58,7 +58,7 @@ class ReplicaSets:
         undoing, reason = preview_replica_undo(self.writer.kafka, change)
         if undoing in (Undoing.WOULD_RESTORE, Undoing.ALREADY_BACK):
             try:
-                self._cancel(change)
+                self._cancel_drop(change)
                 self.assign(change, change.original)
                 # A run that is asked to stop must end soon. The next run undoes what takes longer.
                 seconds = self.writer.verify_timeout_s if self.stop.is_set() else self.timeout_s
@@ -201,13 +201,15 @@ class ReplicaSets:
         for each in unseen.values():
             raise StepError(f"the replicas {list(replicas)} are not set: {each.reason}")
 
-    def _cancel(self, change: ReplicaChange) -> None:
+    def _cancel_drop(self, change: ReplicaChange) -> None:
+        """Cancel the reassignment if it removes the replica. Another cancellation would delete what was copied."""
         if forbidden := self.writer.why_forbidden():
             raise StepError(forbidden)
         try:
-            running = self.writer.kafka.running_reassignments([change.topic_partition])
+            running = self.writer.kafka.running_reassignments([change.topic_partition]).get(change.topic_partition)
             cancel = self.writer.kafka.cancel
-            problem = self.writer.send(0, lambda to: cancel(to, change.topic_partition)) if running else None
+            is_drop = running is not None and change.broker_id in running.removing
+            problem = self.writer.send(0, lambda to: cancel(to, change.topic_partition)) if is_drop else None
         except CallError as error:
             self.writer.note_doubt_after(error, [partition_subject(change.topic_partition)])
             problem = str(error)

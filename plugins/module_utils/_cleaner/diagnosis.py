@@ -104,7 +104,7 @@ def _by_metrics(metrics: CleanerMetrics, threads: str, thresholds: Thresholds) -
         name
         for name, value in (
             ("DeadThreadCount", metrics.dead_threads),
-            ("uncleanable-partitions-count", marked),
+            ("uncleanable-partitions-count with its logDirectory", marked),
             ("time-since-last-run-ms", since),
         )
         if value is None
@@ -183,7 +183,8 @@ def infer(trends: Sequence[CopyTrend], suspects: Sequence[Suspect]) -> Diagnosis
         return _inferred(Case.IDLE, f"{seen}: none has grown. Sizes do not show whether the threads are alive")
     return _inferred(
         Case.UNKNOWN,
-        f"{seen}: none is suspicious, and none was compacted in this time: look again later, or name a metrics source",
+        f"{seen}: none is suspicious, and none was compacted in this time: set metrics_source and metrics_url. Or set "
+        "evidence_dir, which keeps the looks, and run this again in some hours",
     )
 
 

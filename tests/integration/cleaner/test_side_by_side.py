@@ -95,3 +95,24 @@ def test_a_broker_that_dies_is_left_to_the_next_run_and_holds_nobody_up(
     assert [each["status"] for each in after["outcomes"]] == ["not_needed"], after
     assert pending_changes(lab.cluster) == ()
     lab.assert_in_sync("dying", (1, 2, 3))
+
+
+@pytest.mark.wide
+def test_a_copy_that_takes_longer_than_the_time_limit_goes_on(lab: CleanerCluster, operator: CleanerOperator) -> None:
+    """The undo of the repair waits for it as long again. A copy that began from nothing again would never end."""
+    lab.create("huge", (1, 2, 3))
+    lab.write("huge", 6)
+    lab.assert_in_sync("huge", (1, 2, 3))
+    reported = operator.run(
+        "log_cleaner_repair",
+        brokers=[3],
+        partitions=[{"topic": "huge", "partition": 0}],
+        force=True,
+        metrics_source="none",
+        metrics_url=None,
+        repair_timeout_ms=30_000,
+        throttle_bytes_per_second=100_000,
+    )
+    assert "the new replica on broker 3 is not in sync at its deadline; restored" in reported["msg"], reported
+    lab.assert_in_sync("huge", (1, 2, 3))
+    assert pending_changes(lab.cluster) == ()

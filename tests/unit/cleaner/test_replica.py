@@ -31,6 +31,7 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._kafka.error_cod
     UNKNOWN_TOPIC_OR_PARTITION,
     error_name,
 )
+from ansible_collections.kafkaops.recovery.plugins.module_utils._model.partition import Reassignment
 from ansible_collections.kafkaops.recovery.plugins.module_utils._model.setting import RepairStatus
 from unit.fakes.replicas import CHANGE, TARGET, FakeReplicas
 
@@ -114,6 +115,24 @@ def test_another_partys_reassignment_is_neither_overridden_nor_canceled(
         _recreate(replicas, journal)
     assert replicas.writes == [SOURCE_FIRST]
     assert replicas.is_reassigning
+
+
+@pytest.mark.parametrize(
+    ("running", "writes"),
+    [
+        pytest.param(Reassignment(adding=(3,)), [CHANGE.original], id="a copy goes on, however often runs end"),
+        pytest.param(Reassignment(removing=(3,)), [None, CHANGE.original], id="a drop is canceled"),
+    ],
+)
+def test_an_undo_never_deletes_what_was_copied(
+    replicas: FakeReplicas, journal: Journal, running: Reassignment, writes: list[tuple[int, ...] | None]
+) -> None:
+    """The copy may take longer than the time limit of a repair, and than that of every later run."""
+    journal.begin([CHANGE])
+    replicas.is_reassigning, replicas.reassignment = True, running
+    replicas.change(isr=(1, 2), leader_id=1)
+    replicas.maker(journal).restore_replica(CHANGE)
+    assert replicas.writes[: len(writes)] == writes
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ class FakeReplicas(Kafka):
     )
     min_isr: str = "2"
     is_reassigning: bool = False
+    reassignment: Reassignment = field(default_factory=lambda: Reassignment(adding=(9,)))
+    """The one that runs while ``is_reassigning``."""
     refused_with: int = 0
     """The code that descriptions of the topic are refused with."""
     after_elect: Callable[[], None] = nothing
@@ -120,7 +122,7 @@ class FakeReplicas(Kafka):
         return Description((self.state,), ())
 
     def running_reassignments(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Reassignment]:
-        return dict.fromkeys(partitions if self.is_reassigning else (), Reassignment(adding=(9,)))
+        return dict.fromkeys(partitions if self.is_reassigning else (), self.reassignment)
 
     def min_insync_replicas(self, topics: Collection[str], living: Mapping[int, Address]) -> dict[str, int]:
         return self.read_min_isrs(topics, living).by_topic
