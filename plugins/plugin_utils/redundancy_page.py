@@ -28,6 +28,7 @@ _KEPT = (
     "redundancy_space_margin_percent",
     "redundancy_throttle_bytes_per_second",
     "redundancy_max_concurrent",
+    "redundancy_stall_timeout_ms",
 )
 _OF_A_PLAN = (
     "redundancy_lost_brokers",
