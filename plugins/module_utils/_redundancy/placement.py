@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._model.near_names import not_found
 from .._model.partition import (
@@ -35,7 +35,7 @@ from .._model.reasons import plural
 from .._model.silent_leaders import led_by_silent, silent_brokers
 from .cluster_now import ClusterNow, WantedReplicas
 from .places import Places
-from .plan import ReplicaMove, ReplicaStatus, Unplaced
+from .plan import RedundancyPlan, ReplicaMove, ReplicaStatus, Unplaced
 
 _HIDDEN = (
     "our principal may not see its topic, so it is not known whether it lacks replicas: grant DESCRIBE on the topic"
@@ -70,6 +70,26 @@ def plan_moves(found: ClusterNow, wish: WantedReplicas) -> tuple[tuple[ReplicaMo
         text = texts.get(topic) or f"topic {topic} has no partition {number}"
         left.append(Unplaced(topic, number, ReplicaStatus.NO_SUCH_PARTITION, text))
     return tuple(moves), tuple(left)
+
+
+def leave_out_full(plan: RedundancyPlan, found: ClusterNow, wish: WantedReplicas) -> RedundancyPlan:
+    """Return a reviewed plan without the moves for which live brokers have too little space by now.
+
+    A volume that is full takes a whole log directory offline, with all replicas in it.
+    """
+    places = Places(found, wish)
+    now = {each.topic_partition: each.replicas for each in found.states}
+    moves, left = [], [*plan.left_alone]
+    for move in plan.moves:
+        size = found.sizes.get(move.topic_partition, move.size_bytes)
+        new = found.live.intersection(move.adding).difference(now.get(move.topic_partition, ()))
+        full = [f"broker {each}: {why}" for each in sorted(new) if (why := places.reserve(each, size))]
+        if full:
+            why = f"the space does not suffice any more, so make a new plan: {'; '.join(full)}"
+            left.append(Unplaced(move.topic, move.partition, ReplicaStatus.NO_BROKER, why))
+        else:
+            moves.append(move)
+    return replace(plan, moves=tuple(moves), left_alone=tuple(left))
 
 
 def find_unanswered(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from .cluster_now import ClusterNow, DirWithSpace, WantedReplicas
+from .cluster_now import ClusterNow, WantedReplicas
 
 
 class Places:
@@ -48,37 +48,31 @@ class Places:
             is_new_rack = rack is not None and not used[rack]
             return (not is_new_rack, used[rack], *leads, self._held[broker_id], broker_id)
 
-        # The best one mostly has the space, so the log directories of the others are not looked at.
+        reasons: dict[int, str] = {}
         for broker_id in sorted(free, key=rank):
-            log_dir = self._dir_with_space(broker_id, size)
-            if log_dir is not None:
-                log_dir.to_come_bytes += size
-                log_dir.replicas += 1
+            reasons[broker_id] = self.reserve(broker_id, size)
+            if not reasons[broker_id]:
                 self._held[broker_id] += 1
                 self._preferred[broker_id] += is_first
                 return broker_id, ""
-        why = "; ".join(f"broker {each}: {self._why_no_space(each, size)}" for each in free)
+        why = "; ".join(f"broker {each}: {reasons[each]}" for each in free)
         return None, f"no broker without a replica has the space: {why}"
 
-    def _next_dir(self, broker_id: int) -> DirWithSpace | None:
-        """Return the directory that the broker would choose: the one with the fewest replicas (LogManager)."""
+    def reserve(self, broker_id: int, size: int) -> str:
+        """Reserve the space of a replica in the log directory that a live broker would choose.
+
+        That is the one with the fewest replicas (LogManager). Return why it cannot take the replica; empty if it can.
+        """
         dirs = self._found.log_dirs.get(broker_id, ())
-        return min(dirs, key=lambda each: (each.replicas, each.usable_bytes), default=None)
-
-    def _dir_with_space(self, broker_id: int, size: int) -> DirWithSpace | None:
-        log_dir = self._next_dir(broker_id)
-        if log_dir is None or log_dir.usable_bytes - size < self._margin(log_dir):
-            return None
-        return log_dir
-
-    def _margin(self, log_dir: DirWithSpace) -> int:
-        return log_dir.total_bytes * self._wish.space_margin_percent // 100
-
-    def _why_no_space(self, broker_id: int, size: int) -> str:
-        log_dir = self._next_dir(broker_id)
+        log_dir = min(dirs, key=lambda each: (each.replicas, each.usable_bytes), default=None)
         if log_dir is None:
             return self._found.why_no_dirs.get(broker_id, "it has no log directory that takes replicas")
-        return (
-            f"{log_dir.path} has {log_dir.usable_bytes:,} bytes free with what is planned and still being "
-            f"copied, {self._margin(log_dir):,} must stay free, and the replica has {size:,}"
-        )
+        margin = log_dir.total_bytes * self._wish.space_margin_percent // 100
+        if log_dir.usable_bytes - size < margin:
+            return (
+                f"{log_dir.path} has {log_dir.usable_bytes:,} bytes free with what is planned and still being "
+                f"copied, {margin:,} must stay free, and the replica has {size:,}"
+            )
+        log_dir.to_come_bytes += size
+        log_dir.replicas += 1
+        return ""

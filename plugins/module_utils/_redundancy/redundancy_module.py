@@ -43,7 +43,7 @@ from .cluster_now import WantedReplicas
 from .copy_run import CopyRun
 from .looking import explain_brokers, explain_not_read, explain_volumes, look
 from .move_now import foresee
-from .placement import find_unanswered, plan_moves
+from .placement import find_unanswered, leave_out_full, plan_moves
 from .plan import (
     REDUNDANCY_REPORT,
     MoveOutcome,
@@ -81,7 +81,7 @@ def restore(params: Mapping[str, Any], *, check_mode: bool, stop: threading.Even
     writes = params["apply"] and not check_mode
     with Wire(settings, controllers) as wire:
         done = _Run(Kafka(wire), params, wish, given, stop).run(writes=writes)
-    done = replace(done, is_digest_final=bool(params["plan_output_file"] or given))
+    done = replace(done, plan=given or done.plan, is_digest_final=bool(params["plan_output_file"] or given))
     if params["plan_output_file"]:
         REDUNDANCY_PLAN_FILE.write(done.plan, params["plan_output_file"])
 
@@ -206,7 +206,7 @@ class _Run:
     def _plan(self, cluster: Cluster, brokers: tuple[Broker, ...]) -> RedundancyPlan:
         if self.given is not None:
             require_own_cluster(self.given, cluster.cluster_id, self.params["plan_file"])
-            return self.given
+            return leave_out_full(self.given, look(self.kafka, cluster, brokers), self.wish)
         found = look(self.kafka, cluster, brokers)
         moves, left = plan_moves(found, self.wish)
         replaced = find_replaced_leaders(self.kafka, found.states, found.brokers, self.wish.lost_brokers)

@@ -26,8 +26,14 @@ from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.clus
     DirWithSpace,
     WantedReplicas,
 )
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import plan_moves
-from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import ReplicaStatus
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.placement import (
+    leave_out_full,
+    plan_moves,
+)
+from ansible_collections.kafkaops.recovery.plugins.module_utils._redundancy.plan import (
+    RedundancyPlan,
+    ReplicaStatus,
+)
 
 _RACKS = {1: "a", 2: "a", 3: "b", 4: "b", 5: "c", 6: "c"}
 _FIRST = TopicPartition("orders", 0)
@@ -186,6 +192,23 @@ def test_without_space_nothing_is_placed() -> None:
     moves, (left,) = plan_moves(a_cluster(state, free=105), WantedReplicas(lost_brokers=frozenset({3})))
     assert (moves, left.status) == ((), ReplicaStatus.NO_BROKER)
     assert "105 bytes free" in left.reason
+
+
+def test_a_reviewed_plan_fills_no_volume_that_has_less_space_by_now() -> None:
+    """Nothing is copied to it: a full volume takes all its replicas offline. What was begun before goes on."""
+    wish = WantedReplicas(lost_brokers=frozenset({3}))
+    states = [a_partition((1, 2, 3), (1, 2), number) for number in (0, 1)]
+    moves, _left = plan_moves(a_cluster(*states), wish)
+    plan = RedundancyPlan(
+        cluster_id="c", created_at="", lost_brokers=(3,), moves=moves, left_alone=(), racks=(), notes=()
+    )
+    assert leave_out_full(plan, a_cluster(*states), wish) == plan
+    begun = a_partition((*moves[0].target, 3), (1, 2), 0)
+    found = leave_out_full(plan, a_cluster(begun, states[1], free=105), wish)
+    assert [each.partition for each in found.moves] == [0]
+    (left,) = found.left_alone
+    assert (left.partition, left.status) == (1, ReplicaStatus.NO_BROKER)
+    assert left.reason.startswith("the space does not suffice any more, so make a new plan: broker ")
 
 
 def test_a_running_copy_is_taken_over_if_it_replaces_a_lost_broker() -> None:
